@@ -29,7 +29,7 @@ example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 # its threads. conftest.py counts the workers; threads that wait for each other sleep (decision 50). The markers
 # are explained in pyproject.toml.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
-SLOW = model or browser or server or docs or simulation or kill
+SLOW = model or browser or server or docs or simulation or kill or house
 
 test: $(VENV)/.dev  ## run the tests that need a few minutes: no model, browser, server, simulation, no page of docs
 	$(PYTEST) -m "not ($(SLOW))" --hypothesis-profile quick

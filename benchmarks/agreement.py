@@ -19,10 +19,10 @@ from ragstone.kernel.statistics import (
     krippendorff_alpha,
     mean_estimate,
     pearson,
-    quadratic,
     roc_auc,
     spearman,
 )
+from ragstone.kernel.statistics.kappa import quadratic
 
 GRADES = [0.0, 1.0, 2.0]
 SIMULATIONS = 300

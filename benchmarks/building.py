@@ -19,7 +19,7 @@ from rich.table import Table
 from tests.support.fake_openai import serving
 from tests.support.scripted_writer import write_questions
 
-from ragstone.features.build.certificate import EvaluationSet
+from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.features.build.questions import build_questions
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.corpus.file import IngestOptions

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragstone.features.build.critic import Critic, critic_names, load_critics
-from ragstone.features.build.critique import critique, shown_passages
+from ragstone.features.build.critique import critique, format_passages
 from ragstone.features.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
-from ragstone.kernel.dataset.candidate import Candidate, CriticMeasured, SourcePassage
-from ragstone.kernel.dataset.certifying.funnel import FILTER
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
+from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Question, Usage
 from ragstone.kernel.statistics import Estimate
@@ -143,7 +143,7 @@ def _opening(critic: Critic) -> str:
 
 def _seen(critic: Critic, candidate: Candidate) -> tuple[str, ...]:
     texts = {
-        "context": shown_passages(candidate.passages),
+        "context": format_passages(candidate.passages),
         "question": candidate.question.question,
         "answer": str(candidate.question.reference),
     }

@@ -25,12 +25,12 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
+from ragstone.features.judge.sheet import AnswerSheet  # noqa: E402
 from ragstone.kernel.config import Settings, choose, load_settings  # noqa: E402
 from ragstone.kernel.engine.cluster.driver import cluster_of  # noqa: E402
 from ragstone.kernel.engine.output import write_stream  # noqa: E402
 from ragstone.kernel.engine.session import open_session  # noqa: E402
 from ragstone.kernel.records import Answer, Judgement  # noqa: E402
-from ragstone.kernel.stages.given import sheet_rows  # noqa: E402
 from ragstone.kernel.stages.judge import judge_rows, load_judges  # noqa: E402
 from ragstone.kernel.tables import write_rows  # noqa: E402
 
@@ -86,9 +86,9 @@ async def judged(folder: Path, n: int, settings: Settings) -> Timing:
     watching = threading.Thread(target=_watch_memory, args=(peak, done), daemon=True)
     watching.start()
     started = time.perf_counter()
-    answers = sheet_rows(folder / "answers.jsonl", None, None)
+    answers = AnswerSheet(folder / "answers.jsonl")
     async with open_session(settings) as session:
-        rows = judge_rows(answers, load_judges(["correctness"]), session, n)
+        rows = judge_rows(lambda: answers, load_judges(["correctness"]), session, n)
         output = folder / "judgements.jsonl"
         await write_stream(rows, output, Judgement, each=look)
         told: object = (0, 0)

@@ -23,16 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 import ragstone
+from ragstone.features.improve.thresholds import fit_cut
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.citation_marks import cited_statements
-from ragstone.kernel.judging.fitting import fit_cut
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.kernel.statistics import (
     Floats,
-    bootstrap_estimates,
     cluster_codes,
     cluster_totals,
     cohen_kappa,
@@ -42,6 +41,7 @@ from ragstone.kernel.statistics import (
     roc_auc,
 )
 from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 from tests.support.fake_openai import running  # noqa: E402
 
 from ragstone.features.judge.judging import judge_sheet  # noqa: E402
+from ragstone.features.judge.sheet import AnswerSheet  # noqa: E402
 from ragstone.kernel.config import choose, load_settings  # noqa: E402
 from ragstone.kernel.records import Answer  # noqa: E402
 from ragstone.kernel.stages.judge import load_judges  # noqa: E402
@@ -85,9 +86,9 @@ def called(base_url: str, n: int) -> Timing:
     with tempfile.TemporaryDirectory() as folder:
         make_sheet(folder, base_url, n)
         settings = choose(load_settings(Path(folder) / "ragstone.toml"), "judge", model="openai/fake")
-        files = (Path(folder) / f"answers{n}.jsonl", Path(folder) / "judgements.jsonl")
         started, cpu_s = time.perf_counter(), time.process_time()
-        judge_sheet(*files, load_judges(["correctness"]), settings)
+        sheet = AnswerSheet(Path(folder) / f"answers{n}.jsonl")
+        judge_sheet(sheet, Path(folder) / "judgements.jsonl", load_judges(["correctness"]), settings)
         return Timing(time.perf_counter() - started, time.process_time() - cpu_s)
 
 

@@ -65,7 +65,7 @@ def served(folder: Path) -> object:
     from ragstone.kernel.config import MonitorSection, Settings
     from ragstone.kernel.config.serving import ServeSection
     from ragstone.kernel.serve.server import address_of, listen
-    from ragstone.workbench.monitor_routes import monitor_routes
+    from ragstone.workbench.chat import monitor_routes
     from ragstone_assistant.api.app import create_app
 
     settings = Settings(root=str(folder), monitor=MonitorSection(store=STORE))

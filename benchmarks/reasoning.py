@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names
@@ -109,7 +110,7 @@ def judges_table(folder: Path, fake: FakeOpenAI, n_rows: int) -> None:
         own = folder / judge.name
         settings = settings_in(own, fake)
         try:
-            summary = judge_sheet(sheet, own / "out.jsonl", [judge], settings)
+            summary = judge_sheet(AnswerSheet(sheet), own / "out.jsonl", [judge], settings)
         except ModelError as mistake:  # it reads probabilities of tokens, which such models lack
             print(f"{judge.name:22}cannot be asked: {str(mistake)[:80]}...")
             continue
@@ -134,7 +135,7 @@ def mended_table(folder: Path, fake: FakeOpenAI, n_rows: int) -> None:
 
     def run(where: Path, name: str) -> str:
         before = fake.n_requests
-        summary = judge_sheet(sheet, where / name, judges, settings_in(where, fake))
+        summary = judge_sheet(AnswerSheet(sheet), where / name, judges, settings_in(where, fake))
         rows = list(read_rows(where / name, Judgement))
         scored = sum(row.status == "scored" for row in rows)
         asked = fake.n_requests - before

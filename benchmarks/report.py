@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.report.page import write_markdown, write_report
+from ragstone.features.run.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.engine.call_log import open_call_log
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.llm.call_trace import Exchange
@@ -32,7 +33,6 @@ from ragstone.kernel.records import (
     Verdict,
 )
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
-from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.runs.headlines import common_headline
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.tables import write_rows

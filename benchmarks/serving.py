@@ -41,6 +41,7 @@ from ragstone.kernel.config.serving import LogSection, ServeSection
 from ragstone.kernel.embedding import opening
 from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_batches
 from ragstone.kernel.serve.server import listen
+from ragstone.workbench.chat import chat_app
 from ragstone.workbench.serving import serve_project
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
@@ -183,7 +184,7 @@ async def api_alone(folder: Path) -> None:
     settings = Settings(serve=ServeSection(port=0, requests_per_minute=1_000_000), root=str(folder))
     with listen("127.0.0.1", 0) as bound:
         ready = functools.partial(print, flush=True)
-        await serve_project(settings, bound, ready=ready, assistant=assistant)
+        await serve_project(settings, bound, ready=ready, chat=chat_app(assistant, settings))
     log.close()
 
 

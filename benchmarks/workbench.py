@@ -61,7 +61,7 @@ def judgements(n: int, draw: Random) -> Iterator[Judgement]:
 def make_run(folder: Path, n: int, ending: str) -> None:
     """Write a run of n judgements, with its summary."""
     from ragstone.kernel.runs.run import read_summary
-    from ragstone.workbench.runs import summary_of_rows
+    from ragstone.kernel.serve.runs import summary_of_rows
 
     draw = Random(0)
     folder.mkdir(parents=True)
@@ -127,7 +127,7 @@ def timed(project: Path) -> None:
 def list_of_runs(project: Path, n: int) -> None:
     """Time the list of n runs, first and second look."""
     from ragstone.kernel.config import load_settings
-    from ragstone.workbench.desk import Workbench
+    from ragstone.workbench.app import open_state
 
     summary = (project / "runs" / "large" / "summary.json").read_bytes()
     for at in range(n):
@@ -137,10 +137,10 @@ def list_of_runs(project: Path, n: int) -> None:
             (folder / name).write_bytes(b"{}\n")
         (folder / "summary.json").write_bytes(summary)
     (project / "many.toml").write_text('[workbench]\nruns = ["many"]\n')
-    bench = Workbench(load_settings(project / "many.toml"))
+    state = open_state(load_settings(project / "many.toml"))
     for look in ("first", "second"):
         began = time.perf_counter()
-        found = len(bench.runs.all())
+        found = len(state.runs.all())
         print(f"| the list of {found} runs, {look} look | {time.perf_counter() - began:.3f} |")
 
 

@@ -275,6 +275,8 @@ def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
     for name, parameter in inspect.signature(command).parameters.items():
         kind, told = get_args(hints[name])[:2]
         option = isinstance(told, OptionInfo)
+        if option and told.hidden:  # removed: it only says so
+            continue
         words = _value_word(kind)
         spelling = f"{', '.join(_names(told) or ['--' + name])} {words}".strip() if option else name.upper()
         yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))

@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib import import_module
 from xml.etree import ElementTree
 
 import msgspec
@@ -10,17 +11,18 @@ import pytest
 from msgspec import inspect
 from tests.features.agree.test_corrected_words import mean
 from tests.features.bench.judges.test_words import bench as judge_bench
-from tests.features.bench.retrievers.test_language_words import study
+from tests.features.bench.languages.test_words import study
 from tests.features.bench.retrievers.test_words import bench
-from tests.features.build.test_certificate import evil_build
+from tests.features.build.certificate.test_page import evil_build
 from tests.support import tiny_run as tiny
 from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
 from tests.support.golden import check_golden
 
 import ragstone
-from ragstone.features.build.certificate import EvaluationSet
-from ragstone.kernel.dataset.certifying.certificate import Certificate, certify
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import EvaluationSet
+from ragstone.kernel.dataset.certificate import Certificate
 from ragstone.kernel.document.blocks import Dot, Dots
 from ragstone.kernel.document.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.kernel.records import AnyRow, Judgement, Question
@@ -28,7 +30,7 @@ from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.tables import Displayed, Rows
 from ragstone.kernel.tables.shown import html_of
-from ragstone.notebook import OF_ROWS, SHOWN, bundles, html
+from ragstone.notebook import DOCUMENTS, OF_ROWS, SHOWN, bundles, html
 
 summary, write_run = tiny.summary, tiny.write_run  # fixtures
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&[bold]\x1b[31m\u202e"
@@ -77,7 +79,14 @@ def sample(kind: type, text: str) -> object:
     return made[kind.__name__]() if kind.__name__ in made else filled(inspect.type_info(kind), text)
 
 
-KINDS = [kind for kind in SHOWN if kind not in (FinishedRun, Certificate, EvaluationSet)]
+def _all_subclasses(kind: type) -> set[type]:
+    return {kind, *(one for sub in kind.__subclasses__() for one in _all_subclasses(sub))} - {Displayed}
+
+
+for place in DOCUMENTS.values():
+    import_module(f"ragstone.{place.partition(':')[0]}")
+SUMMARIES = sorted(_all_subclasses(Displayed) - {Rows}, key=lambda kind: kind.__name__)
+KINDS = [kind for kind in SUMMARIES if kind not in (FinishedRun, Certificate, EvaluationSet)]
 
 
 class Tags(HTMLParser):
@@ -163,13 +172,7 @@ def test_runs_are_shown_as_their_summaries_are(write_run, summary):
 
 
 def test_whatever_says_that_it_shows_itself_is_known():
-    __import__("ragstone.notebook")
-    said = {kind for kind in _all_subclasses(Displayed) if kind is not Rows}
-    assert said == set(SHOWN)
-
-
-def _all_subclasses(kind: type) -> set[type]:
-    return {kind, *(one for sub in kind.__subclasses__() for one in _all_subclasses(sub))} - {Displayed}
+    assert [kind.__name__ for kind in SUMMARIES] == sorted({*SHOWN, *DOCUMENTS})
 
 
 def judged() -> Rows[Judgement]:

@@ -5,7 +5,7 @@ import runpy
 import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run
 
-import ragstone.features.compare.checking
+import ragstone.features.check.checking
 import ragstone.kernel.runs
 import ragstone.pytest
 from ragstone.kernel.records import Question

@@ -1,30 +1,16 @@
 """Every value that a notebook shows, as the documents that a terminal shows of it; and lists of rows.
 
-Imported only when a notebook shows something (see tables/shown.py). A new summary needs a line in SHOWN.
+Imported only when a notebook shows something (see tables/shown.py). A new summary needs a line in DOCUMENTS.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import msgspec
 
-from ragstone.features.agree.corrected_words import corrected_document
-from ragstone.features.agree.words import card_document, card_dots
-from ragstone.features.attack.words import AttackSummary, attack_document
-from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
-from ragstone.features.bench.judges.words import JudgeBenchSummary, judge_bench_document
-from ragstone.features.bench.retrievers.language_words import StudySummary, study_document
-from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
-from ragstone.features.bench.suite.words import SuiteSummary, suite_document
-from ragstone.features.blame.words import blame_document
-from ragstone.features.build.certificate import EvaluationSet, certificate_document
-from ragstone.features.compare.values import Comparison
-from ragstone.features.compare.words import comparison_document
-from ragstone.features.report.words import metric_dots, run_document
-from ragstone.features.retrieve.words import retrieval_document
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.dataset.certifying.certificate import Certificate
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -39,10 +25,6 @@ from ragstone.kernel.document.notebook import render_bundles, render_html
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.judging.summary import MetricSummary, summarise
 from ragstone.kernel.records import NO_MODEL, Context, Judgement, RankingItem
-from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.joined import FinishedRun
-from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import failures, judge_name, n_scored, plural, scale
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Bundle
@@ -69,18 +51,28 @@ def html(value: object) -> str:
 
 def _documents(value: object) -> list[ReportDocument]:
     if not isinstance(value, Rows):
-        return [SHOWN[type(value)](value)]
+        return [_document_of(value)]
     kinds = {type(row) for row in value}
     show = OF_ROWS.get(kinds.pop()) if len(kinds) == 1 else None
     if show:
         return show(value)
     given = value.of if isinstance(value.of, Mapping) else {}
-    names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+    names = list(given) or list(
+        dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
+    )
     return [_document(row_blocks(value, names))]
 
 
-def _names(row: object) -> Sequence[str]:
-    return tuple(getattr(row, "__struct_fields__", ()))
+def _document_of(value: object) -> ReportDocument:
+    name = type(value).__name__
+    document: ReportDocument = SHOWN[name](value) if name in SHOWN else _of_feature(DOCUMENTS[name], value)
+    return document
+
+
+def _of_feature(place: str, *values: object) -> Any:  # noqa: ANN401 - a document, or blocks
+    """Return what a function of a feature, `module:name`, makes of values; it is imported only now."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"ragstone.{module}"), name)(*values)
 
 
 def _document(blocks: Sequence[Block]) -> ReportDocument:
@@ -96,22 +88,26 @@ def _document(blocks: Sequence[Block]) -> ReportDocument:
 def _judgements(rows: Sequence[Judgement]) -> list[ReportDocument]:
     found = summarise(rows)
     means = [means_table(found)] if found else []
-    return [_document([*means, *row_blocks(rows, judgement_columns(rows)), *metric_dots(found)])]
+    return [_document([*means, *row_blocks(rows, judgement_columns(rows)), *_of_feature(METRIC_DOTS, found)])]
 
 
 def _card(card: ReportCard) -> ReportDocument:
-    document = card_document(card)
-    return msgspec.structs.replace(document, blocks=[*document.blocks, *card_dots([card])])
+    document: ReportDocument = _of_feature(CARD, card)
+    return msgspec.structs.replace(document, blocks=[*document.blocks, *_of_feature(CARD_DOTS, [card])])
+
+
+def _cards(cards: Sequence[ReportCard]) -> list[ReportDocument]:
+    return [*(_of_feature(CARD, card) for card in cards), _document(_of_feature(CARD_DOTS, cards))]
+
+
+def _evaluation_set(made: Any) -> ReportDocument:  # noqa: ANN401 - an EvaluationSet of the feature build
+    document: ReportDocument = _of_feature(DOCUMENTS["Certificate"], made.certificate)
+    questions = row_blocks(made.questions, ("id", "question", "reference", "tags"))
+    return msgspec.structs.replace(document, blocks=[*document.blocks, *questions])
 
 
 def _metrics(metrics: Sequence[MetricSummary]) -> list[ReportDocument]:
-    return [_document([means_table(metrics), *metric_dots(metrics)])]
-
-
-def _evaluation_set(made: EvaluationSet) -> ReportDocument:
-    document = certificate_document(made.certificate)
-    questions = row_blocks(made.questions, ("id", "question", "reference", "tags"))
-    return msgspec.structs.replace(document, blocks=[*document.blocks, *questions])
+    return [_document([means_table(metrics), *_of_feature(METRIC_DOTS, metrics)])]
 
 
 def row_blocks(rows: Sequence[object], columns: Sequence[str]) -> list[Block]:
@@ -182,28 +178,36 @@ def means_table(metrics: Sequence[MetricSummary]) -> Table:
     return table_of("Means", metrics, columns)
 
 
-SHOWN: dict[type, Callable[[Any], ReportDocument]] = {
-    AnswerBenchSummary: answer_bench_document,
-    AttackSummary: attack_document,
-    BenchSummary: bench_document,
-    BlameSummary: blame_document,
-    Certificate: certificate_document,
-    Comparison: comparison_document,
-    CorrectedMean: lambda mean: corrected_document([mean]),
-    EvaluationSet: _evaluation_set,
-    FinishedRun: lambda run: run_document(run.summary),
-    JudgeBenchSummary: judge_bench_document,
-    SuiteSummary: suite_document,
-    MetricSummary: lambda metric: _metrics([metric])[0],
-    ReportCard: _card,
-    RetrievalSummary: retrieval_document,
-    RunSummary: run_document,
-    StudySummary: study_document,
+METRIC_DOTS = "features.report.words:metric_dots"
+CARD = "features.agree.words:card_document"
+CARD_DOTS = "features.agree.words:card_dots"
+CORRECTED = "features.agree.corrected_words:corrected_document"
+DOCUMENTS = {
+    "AnswerBenchSummary": "features.bench.answerers.words:answer_bench_document",
+    "AttackSummary": "features.attack.words:attack_document",
+    "BenchSummary": "features.bench.retrievers.words:bench_document",
+    "BlameSummary": "features.blame.words:blame_document",
+    "Certificate": "features.build.certificate.page:certificate_document",
+    "Comparison": "features.compare.words:comparison_document",
+    "JudgeBenchSummary": "features.bench.judges.words:judge_bench_document",
+    "RetrievalSummary": "features.retrieve.words:retrieval_document",
+    "RunSummary": "features.report.words:run_document",
+    "StudySummary": "features.bench.languages.words:study_document",
+    "SuiteSummary": "features.bench.suite.words:suite_document",
+}
+"""Name of a summary's type -> the document that a terminal shows of it. No feature is imported before."""
+
+SHOWN: dict[str, Callable[[Any], ReportDocument]] = {
+    "CorrectedMean": lambda mean: _of_feature(CORRECTED, [mean]),
+    "EvaluationSet": _evaluation_set,
+    "FinishedRun": lambda run: _of_feature(DOCUMENTS["RunSummary"], run.summary),
+    "MetricSummary": lambda metric: _metrics([metric])[0],
+    "ReportCard": _card,
 }
 OF_ROWS: dict[type, Callable[[Any], list[ReportDocument]]] = {
-    CorrectedMean: lambda means: [corrected_document(means)],
+    CorrectedMean: lambda means: [_of_feature(CORRECTED, means)],
     Judgement: _judgements,
     MetricSummary: _metrics,
-    ReportCard: lambda cards: [*map(card_document, cards), _document(card_dots(cards))],
+    ReportCard: _cards,
 }
 """Lists of these have more to show than a table of their fields."""

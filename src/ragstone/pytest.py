@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from ragstone.features.compare.checking import CheckedApplication
+    from ragstone.features.check.checking import CheckedApplication
     from ragstone.features.compare.values import MetricComparison
     from ragstone.kernel.config import Settings
     from ragstone.kernel.judging import MetricSummary
@@ -152,7 +152,7 @@ def _check_mark(wanted: Wanted) -> None:
 
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
-    from ragstone.features.compare.checking import check_application
+    from ragstone.features.check.checking import check_application
     from ragstone.kernel.errors import ConfigError, DataError
 
     judges = list(wanted.judges) or list(wanted.thresholds)
@@ -208,7 +208,7 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
                 "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
             )
     if wanted.baseline is not None:
-        from ragstone.features.compare.checking import check_against
+        from ragstone.features.check.checking import check_against
 
         found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
         lines.append(f"against {wanted.baseline}: {outcome(found)}")
@@ -281,8 +281,8 @@ def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
     from ragstone.kernel.document.numbers import one_line
     from ragstone.kernel.records import references
 
-    question = next(one for one in checked.questions if one.id == row.question_id)
-    answer = next(one for one in checked.answers if one.question_id == row.question_id)
+    question = next(question for question in checked.questions if question.id == row.question_id)
+    answer = next(answer for answer in checked.answers if answer.question_id == row.question_id)
     score = row.status if row.score is None else f"{row.score:g}"
     parts = {
         "answer": answer.answer or answer.error,

@@ -2,9 +2,11 @@
 
 import msgspec
 
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.funnel import share_of
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured, Loss, SourcePassage
-from ragstone.kernel.dataset.certifying.funnel import share_of
+from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
+from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.records import Evidence, Question, Usage
 
 TEXTS = {

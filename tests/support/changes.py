@@ -24,11 +24,14 @@ from ragstone.kernel.llm.schema import without_thought
 from ragstone.kernel.llm.untrusted import defuse
 from ragstone.kernel.privacy.masking import mask_personal_data
 from ragstone.kernel.privacy.reversible import ReversibleMask
-from ragstone_assistant.answering.sentences import marks_before_ends, without_marks
-from ragstone_assistant.guards import without_contacts
+from ragstone_assistant.answering.sentences import marks_before_ends, with_marks, without_marks
+from ragstone_assistant.guards import without_contacts, without_instructions
 from ragstone_assistant.tools.plain_text import bounded
 
 METHODS = ("sub", "subn", "translate")
+SEARCHES = frozenset(
+    ("finditer", "search", "match", "fullmatch", "findall", "find", "rfind", "partition", "rpartition")
+)
 
 
 class Change(NamedTuple):
@@ -73,6 +76,12 @@ SECRET = (
     r"|[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){3,}|(?:\d{1,3}\.){3}\d{1,3}"
 )
 PLACE = r"-?\d{1,3}(?:\.\d+)? ?°[^.]*?[NSEWO]\b|-?\d{1,3}\.\d{4,}\W+-?\d{1,3}\.\d{4,}"
+ORDER = (  # a sentence that speaks to a model, or a comment
+    r"^.*(?:<!--|</?\s*(?:contexts?|passages?|question|system|instructions?|observation|tool)\b[^>\n]{0,40}>"
+    r"|['\"`]?role['\"`]?\s*[:=|]|in your (?:answer|reply|response)|pretend to be|you are an ai\b"
+    r"|(?:forget|ignore)\b.{0,40}\b(?:prompts?|instructions?|above)|tell the user).*$"
+    r"|^(?:.*\n)?\W*(?:system|assistant|user|developer|human|ai)\b.*$|^.*(?:" + TEMPLATE + r"|<think).*$"
+)
 
 
 def _contacts(text: str) -> str:
@@ -97,7 +106,13 @@ TRIED: dict[str, Change] = {
     "ragstone_assistant.guards:without_contacts": Change(
         _contacts, _planted(ADDRESS, MARKDOWN, HTML, DOTTED, NUMBER)
     ),
+    "ragstone_assistant.guards:without_instructions": Change(
+        without_instructions, re.compile(ORDER, re.IGNORECASE | re.DOTALL)
+    ),
     "ragstone_assistant.answering.sentences:without_marks": Change(without_marks, _planted(MARK)),
+    "ragstone_assistant.answering.sentences:with_marks": Change(
+        lambda text: with_marks(text, [7]), _planted("$")
+    ),
     "ragstone_assistant.answering.sentences:marks_before_ends": Change(marks_before_ends, _planted(MARK)),
     "kernel.privacy.masking:mask_texts": Change(
         _masked, _planted(ADDRESS, NUMBER, PLACE, SECRET, GIVEN_NAME)
@@ -141,9 +156,27 @@ UNTRIED: dict[str, str] = {
     "ragstone_assistant.answering.checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
     "ragstone_assistant.answering.quoting:_plain": PART,
-    "kernel.dataset.number_values:stated_values": COMPARED,
-    "kernel.dataset.number_values:_readings": VALUE,
+    "kernel.dataset.numbers:stated_values": COMPARED,
+    "kernel.dataset.numbers:_readings": VALUE,
     "ragstone_assistant.guards:_each": PART,
+    "ragstone_assistant.guards:_without": PART,
+    "ragstone_assistant.guards:_names_with_dots": PART,
+    "ragstone_assistant.guards:_without_comments": PART,
+    "ragstone_assistant.answering.checking:_without_cut_mark": "half a mark at the end of a cut reply",
+    "ragstone_assistant.answering.checking:Checker._release": PART,
+    "ragstone_assistant.answering.sentences:_without_thought": PART,
+    "ragstone_assistant.guards:_hides_orders": COMPARED,
+    "ragstone_assistant.knowledge.uploads:safe_name": NAME,
+    "kernel.corpus.readers.pdf.paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
+    "features.build.fictional:_moved_reference": "names that are changed on purpose",
+    "features.improve.judge_files:replaced_line": SETTING,
+    "features.export.mlflow:_refused": "a message of MLflow",
+    "features.new.own_data:_commented": SETTING,
+    "kernel.privacy.reversible:_wherever": VALUE,
+    "workbench.label_pages:_free_name": NAME,
+    "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
+    "kernel.corpus.duplicates:_words_of": COMPARED,
+    "kernel.corpus.duplicates:_digits": COMPARED,
     "ragstone_assistant.log.spans:_fail": UNICODE,
     "ragstone_assistant.log.spans:_writable": UNICODE,
     "ragstone_assistant.planning.slots:courtesy_in": COMPARED,
@@ -181,7 +214,7 @@ UNTRIED: dict[str, str] = {
     "kernel.dataset.logs.reading:_ending": SETTING,
     "kernel.dataset.repeats:tokens_of": COMPARED,
     "kernel.dataset.repeats:content_of": COMPARED,
-    "kernel.engine.bench_folder:slug": NAME,
+    "features.bench.running:slug": NAME,
     "kernel.files.decoding:_line_by_line": COMPARED,
     "kernel.files.decoding:_utf8_share": COMPARED,
     "kernel.files.xlsx:_kind_of_code": SETTING,
@@ -251,7 +284,10 @@ UNTRIED: dict[str, str] = {
 
 
 def changing_functions() -> set[str]:
-    """Return `module:function` for each function of the package that changes texts by a pattern or table."""
+    """Return `module:function` for each function of the package that changes texts by a pattern or table.
+
+    Also those that take a text and return one of slices or pieces, at places that were searched for.
+    """
     found: set[str] = set()
     for package in (ragstone, ragstone_assistant):
         root = Path(str(package.__file__)).parent
@@ -269,8 +305,26 @@ def _changing(tree: ast.AST, name: str) -> set[str]:
         inner = name
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{name}.{node.name}".lstrip(".")
+            if isinstance(node, ast.FunctionDef) and _cuts(node):
+                found.add(inner)
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Attribute) and called.attr in METHODS:
             found.add(name)
         found |= _changing(node, inner)
     return found
+
+
+def _cuts(function: ast.FunctionDef) -> bool:
+    """Return whether a function of a text gives one back that is cut, or put together, where it searched."""
+    of_text = any(one.annotation and "str" in ast.unparse(one.annotation) for one in function.args.args)
+    if not of_text or function.returns is None or ast.unparse(function.returns) != "str":
+        return False
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+    }
+    slices = any(
+        isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice) for one in ast.walk(function)
+    )
+    return bool(called & (SEARCHES | {"sentence_spans"})) and (slices or "join" in called)

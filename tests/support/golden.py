@@ -51,6 +51,17 @@ class Sentences:
         assert self._texts == golden.get(self._test), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest -n 0"
 
 
+def sentence_in(text: str, begins: str) -> str:
+    """Return what stands in one element of a page, or on one line, from its beginning to its end.
+
+    begins: words of it, which stand nowhere before.
+    """
+    at = text.index(begins)
+    start = max(text.rfind(">", 0, at), text.rfind("\n", 0, at)) + 1
+    ends = (end for sign in "<\n" if (end := text.find(sign, at)) >= 0)
+    return text[start : min(ends, default=len(text))].strip()
+
+
 def read_sentences(file: Path) -> dict[str, list[str]]:
     """Return test -> its texts, as a file of sentences has them."""
     if not file.is_file():

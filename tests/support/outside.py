@@ -17,6 +17,7 @@ from tests.support.linear import Found
 
 from ragstone.features.attack.probes import marked_up
 from ragstone.features.build import defects, fact_writing, falsifying, fictional, plan
+from ragstone.features.build import number_change as numbers
 from ragstone.features.import_ import faq, hotpotqa, squad, tables, trec
 from ragstone.features.import_.faq import _LABEL, LABELS, entries_of
 from ragstone.features.import_.recognise import EXPORTS, recognise
@@ -32,10 +33,11 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.sources import _pattern as glob
 from ragstone.kernel.corpus.tags import Tag, match_tags
 from ragstone.kernel.corpus.tokens import search_terms, tokenize
-from ragstone.kernel.dataset import answers, checks, evidence, languages, numbers, repeats
-from ragstone.kernel.dataset import number_values as values
+from ragstone.kernel.dataset import answers, checks, evidence, languages, repeats
+from ragstone.kernel.dataset import numbers as values
 from ragstone.kernel.dataset.logs.exchange import as_quality
 from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.numbers import numbers_in
 from ragstone.kernel.document.markdown import escape, plain
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.files.decoding import decode
@@ -192,7 +194,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.evidence.quote": lambda text: evidence.find_evidence(text, SHORT * 20),
     "flows.build.changes": lambda text: falsifying.check_change(text, SHORT, "number", "en"),
     "flows.build.numbers": lambda text: numbers.change_number(text, "seed"),
-    "flows.build.numbers_in": numbers.numbers_in,
+    "flows.build.numbers_in": numbers_in,
     "flows.build.pointing": lambda text: fact_writing.points_elsewhere(text, "en"),
     "flows.build.replace": lambda text: falsifying.replace_words(text, "maize", "rice"),
     "flows.build.fictional": lambda text: fictional.change(text, {"maize": "rice"}),
@@ -206,7 +208,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.passages": plan.has_substance,
     "flows.build.cut": lambda text: plan.cut_passages([document(text)], 2000),
     "flows.translate.cut": lambda text: translated.cut(document(text).text, 1000),
-    "flows.translate.masked": lambda text: translated.unmasked(*translated.masked(text)),
+    "flows.translate.kept": translated.kept_parts,
     "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
     "dataset.wording": repeats.content_of,
     "dataset.repeats.exact": repeats.exact_form,
@@ -274,7 +276,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "features.build.defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
     "features.build.defects:_is_name": lambda: [re.compile("maize")],
     "features.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
-    "kernel.dataset.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
+    "features.build.number_change:_bound": lambda: [numbers._UP, numbers._DOWN],
     "features.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
     "features.new.own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
     "features.import_.faq:_labelled": lambda: [

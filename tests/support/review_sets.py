@@ -10,13 +10,13 @@ from litestar.testing import TestClient
 from tests.features.review.rows import DOCUMENTS, QUESTIONS
 from tests.support.workbench import create_workbench, opened
 
+from ragstone.features.review.decisions import log_path, read_decisions
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.serving import Role
-from ragstone.kernel.dataset.decisions import log_path, read_decisions
 from ragstone.kernel.records import Document, Question
+from ragstone.kernel.serve.frame import Person
 from ragstone.kernel.tables import write_rows
 from ragstone.workbench import guard
-from ragstone.workbench.frame import Person
 
 
 def write_set(folder: Path, questions=QUESTIONS, documents=DOCUMENTS) -> Path:

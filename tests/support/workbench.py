@@ -25,11 +25,12 @@ from litestar.testing import TestClient
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.serve.headers import methods_of
+from ragstone.kernel.serve.state import AppState
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench import passwords
 from ragstone.workbench.accounts import Accounts
-from ragstone.workbench.desk import Workbench
 from ragstone.workbench.guard import SESSION, VISIT, guarded, token_of
+from ragstone.workbench.pages import PLACES
 from ragstone.workbench.passwords import hash_password
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -40,7 +41,7 @@ PASSWORD = "correct horse battery"
 Client = TestClient[Litestar]
 
 
-_ended: dict[int, list[tuple[Litestar, Workbench]]] = {}
+_ended: dict[int, list[tuple[Litestar, AppState]]] = {}
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
@@ -51,14 +52,14 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
     """
     ended = _ended.setdefault(settings.serve.max_upload_mb, [])
     if ended:
-        app, bench = ended.pop()
-        bench.__init__(settings, now)  # type: ignore[misc]  # the routes hold this very one
-        app.asgi_handler = guarded(app._create_asgi_handler(), bench, methods_of(app))
+        app, state = ended.pop()
+        vars(state).update(vars(workbench_app.open_state(settings, now)))  # the routes hold this very one
+        app.asgi_handler = guarded(app._create_asgi_handler(), state, methods_of(app), PLACES)
         return app
-    bench = Workbench(settings, now)
-    with mock.patch.object(workbench_app, "Workbench", return_value=bench):
+    state = workbench_app.open_state(settings, now)
+    with mock.patch.object(workbench_app, "open_state", return_value=state):
         app = workbench_app.create_workbench(settings, now)
-    app.on_shutdown.append(lambda: ended.append((app, bench)))
+    app.on_shutdown.append(lambda: ended.append((app, state)))
     return app
 
 

@@ -82,11 +82,12 @@ def test_the_first_invitation_is_made_only_while_nobody_has_an_account(accounts)
     assert accounts.invite_first("the terminal") is None
 
 
-def test_the_last_owner_stays(accounts):
+def test_the_last_owner_stays(accounts, says):
     join(accounts, "Anna", "owner")
     for change in (lambda: accounts.remove("anna"), lambda: accounts.set_role("Anna", "annotator")):
-        with pytest.raises(DataError, match="Anna is the last owner"):
+        with pytest.raises(DataError) as error:
             change()
+        says(error.value)
     accounts.set_role("Anna", "owner")
     join(accounts, "Ben", "owner")
     assert accounts.remove("Anna").name == "Anna"
@@ -150,18 +151,20 @@ def test_two_processes_may_have_the_file_open(accounts, tmp_path, clock):
     other.close()
 
 
-def test_a_file_that_is_none_is_told(tmp_path, clock):
+def test_a_file_that_is_none_is_told(tmp_path, clock, says):
     (tmp_path / "accounts.sqlite").write_text("no database " * 100)
-    with pytest.raises(DataError, match=r"accounts cannot be kept there.*\[workbench\]"):
+    with pytest.raises(DataError) as error:
         Accounts(tmp_path, 12, clock)
+    says(error.value)
 
 
-def test_a_file_that_another_process_holds_is_told(accounts, monkeypatch):
+def test_a_file_that_another_process_holds_is_told(accounts, monkeypatch, says):
     held = sqlite3.connect(accounts._register.path, isolation_level=None)
     held.execute("BEGIN EXCLUSIVE")
     accounts._register._database.execute("PRAGMA busy_timeout = 10")
-    with pytest.raises(DataError, match="cannot be written at this moment"):
+    with pytest.raises(DataError) as error:
         accounts.invite("reader", "Anna")
+    says(error.value)
     held.close()
 
 

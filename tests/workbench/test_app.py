@@ -6,9 +6,10 @@ from litestar.testing import TestClient
 from tests.support.served_assistant import KEYS, Scripted, key
 from tests.support.workbench import ADDRESS, create_workbench
 
-from ragstone.kernel.config import Settings
+from ragstone.kernel.config import Settings, shipped
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.workbench.app import side_by_side
+from ragstone.workbench.asset_routes import ROOMS
 from ragstone_assistant.api.app import create_app
 
 
@@ -94,3 +95,8 @@ def test_a_host_that_is_none_is_a_mistake_of_who_asks(both, host, path):
 def test_a_host_of_this_machine_is_served(both, host):
     assert both.get("/workbench/people", headers={"Host": host}).status_code == 200
     assert both.get("/v1/models", headers={"Host": host}).status_code == 200
+
+
+def test_no_two_rooms_have_an_asset_of_one_name():
+    names = [file.name for room in ROOMS for file in shipped(f"ragstone.{room}", "assets").glob("*")]
+    assert len(names) == len(set(names)) > 15

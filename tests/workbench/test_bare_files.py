@@ -5,10 +5,10 @@ import json
 import pytest
 from tests.support.workbench import create_workbench, opened
 
+from ragstone.features.judge.judging import judge
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Judgement
-from ragstone.kernel.stages.api import judge
 from ragstone.kernel.tables import write_rows
 from ragstone.workbench.bare_files import link_files, links_in
 from ragstone.workbench.serving import project_at

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.errors import DataError
 from ragstone.workbench.serving import project_at
-from ragstone_assistant.knowledge.knowledge_base import CATALOGUE
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +57,7 @@ def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here):
         assert not found.assistant
 
 
-def test_a_folder_that_is_not_there_is_told(here):
-    with pytest.raises(DataError, match="no such folder or file"):
+def test_a_folder_that_is_not_there_is_told(here, says):
+    with pytest.raises(DataError) as error:
         project_at([here / "nothing"])
+    says(error.value)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from tests.support.golden import sentence_in
 from tests.support.tiny_run import (
     ANSWERS,
     DOCUMENTS,
@@ -232,30 +233,30 @@ def test_an_index_that_cannot_be_read_is_made_anew(run, project, client):
         assert ids(another) == ["q1", "q2", "q3", "q4 & 5"]
 
 
-def test_a_bad_row_is_told_by_file_and_line(run, client):
+def test_a_bad_row_is_told_by_file_and_line(run, client, says):
     with (run / "judgements.jsonl").open("a") as file:
         file.write('\n{"question_id": 7}\n')
     reply = client.get(f"{RUN}/rows", headers={"Accept": "application/json"})
     assert reply.status_code == 422
-    assert "judgements.jsonl:14: not a row" in reply.json()["detail"]
+    says(sentence_in(reply.json()["detail"], "judgements.jsonl:14: not"))
 
 
-def test_rows_of_a_run_that_goes_on_are_those_that_are_whole(project, client):
+def test_rows_of_a_run_that_goes_on_are_those_that_are_whole(project, client, says):
     folder = project / "runs" / "wheat"
     folder.mkdir()
     lines = [msgspec.json.encode(row) + b"\n" for row in ANSWERS]
     (folder / "answers.jsonl.partial").write_bytes(b"".join(lines[:2]) + lines[2][:20])
     assert ids(client) == ["q1", "q2"]
-    assert "There are no numbers yet" in client.get(RUN).text
+    says(sentence_in(client.get(RUN).text, "There are no"))
 
 
-def test_judgements_alone_get_their_means(project, client):
+def test_judgements_alone_get_their_means(project, client, says):
     folder = project / "runs" / "wheat"
     folder.mkdir()
     write_rows(folder / "judgements.jsonl", JUDGEMENTS, Judgement)
     page = client.get(RUN).text
-    assert "the means were computed" in page
-    assert "2 scored of 4 rows" in page
+    says(sentence_in(page, "the means were"))
+    says(sentence_in(page, "2 scored of"))
     assert ids(client) == ["q1", "q2", "q3", "q4 & 5"]
 
 
@@ -333,7 +334,7 @@ def test_the_page_leads_an_owner_to_a_queue_of_its_answers(project):
         assert "Label answers" not in people.person("rita", "reader").get(RUN).text
 
 
-def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client):
+def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client, says):
     measured = msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=True)])
     (run / "summary.json").write_bytes(msgspec.json.encode(measured))
-    assert "Label answers: 1 judge not measured" in client.get(RUN).text
+    says(sentence_in(client.get(RUN).text, "Label answers:"))

@@ -18,6 +18,7 @@ from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.serve import connections
 from ragstone.kernel.serve.server import address_of, listen
+from ragstone.workbench.chat import chat_app
 from ragstone.workbench.serving import check_public, serve_project
 from ragstone_assistant.conversation import TextPiece
 
@@ -66,16 +67,17 @@ def test_this_machine_alone_needs_none(host):
     check_public(settings_of(".", host=host))
 
 
-def test_a_port_that_is_taken_is_told_with_what_to_do():
+def test_a_port_that_is_taken_is_told_with_what_to_do(says):
     with listen("127.0.0.1", 0) as bound:
         bound.listen()
         port = bound.getsockname()[1]
-        with pytest.raises(ConfigError, match=rf"port {port} of 127\.0\.0\.1 is taken.*--port"):
+        with pytest.raises(ConfigError) as error:
             listen("127.0.0.1", port)
+        says(str(error.value).replace(str(port), "PORT"))
 
 
 def test_an_address_that_is_none_of_ours_is_told():
-    with pytest.raises(ConfigError, match=r"cannot listen on '203\.0\.113\.1'"):
+    with pytest.raises(ConfigError, match=r"listen on '203\.0\.113\.1'"):
         listen("203.0.113.1", 0)
 
 
@@ -107,7 +109,8 @@ async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_st
 
     with listen("127.0.0.1", 0) as bound:
         before = signal.getsignal(signal.SIGTERM)
-        await serve_project(settings_of(tmp_path), bound, ready=ready, assistant=scripted.assistant())
+        settings = settings_of(tmp_path)
+        await serve_project(settings, bound, ready=ready, chat=chat_app(scripted.assistant(), settings))
     text = await replies[0]
     assert text.endswith("data: [DONE]\n\n")
     assert len(scripted.log.rows) == 1
@@ -130,7 +133,7 @@ def test_keys_are_read_from_their_file_and_conversations_stand_in_the_store(tmp_
     async def serve():
         with listen("127.0.0.1", 0) as bound:
             settings = settings_of(tmp_path, keys_file="keys.toml")
-            await serve_project(settings, bound, ready=ready, assistant=Scripted().assistant())
+            await serve_project(settings, bound, ready=ready, chat=chat_app(Scripted().assistant(), settings))
 
     asyncio.run(serve())
     assert codes == [401, 200]

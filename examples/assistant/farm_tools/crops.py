@@ -20,7 +20,7 @@ from farm_tools.crop_file import (
     open_crop_file,
 )
 from farm_tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
-from farm_tools.words import figures_asked, say
+from farm_tools.words import figures_asked, say, speaks_of
 from ragstone.kernel.config.section import Section
 from ragstone.kernel.errors import DataError
 from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
@@ -107,7 +107,8 @@ def crops_tool(path: Path, where: str = "crops") -> Tool:
 
 def _hint(question: str, lang: str) -> Hint:
     figures = figures_asked(question, lang)
-    return Hint(nearer=FIGURED if any(name in figures for name in NAMED_FIGURES) else 0.0)
+    is_date = "planting" in figures and speaks_of(question, lang, "when")
+    return Hint(nearer=FIGURED if is_date or any(name in figures for name in NAMED_FIGURES) else 0.0)
 
 
 def _argument_names(columns: Columns) -> dict[str, str]:

@@ -114,7 +114,7 @@ async def test_documents_answer_without_the_agent(fake_openai: FakeOpenAI, tmp_p
     assert (nothing.kind, nothing.lang) == ("refusal", "es")
 
 
-async def test_all_tools_that_are_declared_are_there(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_all_tools_that_are_declared_are_there(fake_openai: FakeOpenAI, tmp_path: Path, says) -> None:
     for name in ("crops.csv", "videos.csv"):
         shutil.copy(EXAMPLES / name, tmp_path / name)
     (tmp_path / "prices_of_market.py").write_text(TOOL)
@@ -135,7 +135,7 @@ async def test_all_tools_that_are_declared_are_there(fake_openai: FakeOpenAI, tm
             assert await assistant.health() == {"model": "ok", "knowledge": "ok", "log": "ok"}
     assert [step.status for step in said.steps] == ["done", "done", "done"]
     assert "Nakuru" in said.steps[0].observation
-    assert said.text == "Maize costs 42 shillings."
+    says(said.text)
     told = prompt_of(fake_openai.bodies[-1])
     assert all(name in told for name in ("search_documents", "weather", "crop_table", "find_videos"))
 
@@ -207,14 +207,15 @@ def test_what_is_missing_stops_the_start_with_the_key(
 
 @pytest.mark.parametrize("section", [{"planner": "model"}, {"answers": "written"}])
 def test_what_asks_a_model_says_where_to_name_one(
-    fake_openai: FakeOpenAI, tmp_path: Path, section: dict[str, object]
+    fake_openai: FakeOpenAI, tmp_path: Path, section: dict[str, object], says
 ) -> None:
     async def work() -> Said:
         async with opened(settings_of(fake_openai, tmp_path, model=None, **section)) as assistant:
             return await assistant.respond(asked("x"), silent)
 
-    with pytest.raises(ModelError, match="table \\[assistant\\] or \\[run\\]"):
+    with pytest.raises(ModelError) as error:
         asyncio.run(work())
+    says(error.value)
 
 
 @pytest.mark.parametrize("model", [None, EMBEDDED])

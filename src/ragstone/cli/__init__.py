@@ -1,1 +1,1 @@
-"""The command `ragstone`: which flow answers to which name."""
+"""The command `ragstone`: which feature answers to which name."""

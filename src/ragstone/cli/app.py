@@ -54,10 +54,10 @@ PANELS: dict[str, Commands] = {
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {
-                "retrievers": "features.bench.retrievers.command:retrievers",
-                "languages": "features.bench.retrievers.command:languages",
-                "judges": "features.bench.judges.command:judges",
-                "answerers": "features.bench.answerers.command:answerers",
+                "retrievers": "features.bench.command:retrievers",
+                "languages": "features.bench.command:languages",
+                "judges": "features.bench.command:judges",
+                "answerers": "features.bench.command:answerers",
             },
         ),
         "report": "features.report.command:report",
@@ -71,7 +71,7 @@ PANELS: dict[str, Commands] = {
                 "show": "features.judges.command:show_",
                 "new": "features.judges.command:new",
                 "test": "features.judges.command:try_out",
-                "develop": "features.improve.command:develop",
+                "develop": "features.improve.develop_command:develop",
                 "learn": "features.improve.learn_command:learn",
                 "fit": "features.improve.fit_command:fit",
             },

@@ -220,11 +220,15 @@ def _no_row(name: str, row: object, kinds: tuple[type, ...]) -> str:
 
 @contextlib.contextmanager
 def optional_package(what: str, extra: str) -> Iterator[None]:
-    """Within the block an import that fails becomes MissingExtra, unless a module of Ragstone is missing."""
+    """Within the block an import that fails becomes MissingExtra, unless a module of ours is missing.
+
+    Of the assistant, a distribution of its own, it is one that lacks a module, not one that is not there.
+    """
     try:
         yield
     except ImportError as mistake:
-        if (mistake.name or "").partition(".")[0] == "ragstone":
+        missing = mistake.name or ""
+        if missing == "ragstone" or missing.startswith(("ragstone.", "ragstone_assistant.")):
             raise
         raise MissingExtra(what, extra) from None
 

@@ -12,13 +12,13 @@ from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.serve.frame import OWNER, ROLES, ROOT, AtPerson, page
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.accounts import Accounts, UserAccount
-from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import OWNER, ROLES, ROOT, AtPerson, page
-from ragstone.workbench.guard import HOME, Cookies, own_path
+from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.workbench.accounts import Accounts, UserAccount, accounts_of
+from ragstone.workbench.guard import HOME, Cookies, is_https, own_path
 from ragstone.workbench.names import checked_name
-from ragstone.workbench.passwords import check_password
+from ragstone.workbench.passwords import attempts_of, check_password
 
 WRONG = "Wrong name or password."
 TOO_MANY = "Too many attempts: try again in 15 minutes."
@@ -55,106 +55,110 @@ class PasswordChange(msgspec.Struct, frozen=True):
 
 
 @get("/login")
-async def login_page(request: AnyRequest, bench: AtWorkbench, next: FromQuery[str] = "") -> Response[str]:  # noqa: A002
+async def login_page(request: AnyRequest, app: AtApp, next: FromQuery[str] = "") -> Response[str]:  # noqa: A002
     """Give the page on which one logs in; who is logged in goes on."""
-    if bench.accounts is None or request.scope["state"].get("person"):
+    if app.part(accounts_of) is None or request.scope["state"].get("person"):
         return see_other(own_path(next))
     return _login(request, "", next)
 
 
 @post("/login")
-async def log_in(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Login]) -> Response[str]:
+async def log_in(request: AnyRequest, app: AtApp, data: URLEncodedBody[Login]) -> Response[str]:
     """Begin a session; a wrong name and a wrong password are told alike, and take as long."""
-    accounts = accounts_of(bench)
+    accounts = needed_accounts(app)
     account = accounts.find(data.name)
     known = account.password if account else None
-    right = await bench.attempts.right(address_of(request), data.name, data.password, known)
+    right = await app.part(attempts_of).right(address_of(request), data.name, data.password, known)
     if not right or account is None:
         # A name that nobody has may be a password that was typed into the wrong field.
         who = account.name if account else None
-        bench.audit(request, "login refused" if right is None else "login failed", name=who)
-        words, status = (TOO_MANY, 429) if right is None else (WRONG, 401)
-        return _login(request, words, data.next, name=data.name, status=status)
-    return _enter(request, bench, account, "login", own_path(data.next))
+        app.audit(request, "login refused" if right is None else "login failed", name=who)
+        problem, status = (TOO_MANY, 429) if right is None else (WRONG, 401)
+        return _login(request, problem, data.next, name=data.name, status=status)
+    return _enter(request, app, account, "login", own_path(data.next))
 
 
-def _login(request: AnyRequest, words: str, to: str, *, name: str = "", status: int = 200) -> Response[str]:
-    return page(request, "login.html", "Log in", status=status, words=words, next=own_path(to), name=name)
+def _login(request: AnyRequest, problem: str, to: str, *, name: str = "", status: int = 200) -> Response[str]:
+    return page(
+        request, "workbench/login.html", "Log in", status=status, words=problem, next=own_path(to), name=name
+    )
 
 
 def _enter(
-    request: AnyRequest, bench: Workbench, account: UserAccount, action: str, to: str = HOME
+    request: AnyRequest, app: AppState, account: UserAccount, action: str, to: str = HOME
 ) -> Response[str]:
     """Begin a session with a token of its own; one that the browser had ends."""
-    accounts = accounts_of(bench)
+    accounts = needed_accounts(app)
     if before := request.scope["state"].get("session"):
         accounts.end_session(before)
-    cookie = Cookies({}, secure=bench.is_https).logged_in(accounts.begin_session(account.id))
-    bench.log.note(account.name, action, address_of(request), {"role": account.role})
+    cookie = Cookies({}, secure=is_https(app)).logged_in(accounts.begin_session(account.id))
+    app.log.note(account.name, action, address_of(request), {"role": account.role})
     return see_other(to, cookie)
 
 
 @get("/invite/{token:str}")
-async def invitation_page(request: AnyRequest, bench: AtWorkbench, token: FromPath[str]) -> Response[str]:
+async def invitation_page(request: AnyRequest, app: AtApp, token: FromPath[str]) -> Response[str]:
     """Give the page on which an invitation is accepted."""
-    return _invitation(request, bench, token, "")
+    return _invitation(request, app, token, "")
 
 
 @post("/invite/{token:str}")
 async def accept(
-    request: AnyRequest, bench: AtWorkbench, token: FromPath[str], data: URLEncodedBody[Accepted]
+    request: AnyRequest, app: AtApp, token: FromPath[str], data: URLEncodedBody[Accepted]
 ) -> Response[str]:
     """Make the account of an invitation, or set a password anew, and log in."""
-    accounts = accounts_of(bench)
+    accounts = needed_accounts(app)
     invitation = accounts.invitation(token)
     if invitation is None:
-        return _invitation(request, bench, token, "")
+        return _invitation(request, app, token, "")
     try:
         if invitation.person is None:
             checked_name(data.name)
         _check_twice(data.password, data.again)
-        account = accounts.accept(token, data.name, await bench.attempts.hash(data.password))
+        account = accounts.accept(token, data.name, await app.part(attempts_of).hash(data.password))
     except DataError as mistake:
-        return _invitation(request, bench, token, str(mistake), name=data.name, status=422)
+        return _invitation(request, app, token, str(mistake), name=data.name, status=422)
     action = "invitation accepted" if invitation.person is None else "password renewed"
-    return _enter(request, bench, account, action)
+    return _enter(request, app, account, action)
 
 
 def _invitation(
-    request: AnyRequest, bench: Workbench, token: str, words: str, *, name: str = "", status: int = 200
+    request: AnyRequest, app: AppState, token: str, problem: str, *, name: str = "", status: int = 200
 ) -> Response[str]:
-    invitation = accounts_of(bench).invitation(token)
+    invitation = needed_accounts(app).invitation(token)
     if invitation is None:
         return page(request, "wrong.html", "This link no longer works", status=404, words=NO_INVITATION)
     title = "New password" if invitation.person else "Welcome"
-    values = {"invitation": invitation, "words": words, "name": name}
-    return page(request, "invite.html", title, status=status, **values)
+    values = {"invitation": invitation, "words": problem, "name": name}
+    return page(request, "workbench/invite.html", title, status=status, **values)
 
 
 @get("/account")
-async def account_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+async def account_page(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the page of one's own account."""
-    accounts_of(bench)
-    return page(request, "account.html", "Your account", words="", good=False)
+    needed_accounts(app)
+    return page(request, "workbench/account.html", "Your account", words="", good=False)
 
 
 @post("/account/password")
 async def change_password(
-    request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[PasswordChange]
+    request: AnyRequest, app: AtApp, data: URLEncodedBody[PasswordChange]
 ) -> Response[str]:
     """Set one's own password; all sessions end but this one, which goes on under a new token."""
-    accounts = accounts_of(bench)
+    accounts = needed_accounts(app)
     account: UserAccount = request.scope["state"]["account"]
-    right = await bench.attempts.right(address_of(request), account.name, data.old, account.password)
+    right = await app.part(attempts_of).right(address_of(request), account.name, data.old, account.password)
     try:
         if not right:
-            bench.audit(request, "password not changed")
+            app.audit(request, "password not changed")
             raise DataError(TOO_MANY if right is None else "The current password is wrong.")
         _check_twice(data.password, data.again)
     except DataError as mistake:
-        return page(request, "account.html", "Your account", status=422, words=str(mistake), good=False)
-    accounts.set_password(account, await bench.attempts.hash(data.password))
-    return _enter(request, bench, account, "password changed", f"{ROOT}/account")
+        return page(
+            request, "workbench/account.html", "Your account", status=422, words=str(mistake), good=False
+        )
+    accounts.set_password(account, await app.part(attempts_of).hash(data.password))
+    return _enter(request, app, account, "password changed", f"{ROOT}/account")
 
 
 def _check_twice(password: str, again: str) -> None:
@@ -164,31 +168,32 @@ def _check_twice(password: str, again: str) -> None:
 
 
 @post("/logout")
-async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+async def log_out(request: AnyRequest, app: AtApp) -> Response[str]:
     """End this session."""
-    accounts = accounts_of(bench)
+    accounts = needed_accounts(app)
     accounts.end_session(request.scope["state"]["session"])
-    return _left(request, bench, "logout")
+    return _left(request, app, "logout")
 
 
 @post("/logout/everywhere")
-async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+async def log_out_everywhere(request: AnyRequest, app: AtApp) -> Response[str]:
     """End all sessions of this person."""
     account: UserAccount = request.scope["state"]["account"]
-    accounts_of(bench).end_sessions(account.id)
-    return _left(request, bench, "logout everywhere")
+    needed_accounts(app).end_sessions(account.id)
+    return _left(request, app, "logout everywhere")
 
 
-def _left(request: AnyRequest, bench: Workbench, action: str) -> Response[str]:
-    bench.audit(request, action)
-    return see_other(f"{ROOT}/login", Cookies({}, secure=bench.is_https).logged_out())
+def _left(request: AnyRequest, app: AppState, action: str) -> Response[str]:
+    app.audit(request, action)
+    return see_other(f"{ROOT}/login", Cookies({}, secure=is_https(app)).logged_out())
 
 
-def accounts_of(bench: Workbench) -> Accounts:
-    """Return the accounts. Raises NotFoundException where only this machine reaches the workbench."""
-    if bench.accounts is None:
+def needed_accounts(app: AppState) -> Accounts:
+    """The accounts. Raises NotFoundException where only this machine reaches the workbench."""
+    accounts = app.part(accounts_of)
+    if accounts is None:
         raise NotFoundException(NO_ACCOUNTS)
-    return bench.accounts
+    return accounts
 
 
 def address_of(request: AnyRequest) -> str:
@@ -203,7 +208,7 @@ def see_other(path: str, cookie: str | None = None) -> Response[str]:
         "",
         status_code=303,
         media_type="text/plain",
-        headers={name: one for name, one in headers.items() if one},
+        headers={name: value for name, value in headers.items() if value},
     )
 
 
@@ -242,19 +247,19 @@ class Roled(msgspec.Struct, frozen=True):
 
 
 @get("/people", guards=[OWNER])
-async def people_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+async def people_page(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the page of accounts and invitations."""
-    return _people(request, bench)
+    return _people(request, app)
 
 
 def _people(
-    request: AnyRequest, bench: Workbench, *, words: str = "", link: str = "", whose: str = ""
+    request: AnyRequest, app: AppState, *, words: str = "", link: str = "", whose: str = ""
 ) -> Response[str]:
     """words: what did not work. link: of a new invitation, which is shown this once; whose: for whom."""
-    accounts = bench.accounts
+    accounts = app.part(accounts_of)
     return page(
         request,
-        "people.html",
+        "workbench/people.html",
         "People",
         status=422 if words else 200,
         people=accounts.people() if accounts else [],
@@ -270,81 +275,81 @@ def _people(
 @get("/people/log", guards=[OWNER])
 async def log_page(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     number: Annotated[int, QueryParameter(name="page", ge=1, le=1_000_000)] = 1,
 ) -> Response[str]:
     """Give a page of the audit log, newest first."""
     begin = (number - 1) * A_PAGE
-    entries = list(islice(bench.log.newest(), begin, begin + A_PAGE + 1))
+    entries = list(islice(app.log.newest(), begin, begin + A_PAGE + 1))
     values: dict[str, Any] = {"entries": entries[:A_PAGE], "number": number, "more": len(entries) > A_PAGE}
-    return page(request, "audit.html", "Audit log", **values)
+    return page(request, "workbench/audit.html", "Audit log", **values)
 
 
 @post("/people/invite", guards=[OWNER])
 async def invite(
-    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Invite]
+    request: AnyRequest, app: AtApp, person: AtPerson, data: URLEncodedBody[Invite]
 ) -> Response[str]:
     """Make an invitation and show its link, this once."""
-    token = accounts_of(bench).invite(data.role, person.name)
-    bench.audit(request, "invited", role=data.role)
-    return _people(request, bench, link=_link(request, bench, token), whose=f"a new {data.role}")
+    token = needed_accounts(app).invite(data.role, person.name)
+    app.audit(request, "invited", role=data.role)
+    return _people(request, app, link=_link(request, app, token), whose=f"a new {data.role}")
 
 
 @post("/people/renew", guards=[OWNER])
 async def renew(
-    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Named]
+    request: AnyRequest, app: AtApp, person: AtPerson, data: URLEncodedBody[Named]
 ) -> Response[str]:
     """Make a link by which somebody sets a new password, and show it, this once."""
     try:
-        token = accounts_of(bench).renew(data.name, person.name)
+        token = needed_accounts(app).renew(data.name, person.name)
     except DataError as mistake:
-        return _people(request, bench, words=str(mistake))
-    bench.audit(request, "password link made", name=data.name)
-    return _people(request, bench, link=_link(request, bench, token), whose=data.name)
+        return _people(request, app, words=str(mistake))
+    app.audit(request, "password link made", name=data.name)
+    return _people(request, app, link=_link(request, app, token), whose=data.name)
 
 
 @post("/people/revoke", guards=[OWNER])
-async def revoke(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Numbered]) -> Response[str]:
+async def revoke(request: AnyRequest, app: AtApp, data: URLEncodedBody[Numbered]) -> Response[str]:
     """End an invitation that is open."""
-    ended = accounts_of(bench).revoke(data.id)
+    ended = needed_accounts(app).revoke(data.id)
     if ended:
-        bench.audit(request, "invitation revoked", role=ended.role, name=ended.person)
+        app.audit(request, "invitation revoked", role=ended.role, name=ended.person)
     return see_other(PEOPLE)
 
 
 @post("/people/role", guards=[OWNER])
-async def set_role(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Roled]) -> Response[str]:
+async def set_role(request: AnyRequest, app: AtApp, data: URLEncodedBody[Roled]) -> Response[str]:
     """Give somebody another role; the last owner stays one."""
 
     def change() -> None:
-        before = accounts_of(bench).set_role(data.name, data.role)
-        bench.audit(request, "role changed", name=before.name, role=data.role, before=before.role)
+        before = needed_accounts(app).set_role(data.name, data.role)
+        app.audit(request, "role changed", name=before.name, role=data.role, before=before.role)
 
-    return _done(request, bench, change)
+    return _done(request, app, change)
 
 
 @post("/people/remove", guards=[OWNER])
-async def remove(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Named]) -> Response[str]:
+async def remove(request: AnyRequest, app: AtApp, data: URLEncodedBody[Named]) -> Response[str]:
     """Take somebody's account away, and end their sessions; not the last owner's."""
 
     def change() -> None:
-        before = accounts_of(bench).remove(data.name)
-        bench.audit(request, "removed", name=before.name, role=before.role)
+        before = needed_accounts(app).remove(data.name)
+        app.audit(request, "removed", name=before.name, role=before.role)
 
-    return _done(request, bench, change)
+    return _done(request, app, change)
 
 
-def _done(request: AnyRequest, bench: Workbench, change: Callable[[], None]) -> Response[str]:
+def _done(request: AnyRequest, app: AppState, change: Callable[[], None]) -> Response[str]:
     try:
         change()
     except DataError as mistake:
-        return _people(request, bench, words=str(mistake))
+        return _people(request, app, words=str(mistake))
     return see_other(PEOPLE)
 
 
-def _link(request: AnyRequest, bench: Workbench, token: str) -> str:
+def _link(request: AnyRequest, app: AppState, token: str) -> str:
     """Return the address of an invitation, as this owner reaches the workbench."""
-    public = bench.settings.serve.public_url
+    public = app.settings.serve.public_url
     base = public.rstrip("/") if public else f"{request.url.scheme}://{request.headers.get('host', '')}"
     return invitation_link(base, token)
 

@@ -15,7 +15,8 @@ import msgspec
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.serve.headers import is_loopback
+from ragstone.kernel.serve.headers import needs_accounts
+from ragstone.kernel.serve.state import AppState
 from ragstone.kernel.tables.private import make_folder
 from ragstone.workbench.names import checked_name, look_alike, name_key
 
@@ -108,11 +109,6 @@ NEW_INVITATION = """
 INSERT INTO invitations (token, role, person, made_by, created, expires) VALUES (?, ?, ?, ?, ?, ?)
 """
 AN_ACCOUNT = "SELECT id, name, role, password, created, seen FROM people WHERE removed IS NULL"
-
-
-def needs_accounts(settings: Settings) -> bool:
-    """Return whether others than who sits at this machine can reach the server."""
-    return settings.serve.public_url is not None or not is_loopback(settings.serve.host)
 
 
 class UserAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,15 +223,15 @@ class Accounts:
         return next(iter(self._open(_digest(token))), None)
 
     def _open(self, digest: bytes | None = None) -> list[Invitation]:
-        found = self._register.rows(OPEN_INVITATIONS, self._now(), digest, digest)
+        rows = self._register.rows(OPEN_INVITATIONS, self._now(), digest, digest)
         names = Invitation.__struct_fields__
-        return [Invitation(**dict(zip(names, row, strict=True))) for row in found]
+        return [Invitation(**dict(zip(names, row, strict=True))) for row in rows]
 
     def revoke(self, number: int) -> Invitation | None:
         """End an invitation; return it, None where it is not open."""
-        found = [one for one in self.invitations() if one.id == number]
+        matching = [invitation for invitation in self.invitations() if invitation.id == number]
         self._register.rows("DELETE FROM invitations WHERE id = ?", number)
-        return found[0] if found else None
+        return matching[0] if matching else None
 
     def accept(self, token: str, name: str, password: str) -> UserAccount:
         """Make the account of an invitation, or set the password anew, and end the invitation.
@@ -301,9 +297,16 @@ class Accounts:
         return account
 
     def _check_not_last(self, account: UserAccount, advice: str) -> None:
-        others = [one for one in self.people() if one.role == "owner" and one.id != account.id]
+        others = [other for other in self.people() if other.role == "owner" and other.id != account.id]
         if account.role == "owner" and not others:
             raise DataError(f"{account.name} is the last owner. {advice}")
+
+
+def accounts_of(state: AppState) -> Accounts | None:
+    """The accounts of a workbench; None where only this machine reaches it."""
+    if not needs_accounts(state.settings):
+        return None
+    return Accounts(state.store, state.settings.workbench.session_hours, state.now)
 
 
 def open_accounts(settings: Settings) -> Accounts:

@@ -4,7 +4,8 @@ import contextlib
 import re
 import time
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 from litestar import Litestar, Response, Router
 from litestar.di import Provide
@@ -12,93 +13,88 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ragstone.features.bench.finished import kind_of_bench
+from ragstone.features.watch.collecting import PATH as TRACES
+from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.extend import PageModule
+from ragstone.kernel.serve.frame import ROOT, page, who_asks
 from ragstone.kernel.serve.headers import methods_of
 from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
-from ragstone.workbench import (
-    account_pages,
-    collecting,
-    develop_pages,
-    frame,
-    guard,
-    item_pages,
-    label_pages,
-    learn_pages,
-    library_pages,
-    review_pages,
-    run_list_pages,
-    run_pages,
-    side_pages,
-    trace_pages,
-    try_pages,
-)
-from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
-from ragstone.workbench.frame import ROOT, who_asks
+from ragstone.kernel.serve.runs import Runs
+from ragstone.kernel.serve.state import AppState
+from ragstone.workbench.bare_files import links_in
+from ragstone.workbench.guard import HOME, guarded
+from ragstone.workbench.pages import PAGES, PLACES
 
-ROUTES = (
-    frame.asset,
-    *(*run_list_pages.ROUTES, *run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES),
-    *(*library_pages.ROUTES, *account_pages.ROUTES, *trace_pages.ROUTES),
-)
-OF_JUDGES = (*develop_pages.ROUTES, *learn_pages.ROUTES)
-OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. Use the links above."
+
+
+def open_state(settings: Settings, now: Callable[[], float] = time.time) -> AppState:
+    """What the pages of a project share; to be closed. now: seconds since 1970."""
+    # The last, and always: where a run stands among them is its address, which queues of labels keep.
+    folders = [*(settings.path(name) for name in settings.workbench.runs), links_in(settings)]
+    return AppState(settings, Runs(folders, kind_of_bench, now), now)
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
     """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
-    bench = Workbench(settings, now)
+    state = open_state(settings, now)
     app = Litestar(
-        [
-            Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
-            for handlers, needed in (
-                (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
-                (OF_JUDGES, {"file": Provide(judge_developed, sync_to_thread=True)}),
-                (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
-                (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
-            )
-        ],
+        [_router(cast(PageModule, import_module(f"ragstone.{name}"))) for name in PAGES],
         dependencies={
-            "bench": Provide(lambda: bench, sync_to_thread=False),
+            "app": Provide(lambda: state, sync_to_thread=False),
             "person": Provide(who_asks, sync_to_thread=False),
         },
-        exception_handlers={Exception: told},
-        on_shutdown=[bench.close],
+        exception_handlers={Exception: error_page},
+        on_shutdown=[state.close],
         logging_config=None,
         openapi_config=None,
         request_class=JsonRequest,
-        request_max_body_size=bench.most_bytes,
+        request_max_body_size=state.most_bytes,
     )
-    app.asgi_handler = guard.guarded(app.asgi_handler, bench, methods_of(app))
+    app.asgi_handler = guarded(app.asgi_handler, state, methods_of(app), PLACES)
     return app
 
 
-def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
+def _router(module: PageModule) -> Router:
+    providers = getattr(module, "GIVEN", {})
+    return Router(
+        ROOT,
+        route_handlers=module.ROUTES,
+        dependencies={name: Provide(give, sync_to_thread=True) for name, give in providers.items()},
+    )
+
+
+def error_page(request: AnyRequest, mistake: Exception) -> Response[Any]:
     """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
     match mistake:
         case ValidationException() if isinstance(mistake.extra, list):
-            status, words = mistake.status_code, _unfit(mistake.extra)
+            status, text = mistake.status_code, _unfit(mistake.extra)
         case NotFoundException(detail="Not Found"):
-            status, words = mistake.status_code, NO_PAGE
+            status, text = mistake.status_code, NO_PAGE
         case HTTPException():
-            status, words = mistake.status_code, mistake.detail
+            status, text = mistake.status_code, mistake.detail
         case RagstoneError():
-            status, words = 422, str(mistake)
+            status, text = 422, str(mistake)
         case _:
             raise mistake
     if "application/json" in request.headers.get("accept", ""):
-        answer: Response[Any] = Response({"detail": words}, status_code=status)
+        answer: Response[Any] = Response({"detail": text}, status_code=status)
     else:
-        answer = frame.page(request, "wrong.html", "Something went wrong", status=status, words=words)
+        answer = page(request, "wrong.html", "Something went wrong", status=status, words=text)
     answer.headers.update(getattr(mistake, "headers", None) or {})
     return answer
 
 
-def _unfit(found: list[Any]) -> str:
+def _unfit(errors: list[Any]) -> str:
     """Return what is wrong with the values of an address or a form, by their names."""
-    told = [f"{one['key']}: {one['message']}" if one.get("key") else str(one["message"]) for one in found]
-    return f"The request is not valid. {'; '.join(told)}."
+    problems = [
+        f"{error['key']}: {error['message']}" if error.get("key") else str(error["message"])
+        for error in errors
+    ]
+    return f"The request is not valid. {'; '.join(problems)}."
 
 
 MOVED = (307, [(b"location", f"{ROOT}/".encode()), (b"content-length", b"0")], b"")
@@ -113,7 +109,7 @@ LAST_PORT = 65_535
 
 
 def side_by_side(
-    workbench: Litestar, assistant: Litestar | None, traces: collecting.TraceReceiver | None = None
+    workbench: Litestar, assistant: Litestar | None, traces: TraceReceiver | None = None
 ) -> ASGIApp:
     """Return what serves both. Without an assistant its address leads to the workbench.
 
@@ -130,9 +126,9 @@ def side_by_side(
             return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
-        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == collecting.PATH:
+        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == TRACES:
             await traces(scope, receive, send)
-        elif _is_ours(scope["path"]):
+        elif f"{scope['path']}/".startswith(HOME):
             await workbench(scope, receive, send)
         elif assistant is not None:
             await assistant(scope, receive, send)
@@ -142,16 +138,12 @@ def side_by_side(
     return app
 
 
-def _is_ours(path: str) -> bool:
-    return path == ROOT or path.startswith(f"{ROOT}/")
-
-
 async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
     """Open what the applications own, and close it when the server ends."""
     await receive()
     async with contextlib.AsyncExitStack() as stack:
-        for one in apps:
-            await stack.enter_async_context(one.lifespan())
+        for app in apps:
+            await stack.enter_async_context(app.lifespan())
         await send({"type": "lifespan.startup.complete"})  # type: ignore[typeddict-item]
         await receive()
     await send({"type": "lifespan.shutdown.complete"})  # type: ignore[typeddict-item]
@@ -160,7 +152,7 @@ async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
 def _is_host(scope: HTTPScope) -> bool:
     """Return whether a request names one host at most, in a way that all readers of it read alike."""
     hosts = [HOST.fullmatch(value) for name, value in scope["headers"] if name == b"host"]
-    return len(hosts) <= 1 and all(one and int(one[1] or 0) <= LAST_PORT for one in hosts)
+    return len(hosts) <= 1 and all(match and int(match[1] or 0) <= LAST_PORT for match in hosts)
 
 
 async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:

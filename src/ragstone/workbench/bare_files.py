@@ -40,7 +40,7 @@ def link_files(settings: Settings, files: Sequence[Path]) -> list[Path]:
     return [_linked(parent, {"judgements": file, **texts}) for file in judged]
 
 
-def shown_place(folder: Path) -> str:
+def rows_location(folder: Path) -> str:
     """Return where the rows of a run stand, for people: its folder, or the files that it links to."""
     links = sorted(file.readlink() for file in folder.iterdir() if file.is_symlink())
     return ", ".join(map(str, links)) or str(folder)

@@ -20,12 +20,12 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
+from ragstone.kernel.serve.frame import ROOT, Person, page
 from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
 from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.accounts import Accounts
-from ragstone.workbench.desk import Workbench
-from ragstone.workbench.frame import ROOT, Person, page
+from ragstone.kernel.serve.state import AppState
+from ragstone.workbench.accounts import Accounts, accounts_of
 
 VISIT, SESSION = "ragstone_visit", "ragstone_session"
 VISIT_S = 400 * 86_400  # as long as browsers keep one
@@ -34,10 +34,10 @@ VISIT_S = 400 * 86_400  # as long as browsers keep one
 class Cookies:
     """The cookies of a request. secure: they go over https alone, and are of this host alone."""
 
-    def __init__(self, found: Mapping[str, str], *, secure: bool) -> None:
+    def __init__(self, cookies: Mapping[str, str], *, secure: bool) -> None:
         self._secure = secure
-        self.session: str | None = found.get(self._name(SESSION))
-        self._visit: str | None = found.get(self._name(VISIT))
+        self.session: str | None = cookies.get(self._name(SESSION))
+        self._visit: str | None = cookies.get(self._name(VISIT))
         self._is_new = False
 
     def visit(self) -> str:
@@ -72,9 +72,9 @@ def token_of(visit: str) -> str:
     return hashlib.sha256(b"csrf " + visit.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def matches(token: str, given: str | None) -> bool:
+def matches(token: str, sent: str | None) -> bool:
     """Return whether a token is the right one, in a time that does not tell."""
-    return given is not None and hmac.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
+    return sent is not None and hmac.compare_digest(token.encode(), sent.encode("utf-8", "surrogateescape"))
 
 
 FORM_BYTES = 1 << 20
@@ -123,6 +123,11 @@ OF_PROXIES = {
 OTHER_SITE = "This request came from another site, so it was refused."
 
 
+def is_https(app: AppState) -> bool:
+    """Whether people reach the workbench over https."""
+    return (app.settings.serve.public_url or "").startswith("https:")
+
+
 class TurnedAway(msgspec.Struct, frozen=True, kw_only=True):
     """Why a request does not get in. login: where to go first."""
 
@@ -131,12 +136,12 @@ class TurnedAway(msgspec.Struct, frozen=True, kw_only=True):
     login: str | None = None
 
 
-def foreign(request: AnyRequest, bench: Workbench) -> TurnedAway | None:
+def foreign(request: AnyRequest, app: AppState) -> TurnedAway | None:
     """Turn away what a page of another site has a browser send, and names that are none of ours."""
-    host, public = request.headers.get("host", ""), bench.settings.serve.public_url
+    host, public = request.headers.get("host", ""), app.settings.serve.public_url
     name = _hostname(host)
-    if bench.accounts is None:
-        if any(one in OF_PROXIES or one.startswith("x-forwarded-") for one in request.headers):
+    if app.part(accounts_of) is None:
+        if any(header in OF_PROXIES or header.startswith("x-forwarded-") for header in request.headers):
             return TurnedAway(detail=PROXIED)
         if not is_loopback(name):
             return TurnedAway(detail=f"{name!r} is not a name of this machine.")
@@ -200,7 +205,7 @@ OWN = (f"{ROOT}/login", f"{ROOT}/logout", f"{ROOT}/logout/everywhere", f"{ROOT}/
 SAFE = ("GET", "HEAD", "OPTIONS")
 REFERRER = (b"referrer-policy", b"same-origin")  # with "no-referrer" a browser hides the origin of a form
 HEADERS = (
-    *(one for one in HEADERS_OF_ALL if one[0] != REFERRER[0]),
+    *(header for header in HEADERS_OF_ALL if header[0] != REFERRER[0]),
     REFERRER,
     (b"cross-origin-opener-policy", b"same-origin"),
 )
@@ -208,33 +213,39 @@ FORGED = "This page is older than your login, or from another workbench: reload 
 READS = "{name} is a reader here and cannot change anything. An owner can change that."
 
 
-def guarded(app: ASGIApp, bench: Workbench, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+def guarded(
+    inner: ASGIApp,
+    app: AppState,
+    methods: Mapping[str, Sequence[str]],
+    places: Sequence[tuple[str, str]],
+) -> ASGIApp:
     """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state.
 
-    methods: template of a path -> all that it takes, for OPTIONS.
+    methods: template of a path -> all that it takes, for OPTIONS. places: of the navigation.
     """
-    user = Person(bench.settings.workbench.annotator or getpass.getuser(), "owner")
+    accounts = app.part(accounts_of)
+    user = Person(app.settings.workbench.annotator or getpass.getuser(), "owner")
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await send({"type": "websocket.close", "code": 1008, "reason": "there are none here"})
             return
         request: AnyRequest = Request(scope)
-        cookies = Cookies(request.cookies, secure=bench.is_https)
+        cookies = Cookies(request.cookies, secure=is_https(app))
         state = scope.setdefault("state", {})
-        state["accounts"] = bench.accounts is not None
-        _identify(scope, cookies, bench.accounts, user)
+        state["accounts"], state["places"] = accounts is not None, places
+        _identify(scope, cookies, accounts, user)
         answering = _headed(scope, send, cookies, methods)
-        turned = foreign(request, bench) or _unknown(request) or _too_large(request, bench)
+        turned = foreign(request, app) or _unknown(request) or _too_large(request, app)
         if turned is None and scope["method"] not in SAFE:
-            given: str | None = request.headers.get("x-csrf-token")
-            if given is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
-                given, receive = await form_token(receive)
-            turned = None if matches(state["csrf"], given) else TurnedAway(detail=FORGED)
+            sent: str | None = request.headers.get("x-csrf-token")
+            if sent is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
+                sent, receive = await form_token(receive)
+            turned = None if matches(state["csrf"], sent) else TurnedAway(detail=FORGED)
         if turned is None:
-            await app(scope, receive, answering)
+            await inner(scope, receive, answering)
         else:
-            await _told(request, turned)(scope, receive, answering)
+            await _refusal(request, turned)(scope, receive, answering)
 
     return guard
 
@@ -265,11 +276,11 @@ def _unknown(request: AnyRequest) -> TurnedAway | None:
     return TurnedAway(detail=READS.format(name=person.name))
 
 
-def _too_large(request: AnyRequest, bench: Workbench) -> TurnedAway | None:
+def _too_large(request: AnyRequest, app: AppState) -> TurnedAway | None:
     """Turn away what says itself that it is too large; the application stops reading what does not say so."""
     length = request.headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > bench.most_bytes:
-        detail = f"This has {int(length):,} bytes, and {bench.most_bytes:,} are taken."
+    if length.isdecimal() and int(length) > app.most_bytes:
+        detail = f"This has {int(length):,} bytes, and {app.most_bytes:,} are taken."
         return TurnedAway(status=413, detail=detail)
     return None
 
@@ -283,7 +294,9 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
             headers = with_methods(scope, list(message["headers"]), methods)
             present = {name.lower() for name, _ in headers}
             headers += HEADERS
-            headers += [one for one in (STRICT, (b"cache-control", b"no-store")) if one[0] not in present]
+            headers += [
+                header for header in (STRICT, (b"cache-control", b"no-store")) if header[0] not in present
+            ]
             if not assets and (made := cookies.made()):
                 headers.append((b"set-cookie", made))
             message["headers"] = headers
@@ -292,12 +305,12 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
     return sent
 
 
-def _told(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
+def _refusal(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
     """Return what answers a request that is turned away: as JSON to a script, as a page to a browser."""
     response: Response[Any]
     if asks_json(request):
-        said = {"detail": turned.detail} | ({"login": turned.login} if turned.login else {})
-        response = Response(said, status_code=turned.status)
+        problem = {"detail": turned.detail} | ({"login": turned.login} if turned.login else {})
+        response = Response(problem, status_code=turned.status)
     elif turned.login:
         response = Response(b"", status_code=303, headers={"Location": turned.login})
     else:

@@ -45,25 +45,27 @@ def checked_name(name: str) -> str:
     if not plain or len(plain) > LONGEST_NAME:
         raise DataError(f"A name has 1 to {LONGEST_NAME} characters.")
     # Control characters and marks of direction would make a name look like another one.
-    if UNSEEN & {*plain} or any(unicodedata.category(one)[0] == "C" and one not in JOINERS for one in plain):
+    if UNSEEN & {*plain} or any(
+        unicodedata.category(sign)[0] == "C" and sign not in JOINERS for sign in plain
+    ):
         raise DataError("A name has letters, digits, signs and single spaces only.")
     if "," in plain or _looks(plain)[0].startswith(ADJUDICATOR):
         raise DataError(
             f"A name has no comma, and does not begin with {ADJUDICATOR.strip()!r}: both mean something "
             "where labels are given."
         )
-    scripts = {script for one in plain if (script := _script(one))}
+    scripts = {script for sign in plain if (script := _script(sign))}
     if len(scripts) > 1 and not any(scripts <= mixed for mixed in TOGETHER):
-        told = " and ".join(sorted(script.capitalize() for script in scripts))
+        names = " and ".join(sorted(script.capitalize() for script in scripts))
         raise DataError(
-            f"A name is written in one script, and this one mixes {told}, whose letters may look alike."
+            f"A name is written in one script, and this one mixes {names}, whose letters may look alike."
         )
     return plain
 
 
 def look_alike(name: str, other: str) -> bool:
     """Return whether somebody may take one name for the other."""
-    return any(one == two for one, two in zip(_looks(name), _looks(other), strict=True))
+    return any(mine == theirs for mine, theirs in zip(_looks(name), _looks(other), strict=True))
 
 
 def _plain(name: str) -> str:
@@ -72,16 +74,16 @@ def _plain(name: str) -> str:
 
 def _looks(name: str) -> tuple[str, str]:
     """Return what a name looks like: in whatever case, and as it is written, where I is l and rn is m."""
-    latin = "".join(one for one in _plain(name) if one not in JOINERS).translate(_LATIN)
-    dashes = "".join("-" if unicodedata.category(one) == "Pd" else one for one in latin)
+    latin = "".join(sign for sign in _plain(name) if sign not in JOINERS).translate(_LATIN)
+    dashes = "".join("-" if unicodedata.category(sign) == "Pd" else sign for sign in latin)
     return name_key(dashes), dashes.translate(_STROKES).replace("rn", "m").replace("vv", "w")
 
 
-def _script(one: str) -> str | None:
+def _script(sign: str) -> str | None:
     """Return the script of a letter or a digit that is none of ASCII's; None for what all scripts share."""
-    if unicodedata.category(one)[0] not in "LN" or "0" <= one <= "9":
+    if unicodedata.category(sign)[0] not in "LN" or "0" <= sign <= "9":
         return None
-    first, *more = unicodedata.name(one, "unknown").replace("-", " ").split()
+    first, *more = unicodedata.name(sign, "unknown").replace("-", " ").split()
     if first in ("MODIFIER", "SUPERSCRIPT"):
         return None
     return more[0] if first in ("EXTENDED", "HALFWIDTH") and more else first

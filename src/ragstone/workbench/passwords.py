@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragstone.kernel.errors import DataError, optional_package
 from ragstone.kernel.serve.limits import RequestLimits
+from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.names import name_key
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ def hash_password(password: str) -> str:
     return _hasher().hash(_plain(password))
 
 
-def is_password(given: str, known: str | None) -> bool:
+def is_password(password: str, known: str | None) -> bool:
     """Return whether a password is the one of a hash. known: None, for a name that nobody has: never."""
     from argon2.exceptions import VerificationError
 
     try:
-        right = _hasher().verify(known or _nobodys(), _plain(given[: LONGEST + 1]))
+        right = _hasher().verify(known or _nobodys(), _plain(password[: LONGEST + 1]))
     except VerificationError:
         return False
     return right and known is not None
@@ -75,7 +76,7 @@ class Attempts:
         self._names = RequestLimits(MOST_OF_NAME, WITHIN_S)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
-    async def right(self, address: str, name: str, given: str, known: str | None) -> bool | None:
+    async def right(self, address: str, name: str, password: str, known: str | None) -> bool | None:
         """Return whether a password is right; None where too many were tried, and it is not looked at.
 
         known: the hash; None where nobody has the name, which takes as long. Only what fails is counted.
@@ -86,7 +87,7 @@ class Attempts:
             if limits.wait_s(caller, self._now()) is not None:
                 return None
         loop = asyncio.get_running_loop()
-        right = await loop.run_in_executor(self._threads, is_password, given, known)
+        right = await loop.run_in_executor(self._threads, is_password, password, known)
         if right:
             for limits, caller in callers:
                 limits.take_back(caller)
@@ -101,12 +102,17 @@ class Attempts:
         self._threads.shutdown(wait=False)
 
 
+def attempts_of(app: AppState) -> Attempts:
+    """The attempts to log in to a workbench."""
+    return Attempts(app.now)
+
+
 def network_of(address: str) -> str:
     """Return what counts as one address: of IPv6 the network that one connection has."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if found.version == 4:
+    if parsed.version == 4:
         return address
-    return str(ipaddress.ip_network((int(found), 64), strict=False))
+    return str(ipaddress.ip_network((int(parsed), 64), strict=False))

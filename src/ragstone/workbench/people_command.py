@@ -14,8 +14,8 @@ from ragstone.kernel.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
+    from ragstone.kernel.serve.audit import Fact
     from ragstone.workbench.accounts import Accounts
-    from ragstone.workbench.audit import Fact
 
 
 Name = Annotated[str, typer.Argument(help="The name of an account.")]
@@ -31,12 +31,12 @@ people = typer.Typer(
 def list_(*, json: AsJson = False, config: Config = None) -> None:
     """List accounts and open invitations."""
     with _opened(config) as (accounts, _):
-        found, invited = accounts.people(), accounts.invitations()
+        people, invited = accounts.people(), accounts.invitations()
     if json:
-        rows = [{"name": one.name, "role": one.role, "seen": _day(one.seen)} for one in found]
+        rows = [{"name": entry.name, "role": entry.role, "seen": _day(entry.seen)} for entry in people]
         links = [
-            {"role": one.role, "person": one.person, "by": one.made_by, "expires": _day(one.expires)}
-            for one in invited
+            {"role": entry.role, "person": entry.person, "by": entry.made_by, "expires": _day(entry.expires)}
+            for entry in invited
         ]
         show_json({"people": rows, "invitations": links})
         return
@@ -45,8 +45,8 @@ def list_(*, json: AsJson = False, config: Config = None) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for head in ("name", "role", "last here"):
         table.add_column(head, overflow="fold")
-    for one in found:
-        table.add_row(one.name, one.role, _day(one.seen) or "never")
+    for entry in people:
+        table.add_row(entry.name, entry.role, _day(entry.seen) or "never")
     show(table)
     for link in invited:
         what = f"a new password of {link.person}" if link.person else f"a new {link.role}"
@@ -118,7 +118,7 @@ def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
 def _note(settings: "Settings", action: str, **facts: "Fact") -> None:
     import time
 
-    from ragstone.workbench.audit import AuditLog
+    from ragstone.kernel.serve.audit import AuditLog
 
     AuditLog(settings.path(settings.workbench.store), time.time).note(_me(), action, "terminal", facts)
 

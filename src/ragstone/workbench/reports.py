@@ -6,6 +6,8 @@ from pathlib import Path
 
 from litestar.exceptions import ServiceUnavailableException
 
+from ragstone.kernel.serve.state import AppState
+
 MOST_WAITING = 8  # each holds a thread that other pages need
 
 
@@ -33,6 +35,11 @@ class Reports:
                 return self._last[1]
         finally:
             self._waiting.release()
+
+
+def reports_of(_app: AppState) -> Reports:
+    """The reports of a workbench."""
+    return Reports()
 
 
 def _stamp(folder: Path) -> object:

@@ -10,23 +10,23 @@ from ragstone.kernel.document.html import draw, render_blocks
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.settings import differing_settings
+from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.desk import AtWorkbench
-from ragstone.workbench.frame import page
+from ragstone.kernel.serve.runs import RunEntry
+from ragstone.kernel.serve.state import AtApp
 from ragstone.workbench.run_table import (
     LONGEST_SETTING,
     NEWEST,
     RunColumn,
-    cost_told,
+    format_cost,
+    format_means,
+    format_setting,
     in_order,
     means_of,
-    means_told,
     metric_columns,
     run_table,
-    setting_told,
     who_answered,
 )
-from ragstone.workbench.runs import RunEntry
 
 RUNS_A_PAGE = 50
 MOST_IN_TREND = 200  # runs: of more, the last ones
@@ -34,42 +34,42 @@ MOST_IN_TREND = 200  # runs: of more, the last ones
 
 def chosen(entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
     """Return the entries whose name, kind or models hold every word of the text."""
-    words = text.casefold().split()
+    wanted = text.casefold().split()
     return [
         entry
         for entry in entries
-        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in words)
+        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in wanted)
     ]
 
 
 @get("/", sync_to_thread=True)
 def runs(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     text: FromQuery[str] = "",
     order: FromQuery[str] = NEWEST,
     whole: FromQuery[bool] = False,
     at: FromQuery[int] = 1,
 ) -> Response[str]:
     """Give the list of runs: those that the text finds, a page of them."""
-    every = bench.runs.all()
-    found = chosen(every, text)
-    table = run_table(found, order, whole=whole)
-    n_pages = max(1, -(-len(found) // RUNS_A_PAGE))
+    every = app.runs.all()
+    matching = chosen(every, text)
+    table = run_table(matching, order, whole=whole)
+    n_pages = max(1, -(-len(matching) // RUNS_A_PAGE))
     at = min(max(at, 1), n_pages)
     return page(
         request,
-        "runs.html",
+        "workbench/runs.html",
         "Runs",
         table=table,
         runs=table.entries[(at - 1) * RUNS_A_PAGE : at * RUNS_A_PAGE],
-        found=found,
-        setting_told=setting_told,
-        means_told=means_told,
-        cost_told=cost_told,
-        n_found=len(found),
+        found=matching,
+        format_setting=format_setting,
+        format_means=format_means,
+        format_cost=format_cost,
+        n_found=len(matching),
         n_runs=len(every),
-        folders=[str(folder) for folder in bench.runs.folders],
+        folders=[str(folder) for folder in app.runs.folders],
         text=text,
         order=order,
         whole=whole,
@@ -82,39 +82,39 @@ def runs(
 @get("/runs/trends", sync_to_thread=True)
 def trends(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     text: FromQuery[str] = "",
     metric: FromQuery[str] = "",
     order: FromQuery[str] = "made",
 ) -> Response[str]:
     """Give the course of a judge's mean over the runs that are ticked, or that the text finds."""
     ticked = set(request.query_params.getall("run", []))
-    every = [entry for entry in bench.runs.all() if entry.metrics]
-    found = [entry for entry in chosen(every, text) if not ticked or entry.id in ticked]
-    columns = metric_columns(found)
-    column = next((one for one in columns if one.key == f"metric {metric}"), None)
+    every = [entry for entry in app.runs.all() if entry.metrics]
+    matching = [entry for entry in chosen(every, text) if not ticked or entry.id in ticked]
+    columns = metric_columns(matching)
+    column = next((candidate for candidate in columns if candidate.key == f"metric {metric}"), None)
     if metric and not column:
         raise DataError(f"None of these runs was judged by {metric!r}. Choose another judge, or other runs.")
     column = column or next(iter(columns), None)
-    judged = [entry for entry in in_order(found, order) if column and means_of(entry, column)]
-    shown = judged[-MOST_IN_TREND:]
-    steps = run_steps(shown, column) if column else []
+    judged = [entry for entry in in_order(matching, order) if column and means_of(entry, column)]
+    last = judged[-MOST_IN_TREND:]
+    steps = run_steps(last, column) if column else []
     chart = trend_chart(column.head, steps) if column else None
     return page(
         request,
-        "trends.html",
+        "workbench/trends.html",
         "Trends",
         drawn=draw([chart] if chart else []),
         chart=render_blocks([chart]) if chart else "",
-        rows=list(zip(shown, steps, strict=True)),
+        rows=list(zip(last, steps, strict=True)),
         column=column,
         columns=columns,
-        means_told=means_told,
+        format_means=format_means,
         ticked=sorted(ticked),
         text=text,
         order=order,
-        n_before=len(judged) - len(shown),
-        n_without=len(found) - len(judged),
+        n_before=len(judged) - len(last),
+        n_without=len(matching) - len(judged),
     )
 
 

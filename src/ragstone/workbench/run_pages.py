@@ -1,6 +1,5 @@
 """The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,17 +9,14 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
-from ragstone.features.bench.judges.words import judge_bench_document, read_judge_bench
-from ragstone.features.bench.retrievers.language_words import read_study, study_document
-from ragstone.features.bench.retrievers.words import bench_document, read_leaderboard
+from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
-from ragstone.kernel.document.blocks import ReportDocument
+from ragstone.features.try_.pages import offered
 from ragstone.kernel.document.html import (
     charts_in,
     draw,
@@ -39,41 +35,42 @@ from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.run import Run, read_run
-from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
+from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.bare_files import shown_place
-from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
-from ragstone.workbench.frame import ROOT, AtPerson, page, query_of
-from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
-from ragstone.workbench.rows.files import rows_file
-from ragstone.workbench.rows.opening import conversations, opened_in, text_of
-from ragstone.workbench.runs import kind_of_bench, summary_of_none
-from ragstone.workbench.try_pages import offered
-
-BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
-    "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
-    "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
-    "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
-    "study of languages": lambda folder: study_document(read_study(folder)),
-}
+from ragstone.kernel.serve.rows.asking import (
+    Lines,
+    RowFilter,
+    RowsHead,
+    columns_in,
+    head_in,
+    lines_in,
+    page_of,
+)
+from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import summary_of_none
+from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
+from ragstone.workbench.bare_files import rows_location
+from ragstone.workbench.opened_rows import conversations, opened_in, text_of
+from ragstone.workbench.reports import reports_of
 
 
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
 def run(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     person: AtPerson,
     folder: RunFolder,
     index: FromPath[int],
     name: FromPath[str],
 ) -> Response[str]:
     """Give the page of a run: its numbers at once; its script asks for the rows."""
-    how_far = progressed(read_progress(folder), bench.now())
-    view = bench.runs.view(folder)
+    how_far = progressed(read_progress(folder), app.now())
+    view = app.runs.view(folder)
     values: dict[str, Any] = {}
     if view.run:
         summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+        by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
         values = {
             "summary": summary,
             "numbers": render_blocks(numbers),
@@ -83,11 +80,11 @@ def run(
             else "",
             "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
-            "n_unmeasured": _n_unmeasured(summary),
+            "n_unmeasured": len(by_model - {(card.judge, card.model) for card in summary.cards}),
         }
     return page(
         request,
-        "run.html",
+        "workbench/run.html",
         name,
         **{"numbers": "", **values},
         run_id=f"{index}/{name}",
@@ -96,41 +93,34 @@ def run(
         wrong=view.wrong,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
-        tries=next(iter(offered(bench, folder)), None) if person.may("owner") else None,
+        tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
-        folder=shown_place(folder),
+        folder=rows_location(folder),
         is_packed=False,
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
 
 
-def _n_unmeasured(summary: RunSummary) -> int:
-    """Return how many judges that asked a model have no report card."""
-    measured = {(card.judge, card.model) for card in summary.cards}
-    asked = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
-    return len(asked - measured)
-
-
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
-def head(bench: AtWorkbench, folder: RunFolder) -> RowsHead:
+def head(app: AtApp, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
-    with bench.indexes.of(folder) as con:
-        return head_in(con, told_columns(bench, folder))
+    with app.indexes.of(folder) as con:
+        return head_in(con, summarised_columns(app, folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
-def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
+def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
-    columns, chosen = told_columns(bench, folder), query_of(request, RowFilter)
-    with bench.indexes.of(folder) as con:
+    columns, chosen = summarised_columns(app, folder), query_of(request, RowFilter)
+    with app.indexes.of(folder) as con:
         return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns)))
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
-def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
+def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
     """Give the page on which a question stands."""
-    with bench.indexes.of(folder) as con:
+    with app.indexes.of(folder) as con:
         at = page_of(con, question)
     if at is None:
         raise _no_question(question)
@@ -138,13 +128,13 @@ def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> di
 
 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
-def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
+def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
-    shown = bench.runs.view(folder).run
-    with bench.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(shown.summary) if shown else [])
-        summary = shown.summary if shown else summary_of_none(folder)
-        opened = opened_in(con, question, columns, summary, shown.causes if shown else {})
+    run = app.runs.view(folder).run
+    with app.indexes.of(folder) as con:
+        columns = columns_in(con, columns_of(run.summary) if run else [])
+        summary = run.summary if run else summary_of_none(folder)
+        opened = opened_in(con, question, columns, summary, run.causes if run else {})
     if opened is None:
         raise _no_question(question)
     room = PageRoom(length_in_json)
@@ -152,9 +142,9 @@ def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) ->
 
 
 @get("/runs/{index:int}/{name:str}/question.txt", sync_to_thread=True)
-def question_text(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
+def question_text(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
     """Give the rows of a question as they are in the files of the run."""
-    with bench.indexes.of(folder) as con:
+    with app.indexes.of(folder) as con:
         text = text_of(con, question)
     if text is None:
         raise _no_question(question)
@@ -169,16 +159,16 @@ class CallsShown(msgspec.Struct, frozen=True):
 
 
 @get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
-def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
+def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
     """Give what was asked of models for a question, word for word."""
-    told = CallsShown(*spelled_out(conversations(folder, question, bench.indexes.folder_of(folder))))
-    return PageRoom(length_in_json).fitted(told)
+    spelled = CallsShown(*spelled_out(conversations(folder, question, app.indexes.folder_of(folder))))
+    return PageRoom(length_in_json).fitted(spelled)
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
-def report(bench: AtWorkbench, folder: RunFolder) -> Response[str]:
+def report(app: AtApp, folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
-    html = bench.reports.html_of(folder, _report_html)
+    html = app.part(reports_of).html_of(folder, _report_html)
     headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 
@@ -187,16 +177,16 @@ def _report_html(folder: Path) -> str:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
     judgements = rows_file(folder, "judgements")
     if kind:
-        return render_page(BENCHES[kind](folder))
+        return render_page(finished_bench(folder, kind))
     if judgements and not (folder / "summary.json").is_file():
         return render_run(bare_run(judgements, rows_file(folder, "answers")))
     return render_run(read_run(folder), read_asked(folder))
 
 
-def told_columns(bench: Workbench, folder: Path) -> list[ColumnView]:
+def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
     """Return the judges of a run as its summary tells of them; none where there is no summary."""
-    shown: Run | None = bench.runs.view(folder).run
-    return columns_of(shown.summary) if shown else []
+    run: Run | None = app.runs.view(folder).run
+    return columns_of(run.summary) if run else []
 
 
 def _no_question(name: str) -> NotFoundException:
@@ -214,39 +204,44 @@ class Progressed(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None = None
 
 
-def progressed(found: RunProgress | None, now: float) -> Progressed:
+def progressed(progress: RunProgress | None, now: float) -> Progressed:
     """Return the progress of a run in words. found: None of one that is finished. now: seconds since 1970."""
-    if found is None:
+    if progress is None:
         return Progressed(life=None, words="The run is finished.")
-    share = found.done / found.total if found.total else None
-    life = found.life(now)
+    share = progress.done / progress.total if progress.total else None
+    life = progress.life(now)
     match life:
         case "going on":
-            words = _going(found)
+            text = _going(progress)
         case "stopped":
-            words = f"It was stopped while {found.stage}, {_rows(found)}. {AGAIN}"
+            text = f"It was stopped while {progress.stage}, {_rows(progress)}. {AGAIN}"
         case "failed":
-            why = found.words or "no reason was given."
-            words = f"It failed while {found.stage}, {_rows(found)}: {why} {AGAIN}"
+            why = progress.words or "no reason was given."
+            text = f"It failed while {progress.stage}, {_rows(progress)}: {why} {AGAIN}"
         case "dead":
-            words = f"Its process ended without an error message while {found.stage}, {_rows(found)}. {AGAIN}"
-    return Progressed(life=life, words=words, share=share)
+            how_far = f"{progress.stage}, {_rows(progress)}"
+            text = f"Its process ended without an error message while {how_far}. {AGAIN}"
+    return Progressed(life=life, words=text, share=share)
 
 
-def _rows(found: RunProgress) -> str:
-    return f"{count(found.done)} of {count(found.total)} done" if found.total else f"{count(found.done)} done"
+def _rows(progress: RunProgress) -> str:
+    return (
+        f"{count(progress.done)} of {count(progress.total)} done"
+        if progress.total
+        else f"{count(progress.done)} done"
+    )
 
 
-def _going(found: RunProgress) -> str:
-    rate, left = found.rate(), found.remaining_s()
+def _going(progress: RunProgress) -> str:
+    rate, left = progress.rate(), progress.remaining_s()
     speed = [f"{rate:.1f} a second" if rate < 10 else f"{rate:,.0f} a second"] if rate else []
     speed += [f"about {lasting(left)} left"] if left is not None else []
-    spent = "cost unknown" if found.spent_usd is None else usd(found.spent_usd)
-    retries = f", {count(found.retries)} of them retries" if found.retries else ""
-    calls = f"{count(found.made)} calls made{retries}, {count(found.in_flight)} in flight, {spent}"
-    stage = found.stage[:1].upper() + found.stage[1:]
-    began = f"Began {lasting(found.updated - found.started)} ago"
-    return f"{stage}: {', '.join([_rows(found), *speed])}. {calls}. {began}."
+    spent = "cost unknown" if progress.spent_usd is None else usd(progress.spent_usd)
+    retries = f", {count(progress.retries)} of them retries" if progress.retries else ""
+    calls = f"{count(progress.made)} calls made{retries}, {count(progress.in_flight)} in flight, {spent}"
+    stage = progress.stage[:1].upper() + progress.stage[1:]
+    began = f"Began {lasting(progress.updated - progress.started)} ago"
+    return f"{stage}: {', '.join([_rows(progress), *speed])}. {calls}. {began}."
 
 
 def lasting(seconds: float) -> str:
@@ -257,9 +252,9 @@ def lasting(seconds: float) -> str:
 
 
 @get("/runs/{index:int}/{name:str}/progress", sync_to_thread=True)
-def progress(bench: AtWorkbench, folder: RunFolder) -> Progressed:
+def progress(app: AtApp, folder: RunFolder) -> Progressed:
     """Give how far a run is."""
-    return progressed(read_progress(folder), bench.now())
+    return progressed(read_progress(folder), app.now())
 
 
 MOST_FLIPS = 100  # of a kind, on a page
@@ -278,44 +273,44 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/compare", sync_to_thread=True)
-def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the form, and what B is against A where both are chosen."""
-    asked = query_of(request, RunsToCompare)
+    query = query_of(request, RunsToCompare)
     ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
     if len(ticked) == 2:
-        asked = msgspec.structs.replace(asked, a=asked.a or ticked[1], b=asked.b or ticked[0])
-    found, wrong = None, None
+        query = msgspec.structs.replace(query, a=query.a or ticked[1], b=query.b or ticked[0])
+    html, wrong = None, None
     if len(ticked) > 2:
         wrong = f"Two runs can be compared here, and {len(ticked)} are ticked: choose two."
-    if asked.a and asked.b:
+    if query.a and query.b:
         try:
-            runs = (f"{ROOT}/runs/{quote(asked.a)}", f"{ROOT}/runs/{quote(asked.b)}")
-            document = comparison_document(compared(bench, asked), runs=runs, most=MOST_FLIPS)
-            found = render_blocks(document.blocks)
+            runs = (f"{ROOT}/runs/{quote(query.a)}", f"{ROOT}/runs/{quote(query.b)}")
+            document = comparison_document(compared(app, query), runs=runs, most=MOST_FLIPS)
+            html = render_blocks(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
     return page(
         request,
-        "compare.html",
+        "workbench/compare.html",
         "Compare",
-        runs=[entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")],
-        asked=asked,
-        found=found,
+        runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
+        asked=query,
+        found=html,
         wrong=wrong,
     )
 
 
-def compared(bench: Workbench, asked: RunsToCompare) -> Comparison:
+def compared(app: AppState, query: RunsToCompare) -> Comparison:
     """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
     return compare(
-        bench.runs.find(asked.a),
-        bench.runs.find(asked.b),
-        metrics=[asked.metric.strip()] if asked.metric.strip() else [],
-        system_a=asked.system_a.strip() or None,
-        system_b=asked.system_b.strip() or None,
-        margin=_share(asked.margin),
-        shared=asked.shared,
-        seed=bench.settings.run.seed,
+        app.runs.find(query.a),
+        app.runs.find(query.b),
+        metrics=[query.metric.strip()] if query.metric.strip() else [],
+        system_a=query.system_a.strip() or None,
+        system_b=query.system_b.strip() or None,
+        margin=_share(query.margin),
+        shared=query.shared,
+        seed=app.settings.run.seed,
     )
 
 
@@ -332,3 +327,4 @@ def _share(text: str) -> float | None:
 
 
 ROUTES = (run, head, rows, place, question, question_text, calls, report, progress, compare_page)
+GIVEN = {"folder": run_folder}

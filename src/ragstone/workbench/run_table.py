@@ -12,7 +12,7 @@ from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.headlines import HEADLINE_METRICS
 from ragstone.kernel.runs.wording import judge_name, n_scored, statuses
-from ragstone.workbench.runs import RunEntry
+from ragstone.kernel.serve.runs import RunEntry
 
 FEW_SETTINGS, FEW_METRICS = 4, 3  # columns of each, where not all are asked for
 MOST_SYSTEMS = 3  # of a run, in a cell
@@ -68,8 +68,10 @@ def setting_columns(entries: Iterable[RunEntry], *, differing: bool) -> list[Run
     """Return the settings of some runs, or those alone that not all of them share, as columns."""
     known = [entry for entry in entries if entry.settings]
     names = dict.fromkeys(name for entry in known for name in entry.settings)
-    kept = [name for name in names if not differing or len({_identity(entry, name) for entry in known}) > 1]
-    return [RunColumn(key=f"setting {name}", head=name) for name in kept]
+    different = [
+        name for name in names if not differing or len({_identity(entry, name) for entry in known}) > 1
+    ]
+    return [RunColumn(key=f"setting {name}", head=name) for name in different]
 
 
 def _identity(entry: RunEntry, name: str) -> str | None:
@@ -77,7 +79,7 @@ def _identity(entry: RunEntry, name: str) -> str | None:
     return setting and (setting.identity or setting.words)
 
 
-def setting_told(entry: RunEntry, column: RunColumn, others: Iterable[RunEntry]) -> str:
+def format_setting(entry: RunEntry, column: RunColumn, others: Iterable[RunEntry]) -> str:
     """Return a setting of a run in words; with the digest where another run has the same words."""
     name = column.key.partition(" ")[2]
     setting = entry.settings.get(name)
@@ -88,26 +90,26 @@ def setting_told(entry: RunEntry, column: RunColumn, others: Iterable[RunEntry])
         for other in others
         if name in other.settings and other.settings[name].words == setting.words
     }
-    told = one_line(setting.words, LONGEST_SETTING)
-    return f"{told} ({setting.identity[:8]})" if len(alike) > 1 else told
+    text = one_line(setting.words, LONGEST_SETTING)
+    return f"{text} ({setting.identity[:8]})" if len(alike) > 1 else text
 
 
 def metric_columns(entries: Iterable[RunEntry]) -> list[RunColumn]:
     """Return the judges of some runs: those of most runs first, then those that say most."""
-    found: dict[str, list[MetricSummary]] = {}
+    by_metric: dict[str, list[MetricSummary]] = {}
     for entry in entries:
         for key, metric in {metric_key(metric): metric for metric in entry.metrics}.items():
-            found.setdefault(key, []).append(metric)
+            by_metric.setdefault(key, []).append(metric)
 
     def rank(key: str) -> tuple[int, bool, int]:
-        first = found[key][0]
+        first = by_metric[key][0]
         known = first.metric in HEADLINE_METRICS
-        place = HEADLINE_METRICS.index(first.metric) if known else len(HEADLINE_METRICS)
-        return -len(found[key]), all(one.model == NO_MODEL for one in found[key]), place
+        rank_of = HEADLINE_METRICS.index(first.metric) if known else len(HEADLINE_METRICS)
+        return -len(by_metric[key]), all(mean.model == NO_MODEL for mean in by_metric[key]), rank_of
 
     return [
-        RunColumn(key=f"metric {key}", head=judge_name(found[key][0]), numeric=True)
-        for key in sorted(found, key=rank)
+        RunColumn(key=f"metric {key}", head=judge_name(by_metric[key][0]), numeric=True)
+        for key in sorted(by_metric, key=rank)
     ]
 
 
@@ -122,28 +124,25 @@ def means_of(entry: RunEntry, column: RunColumn) -> list[MetricSummary]:
     return [metric for metric in entry.metrics if metric_key(metric) == name]
 
 
-def means_told(entry: RunEntry, column: RunColumn) -> list[MeanShown]:
+def format_means(entry: RunEntry, column: RunColumn) -> list[MeanShown]:
     """Return the means of a cell, of many systems the first ones."""
-    found = means_of(entry, column)
-    shown = [
+    means = means_of(entry, column)
+    texts = [
         MeanShown(
-            system=who_answered(metric, found),
+            system=who_answered(metric, means),
             value=number(metric.estimate.value) if metric.estimate else "no score",
             ends=interval(metric.estimate) if metric.estimate else "",
-            rests_on=_rests_on(metric),
+            rests_on=", ".join(
+                filter(None, [f"{count(n_scored(metric))} scored", statuses(metric.statuses)])
+            ),
         )
-        for metric in found[:MOST_SYSTEMS]
+        for metric in means[:MOST_SYSTEMS]
     ]
-    more = len(found) - len(shown)
+    more = len(means) - len(texts)
     return [
-        *shown,
+        *texts,
         *([MeanShown(system="", value="", ends="", rests_on=f"and {count(more)} more")] if more else []),
     ]
-
-
-def _rests_on(metric: MetricSummary) -> str:
-    others = statuses(metric.statuses)
-    return f"{count(n_scored(metric))} scored" + (f", {others}" if others else "")
 
 
 def who_answered(metric: MetricSummary, among: Sequence[MetricSummary]) -> str:
@@ -151,15 +150,15 @@ def who_answered(metric: MetricSummary, among: Sequence[MetricSummary]) -> str:
     named = [
         name
         for name, several in (
-            (metric.system, len({one.system for one in among}) > 1),
-            (metric.model, len({one.model for one in among}) > 1),
+            (metric.system, len({mean.system for mean in among}) > 1),
+            (metric.model, len({mean.model for mean in among}) > 1),
         )
         if several
     ]
     return " · ".join(named)
 
 
-def cost_told(entry: RunEntry) -> str:
+def format_cost(entry: RunEntry) -> str:
     """Return what a run's calls cost; an unknown price is said to be unknown."""
     calls = entry.calls
     if calls is None:
@@ -189,16 +188,17 @@ def in_order(entries: Sequence[RunEntry], order: str) -> list[RunEntry]:
     return [*sorted(known, key=values[what], reverse=order.startswith("-")), *unknown]
 
 
-def _comparable(words: str) -> tuple[int, float, str]:
+def _comparable(text: str) -> tuple[int, float, str]:
     """Return what a setting is sorted by: numbers as numbers, before texts."""
     try:
-        value = float(words)
+        value = float(text)
     except ValueError:
         value = math.nan
-    return (0, value, "") if math.isfinite(value) else (1, 0.0, words.casefold())
+    return (0, value, "") if math.isfinite(value) else (1, 0.0, text.casefold())
 
 
 def _first_mean(entry: RunEntry, key: str) -> float | None:
     return next(
-        (one.estimate.value for one in entry.metrics if metric_key(one) == key and one.estimate), None
+        (metric.estimate.value for metric in entry.metrics if metric_key(metric) == key and metric.estimate),
+        None,
     )

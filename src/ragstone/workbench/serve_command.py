@@ -1,5 +1,6 @@
 """`ragstone serve`: the workbench, and the assistant beside it, until Ctrl-C."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,8 +56,8 @@ def serve(
     from ragstone.kernel.errors import optional_package
 
     with optional_package("`ragstone serve`", "serve"):
+        from ragstone.features.watch.collecting import sender_keys
         from ragstone.kernel.serve.server import address_of, listen
-        from ragstone.workbench.collecting import sender_keys
         from ragstone.workbench.serving import check_public, keys_of, project_at
 
     project = project_at(paths or [], config, model)
@@ -65,6 +66,8 @@ def serve(
     if otlp:
         sender_keys(settings)
     if project.assistant:
+        with optional_package("the assistant", "assistant"):
+            import_module("ragstone.workbench.chat")
         check_public(settings)
         keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
     bound = listen(settings.serve.host, settings.serve.port)
@@ -81,8 +84,9 @@ def serve(
 
 def _invite_first(settings: "Settings", address: str) -> None:
     """Say how the first owner comes in, where people log in and nobody has an account yet."""
+    from ragstone.kernel.serve.headers import needs_accounts
     from ragstone.workbench.account_pages import invitation_link
-    from ragstone.workbench.accounts import needs_accounts, open_accounts
+    from ragstone.workbench.accounts import open_accounts
 
     if not needs_accounts(settings):
         return
@@ -123,9 +127,8 @@ async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path
 
 
 async def _with_assistant(settings: "Settings", bound: "socket.socket", *, otlp: bool) -> None:
-    from ragstone.workbench.monitor_routes import monitor_routes
+    from ragstone.workbench.chat import chat_app, open_assistant
     from ragstone.workbench.serving import serve_project
-    from ragstone_assistant.assistant import open_assistant
 
     def ready(address: str) -> None:
         show(address)
@@ -139,5 +142,4 @@ async def _with_assistant(settings: "Settings", bound: "socket.socket", *, otlp:
         for part, state in (await assistant.health()).items():
             if state != "ok":
                 say(f"{part}: {state}")
-        routes = monitor_routes(settings)
-        await serve_project(settings, bound, ready=ready, assistant=assistant, routes=routes, otlp=otlp)
+        await serve_project(settings, bound, ready=ready, chat=chat_app(assistant, settings), otlp=otlp)

@@ -3,20 +3,18 @@
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ragstone.features.watch.traces import is_trace_file
 from ragstone.kernel.config import Settings, declared_tables, load_settings
 from ragstone.kernel.config.loading import DEFAULT_FILE
+from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.errors import ConfigError, DataError, optional_package
+from ragstone.kernel.serve.headers import needs_accounts
 from ragstone.kernel.serve.keys import read_keys
-from ragstone.workbench.accounts import needs_accounts
 from ragstone.workbench.bare_files import link_files
-from ragstone_assistant.api.app import create_app
-from ragstone_assistant.assistant import Assistant
-from ragstone_assistant.knowledge.knowledge_base import CATALOGUE
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -50,8 +48,8 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
         settings = load_settings(config)
         opened = link_files(settings, paths)
         traces = [str(path.resolve()) for path in paths if is_trace_file(path)]
-        shown = msgspec.structs.replace(settings.workbench, traces=[*settings.workbench.traces, *traces])
-        settings = msgspec.structs.replace(settings, workbench=shown)
+        section = msgspec.structs.replace(settings.workbench, traces=[*settings.workbench.traces, *traces])
+        settings = msgspec.structs.replace(settings, workbench=section)
         return Project(settings, assistant=model is not None, opened=opened)
     if len(paths) > 1:
         raise DataError("name one folder, or files of judgements and answers: a folder goes alone.")
@@ -68,8 +66,8 @@ def _project_in(folder: Path | None, config: Path | None, model: str | None) -> 
     runs = _runs_in(folder) if folder is not None else None
     if runs is None or (config and folder == config.parent):
         return _project(settings, declared="assistant" in declared_tables(config), model=model)
-    shown = msgspec.structs.replace(settings.workbench, runs=[str(runs.resolve())])
-    return Project(msgspec.structs.replace(settings, workbench=shown), assistant=model is not None)
+    section = msgspec.structs.replace(settings.workbench, runs=[str(runs.resolve())])
+    return Project(msgspec.structs.replace(settings, workbench=section), assistant=model is not None)
 
 
 def _runs_in(folder: Path) -> Path | None:
@@ -107,25 +105,17 @@ async def serve_project(
     bound: socket.socket,
     *,
     ready: Callable[[str], None],
-    assistant: Assistant | None = None,
-    routes: Sequence[Any] = (),
+    chat: "Litestar | None" = None,
     otlp: bool = False,
 ) -> None:
     """Serve the workbench, and an assistant beside it; see serve_app.
 
-    routes: further pages of the assistant's. otlp: spans are taken at /v1/traces. Raises ConfigError for keys
-    that are no keys, MissingExtra without the packages.
+    chat: the application of the assistant. otlp: spans are taken at /v1/traces. Raises MissingExtra without
+    the packages.
     """
     with optional_package("serving", "serve"):
+        from ragstone.features.watch.collecting import open_receiver
         from ragstone.kernel.serve.server import serve_app
         from ragstone.workbench.app import create_workbench, side_by_side
-        from ragstone.workbench.collecting import open_receiver
-    chat = _app_of(assistant, settings, routes) if assistant is not None else None
     app = side_by_side(create_workbench(settings), chat, open_receiver(settings) if otlp else None)
     await serve_app(app, settings.serve, bound, ready)
-
-
-def _app_of(assistant: Assistant, settings: Settings, routes: Sequence[Any]) -> "Litestar":
-    section = settings.assistant
-    folder, keys = settings.path(section.store), keys_of(settings)
-    return create_app(assistant, settings.serve, folder=folder, keys=keys, k=section.k, routes=routes)

@@ -9,13 +9,13 @@ from litestar import Response, get
 
 from ragstone.kernel.document.numbers import interval, number
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.serve.frame import AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import AtPerson, page, query_of
-from ragstone.workbench.rows.asking import columns_in
-from ragstone.workbench.rows.files import rows_file
-from ragstone.workbench.rows.side_by_side import MOST_COLUMNS, SideColumn, SideFilter, metrics_of, side_page
-from ragstone.workbench.run_pages import told_columns
+from ragstone.kernel.serve.rows.asking import columns_in
+from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.workbench.run_pages import summarised_columns
+from ragstone.workbench.side_by_side import MOST_COLUMNS, SideColumn, SideFilter, metrics_of, side_page
 
 MOST_RUNS = 8  # whose indexes are open at once
 
@@ -30,69 +30,65 @@ class ColumnHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/compare/answers", sync_to_thread=True)
-def side_by_side(request: AnyRequest, bench: AtWorkbench, person: AtPerson) -> Response[str]:
+def side_by_side(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
     """Give the runs that can be chosen, and a page of the answers of those that are."""
     chosen = query_of(request, SideFilter)
     runs = list(dict.fromkeys(request.query_params.getall("run", [])))
     values: dict[str, Any] = {"found": None, "wrong": None}
+    fields = {"metric": chosen.metric, "text": chosen.text, "system": chosen.system}
+    fields["flips"] = "true" if chosen.flips else ""
     try:
         if runs:
-            values |= _side_by_side(bench, runs, chosen)
+            values |= _side_by_side(app, runs, chosen)
     except DataError as mistake:
         values["wrong"] = str(mistake)
     return page(
         request,
-        "side_by_side.html",
+        "workbench/side_by_side.html",
         "Answers side by side",
         **values,
-        entries=[entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")],
+        entries=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
         runs=runs,
         asked=chosen,
-        kept=_kept(runs, chosen),
+        kept=[*(("run", run) for run in runs), *((name, value) for name, value in fields.items() if value)],
         may_draw=person.may("owner"),
         most=MOST_COLUMNS,
     )
 
 
-def _kept(runs: list[str], chosen: SideFilter) -> list[tuple[str, str]]:
-    """Return what the address of another page of the same rows holds."""
-    fields = {"metric": chosen.metric, "text": chosen.text, "system": chosen.system}
-    fields["flips"] = "true" if chosen.flips else ""
-    return [*(("run", run) for run in runs), *((name, value) for name, value in fields.items() if value)]
-
-
-def _side_by_side(bench: Workbench, runs: list[str], chosen: SideFilter) -> dict[str, Any]:
+def _side_by_side(app: AppState, runs: list[str], chosen: SideFilter) -> dict[str, Any]:
     """Return the page of rows, the heads of its columns, and the metrics to choose from. Raises DataError."""
     if len(runs) > MOST_RUNS:
         raise DataError(f"{len(runs)} runs are chosen, and {MOST_RUNS} fit side by side: take some away.")
-    folders = [bench.runs.find(run) for run in runs]
+    folders = [app.runs.find(run) for run in runs]
     with ExitStack() as stack:
-        cons = [stack.enter_context(bench.indexes.of(folder)) for folder in folders]
+        cons = [stack.enter_context(app.indexes.of(folder)) for folder in folders]
         judges = [
-            columns_in(con, told_columns(bench, folder)) for con, folder in zip(cons, folders, strict=True)
+            columns_in(con, summarised_columns(app, folder))
+            for con, folder in zip(cons, folders, strict=True)
         ]
-        found = side_page(cons, judges, chosen)
+        side = side_page(cons, judges, chosen)
     metrics = metrics_of(judges)
     judge, _, metric = chosen.metric.rpartition("|")
     name = (judge, metric) if chosen.metric else (metrics or [("", "")])[0]
     return {
-        "found": found,
-        "heads": [_head(bench, runs, folders, column, name) for column in found.columns],
+        "found": side,
+        "heads": [_head(app, runs, folders, column, name) for column in side.columns],
         "metrics": metrics,
         "chosen_metric": name,
-        "same_models": len({column.model for column in found.columns if column.model}) < 2,
+        "same_models": len({column.model for column in side.columns if column.model}) < 2,
     }
 
 
 def _head(
-    bench: Workbench, runs: list[str], folders: list[Path], column: SideColumn, metric: tuple[str, str]
+    app: AppState, runs: list[str], folders: list[Path], column: SideColumn, metric: tuple[str, str]
 ) -> ColumnHead:
-    shown = bench.runs.view(folders[column.run]).run
+    run = app.runs.view(folders[column.run]).run
     key = (column.system, *metric, column.model)
     estimates = (
-        one.estimate
-        for one in (shown.summary.metrics if shown else ())
-        if (one.system, one.judge, one.metric, one.model) == key
+        mean.estimate
+        for mean in (run.summary.metrics if run else ())
+        if (mean.system, mean.judge, mean.metric, mean.model) == key
     )
     estimate = next(estimates, None)
     return ColumnHead(

@@ -212,3 +212,22 @@ async def test_a_number_that_the_table_cannot_be_asked_for_fails_in_words(tmp_pa
 
 async def test_what_is_told_is_bounded():
     assert len((await observe(crops_tool(SHIPPED))).text) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("question", "lang"),
+    [
+        ("When to plant maize in Nakuru?", "en"),
+        ("¿Cuándo sembrar maíz en Nakuru?", "es"),
+        ("Quand planter le maïs à Nakuru ?", "fr"),
+        ("नकुरु में मक्का की बुवाई कब करें?", "hi"),
+        ("متى أزرع الذرة في ناكورو؟", "ar"),
+        ("Nipande mahindi lini Nakuru?", "sw"),
+    ],
+)
+def test_a_time_of_planting_is_nearer_to_the_table_than_planting_is(
+    table: Tool, question: str, lang: str
+) -> None:
+    assert table.hint is not None
+    assert table.hint(question, lang).nearer > 0
+    assert table.hint("How do I plant maize after beans?", "en").nearer == 0

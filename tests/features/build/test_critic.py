@@ -64,14 +64,16 @@ def test_groundedness_alone_has_nothing_to_say_of_a_question_without_an_answer()
     assert [name for name in critic_names() if not load_critic(name).for_unanswerable] == ["groundedness"]
 
 
-def test_an_unknown_critic_is_met_with_the_nearest_names():
-    with pytest.raises(ConfigError, match=r"unknown critic 'relevence'.*Did you mean 'relevance'"):
+def test_an_unknown_critic_is_met_with_the_nearest_names(says):
+    with pytest.raises(ConfigError) as error:
         load_critic("relevence")
+    says(error.value)
 
 
-def test_a_missing_critic_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="no such critic file"):
+def test_a_missing_critic_file_is_named(tmp_path, says):
+    with pytest.raises(ConfigError) as error:
         load_critic(tmp_path / "mine.toml")
+    says(error.value)
 
 
 def test_a_file_of_ones_own_is_a_critic(tmp_path):
@@ -106,11 +108,12 @@ def test_a_mistake_in_the_file_is_told_with_its_place(change, to, says):
         parse_critic(GOOD.replace(change, to), Path("plain.toml"))
 
 
-def test_two_critics_of_one_name_are_refused_and_one_given_twice_is_one(tmp_path):
+def test_two_critics_of_one_name_are_refused_and_one_given_twice_is_one(tmp_path, says):
     (tmp_path / "mine.toml").write_text(GOOD.replace('"plain"', '"relevance"'), encoding="utf-8")
     assert [critic.name for critic in load_critics(["relevance", "relevance"])] == ["relevance"]
-    with pytest.raises(ConfigError, match="two critics are named 'relevance'"):
+    with pytest.raises(ConfigError) as error:
         load_critics(["relevance", tmp_path / "mine.toml"])
+    says(error.value)
 
 
 async def test_each_critic_is_asked_in_a_call_of_its_own_and_sees_its_inputs_alone():
@@ -163,22 +166,20 @@ async def test_one_call_asks_all_critics_at_once_each_by_its_own_criterion():
     assert prompt.max_tokens == sum(critic.max_tokens for critic in critics)
 
 
-def test_what_a_reason_is_to_hold_stands_in_the_form_of_the_reply():
+def test_what_a_reason_is_to_hold_stands_in_the_form_of_the_reply(says):
     critic = msgspec.structs.replace(load_critic("stand_alone"), reason="three words on {question}")
     alone, both = (
         render_critics(group, INPUTS, SECRET).messages[0].content
         for group in ([critic], [critic, load_critic("relevance")])
     )
-    assert '"reason": three words on <question>, "score": a whole number' in alone
-    assert '"stand_alone_reason": three words on <question>, "stand_alone_score": a whole' in both
+    for instructions in (alone, both):
+        says(instructions.splitlines()[-1])
 
 
-async def test_one_call_that_fails_fails_for_all():
+async def test_one_call_that_fails_fails_for_all(says):
     ask = Scripted(CallFailed("timeout", "no reply within 60 s"))
     found = await criticise(load_critics(critic_names()), INPUTS, ask=ask, secret=SECRET, one_call=True)
-    assert [(one.status, one.score, one.rationale) for one in found] == [
-        ("timeout", None, "no reply within 60 s")
-    ] * 3
+    says([(one.status, one.score, one.rationale) for one in found])
 
 
 async def test_a_failed_call_is_a_status_and_the_other_critics_are_asked_all_the_same():

@@ -15,9 +15,9 @@ from ragstone.features.build.defects import (
     PlantedDefect,
     _longest_shared,
     dangle,
+    defect_phrases,
     measure_critics,
     plant_defects,
-    words_in,
 )
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
@@ -97,13 +97,13 @@ def test_a_latin_word_in_a_chinese_question_is_not_cut():
 
 
 def test_a_language_without_words_of_its_own_has_those_of_english():
-    assert words_in("pl") == words_in(None) == words_in("en")
+    assert defect_phrases("pl") == defect_phrases(None) == defect_phrases("en")
 
 
 @pytest.mark.parametrize("lang", TEN)
 def test_each_of_ten_languages_has_words_of_its_own(lang):
-    words = words_in(lang)
-    assert lang == "en" or words != words_in("en")
+    words = defect_phrases(lang)
+    assert lang == "en" or words != defect_phrases("en")
     assert "{title}" in words.language[0]
     assert "{title}" in words.title
     assert "{answer}" in words.given
@@ -113,7 +113,7 @@ def test_each_of_ten_languages_has_words_of_its_own(lang):
 def test_any_text_whatever_gives_another_text(question, text, lang):
     found = dangle(question, text, lang)
     assert found
-    assert found != question or words_in(lang).it in question.casefold()
+    assert found != question or defect_phrases(lang).it in question.casefold()
 
 
 @pytest.mark.pack
@@ -125,7 +125,7 @@ def test_nearly_every_question_of_xquad_loses_its_subject(lang, shared_data):
     questions = [row for row in map(json.loads, lines) if row["lang"] == lang][::10]
     made = [dangle(row["question"], texts[row["document_id"]], lang) for row in questions]
     assert all(one != row["question"] for one, row in zip(made, questions, strict=True))
-    n_pointing = sum(words_in(lang).above in one for one in made)
+    n_pointing = sum(defect_phrases(lang).above in one for one in made)
     assert n_pointing <= 0.15 * len(questions)
 
 

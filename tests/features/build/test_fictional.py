@@ -30,7 +30,7 @@ def only(fiction: Fiction) -> tuple[Document, Question]:
     return one, question
 
 
-def test_names_and_years_follow_in_question_reference_and_evidence():
+def test_names_and_years_follow_in_question_reference_and_evidence(says):
     quote = "dug by Marie Curie in 1874"
     start = CANAL.index(quote)
     row = Question(
@@ -40,10 +40,10 @@ def test_names_and_years_follow_in_question_reference_and_evidence():
         evidence=[Evidence(document_id="d", start=start, end=start + len(quote))],
     )
     changed, question = only(fictionalise([document()], [row], NAMES))
-    assert question.question == "Who dug the canal of Karnel in 1894?"
+    says(question.question)
     assert question.reference == "Selda Vorin"
     (span,) = question.evidence or ()
-    assert changed.text[span.start : span.end] == "dug by Selda Vorin in 1894"
+    says(changed.text[span.start : span.end])
     assert place_evidence([question], [changed]).n_changed == 0
     assert place_evidence([question], [document()]).unplaced == {"q"}
     # One name is one name: of "Jean Curie" the word that Marie's has is hers, and in capitals it stays so.
@@ -111,10 +111,11 @@ def test_titles_headings_page_starts_and_notes_follow_or_are_dropped():
     assert said["document_ids"] == ["Oslo"]
 
 
-def test_evidence_outside_the_documents_is_an_error():
+def test_evidence_outside_the_documents_is_an_error(says):
     span = Evidence(document_id="elsewhere", start=0, end=1)
-    with pytest.raises(ValueError, match="'elsewhere', which is not among the documents"):
+    with pytest.raises(ValueError) as error:
         fictionalise([document()], [Question(id="q", question="?", evidence=[span])], [])
+    says(error.value)
 
 
 WORDS = [*("Oslo", "Marie", "Curie", "Jean Curie", "the", "in", "1874", "12", "`Oslo`", "CURIE", ".")]

@@ -28,17 +28,17 @@ def test_a_document_that_fits_is_one_passage():
     assert (cut.empty, cut.split) == ([], [])
 
 
-def test_a_long_document_is_cut_at_its_headings_which_stand_in_the_title():
+def test_a_long_document_is_cut_at_its_headings_which_stand_in_the_title(says):
     document = Document(id="d", text=guide(PROSE, PROSE), title="Guide", source="guide.md")
     cut = cut_passages([document], 800)
-    assert [passage.title for passage in cut.passages] == ["Guide", "Guide > Part 2"]
+    says([passage.title for passage in cut.passages])
     assert cut.split == ["d"]
     assert {passage.document_length for passage in cut.passages} == {len(document.text)}
 
 
-def test_the_trail_follows_a_title_of_another_name():
+def test_the_trail_follows_a_title_of_another_name(says):
     document = Document(id="d", text=guide(PROSE, PROSE), title="Sowing", source="guide.md")
-    assert cut_passages([document], 800).passages[1].title == "Sowing > Guide > Part 2"
+    says(cut_passages([document], 800).passages[1].title)
 
 
 def test_blank_documents_are_listed():

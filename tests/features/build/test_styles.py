@@ -44,19 +44,19 @@ def test_styles_that_ship_are_those_of_the_documentation():
     ]
 
 
-def test_an_unknown_style_is_told_the_nearest():
-    with pytest.raises(
-        ConfigError, match=r"unknown style 'factoids'. Did you mean 'factoid'\?.*Or give a .toml"
-    ):
+def test_an_unknown_style_is_told_the_nearest(says):
+    with pytest.raises(ConfigError) as error:
         load_style("factoids")
+    says(error.value)
 
 
-def test_a_style_of_ones_own_is_a_file(tmp_path):
+def test_a_style_of_ones_own_is_a_file(tmp_path, says):
     file = tmp_path / "own.toml"
     file.write_text(OWN)
     assert load_style(file).prompt == load_style(str(file)).prompt == "Questions about dates."
-    with pytest.raises(ConfigError, match="no such style file"):
+    with pytest.raises(ConfigError) as error:
         load_style(tmp_path / "other.toml")
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_mistakes_in_a_style_are_told_with_what_to_change(change, told):
     assert told in str(mistake.value)
 
 
-def test_levels_of_a_style_are_those_of_bloom():
+def test_levels_of_a_style_are_those_of_bloom(says):
     leveled = OWN.replace('"nothing"', '"level"').replace("about dates", "to {level}")
-    with pytest.raises(ConfigError, match=r"unknown level 'aply' in \[levels\]. Did you mean 'apply'"):
+    with pytest.raises(ConfigError) as error:
         parse_style(leveled + '[levels]\naply = "use"', Path("own.toml"))
-    with pytest.raises(
-        ConfigError, match=r"\[levels\] lacks remember, understand, analyze, evaluate, create"
-    ):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         parse_style(leveled + '[levels]\napply = "use"', Path("own.toml"))
+    says(error.value)
 
 
 def test_a_persona_style_has_a_turn_for_each_persona():
@@ -93,11 +93,10 @@ def test_a_persona_style_has_a_turn_for_each_persona():
     assert "a farmer" in render_style(turns[0], "all")
 
 
-def test_a_persona_style_without_personas_says_what_to_write():
-    with pytest.raises(
-        ConfigError, match=r"Write in ragstone.toml, under \[build\], for example: personas = \["
-    ):
+def test_a_persona_style_without_personas_says_what_to_write(says):
+    with pytest.raises(ConfigError) as error:
         turns_of(load_style("persona"), BuildSection())
+    says(error.value)
 
 
 def test_bloom_has_a_turn_for_each_level_that_is_wanted_and_all_six_without():
@@ -113,7 +112,7 @@ def test_other_styles_have_one_turn():
     assert (turn.persona, turn.level) == (None, None)
 
 
-def test_the_users_words_are_not_taken_for_places_to_fill():
+def test_the_users_words_are_not_taken_for_places_to_fill(says):
     style = msgspec.structs.replace(load_style("persona"), prompt="For {audience}, by {persona}.")
     turn = turns_of(style, BuildSection(personas=["one of {audience}"]))[0]
-    assert render_style(turn, "farmers {persona}") == "For farmers {persona}, by one of {audience}."
+    says(render_style(turn, "farmers {persona}"))

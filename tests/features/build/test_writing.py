@@ -42,16 +42,20 @@ async def written(*replies, passages=None, turn=FACTOID, n=3, ask=None, **more):
     )
 
 
-async def test_a_draft_becomes_a_question_with_its_evidence_in_the_document():
+def paragraph_of(prompt, words):
+    """Return the one paragraph of the instructions that holds these words."""
+    [paragraph] = [part for part in prompt.messages[0].content.split("\n\n") if words in part]
+    return paragraph
+
+
+async def test_a_draft_becomes_a_question_with_its_evidence_in_the_document(says):
     result = await written(drafts(draft(question=" How much\nwater does maize need? ")))
     (candidate,) = result.candidates
     question = candidate.question
     assert candidate.loss is None
-    assert (question.id, question.question, question.reference) == (
-        "",
-        "How much water does maize need?",
-        "500 mm",
-    )
+    assert question.id == ""
+    says(question.question)
+    assert question.reference == "500 mm"
     assert question.evidence == [Evidence(document_id="d", start=100, end=128)]
     assert (question.document_ids, question.answerable, question.lang) == (["d"], True, "en")
     assert question.tags == {"style": "factoid"}
@@ -66,10 +70,11 @@ async def test_control_characters_of_a_reply_are_left_out():
     assert candidate.question.question == "How much [31mwater does maize\u200c need?"
 
 
-async def test_a_quotation_that_is_not_in_the_passage_loses_the_question():
+async def test_a_quotation_that_is_not_in_the_passage_loses_the_question(says):
     result = await written(drafts(draft(quote="Wheat needs 300 mm of rain."), draft()))
     lost, kept = result.candidates
-    assert (lost.loss.reason, lost.loss.detail) == ("no_evidence", "Wheat needs 300 mm of rain.")
+    assert lost.loss.reason == "no_evidence"
+    says(lost.loss.detail)
     assert lost.question.evidence is None
     assert "evidence_found" not in lost.question.metadata
     assert kept.loss is None
@@ -106,10 +111,11 @@ async def test_more_than_asked_for_are_cut_and_fewer_are_a_fact():
 
 
 @pytest.mark.parametrize("status", ["refused", "unparsable", "timeout", "over_budget"])
-async def test_a_call_that_failed_leaves_no_candidate(status):
+async def test_a_call_that_failed_leaves_no_candidate(status, says):
     result = await written(CallFailed(status, "the model said no"))
     assert result.candidates == []
-    assert (result.failed.reason, result.failed.detail) == ("call_failed", f"{status}: the model said no")
+    assert result.failed.reason == "call_failed"
+    says(result.failed.detail)
     assert result.n_asked == 3
 
 
@@ -119,17 +125,17 @@ IN_ENGLISH = draft(
 )
 
 
-async def test_a_question_in_the_wrong_language_is_asked_for_once_more():
+async def test_a_question_in_the_wrong_language_is_asked_for_once_more(says):
     ask = Scripted(drafts(IN_HINDI, IN_ENGLISH, IN_ENGLISH), drafts(IN_HINDI, IN_ENGLISH, IN_HINDI))
     result = await written(ask=ask, passages=(passage(HINDI, lang="hi"),))
     assert len(ask.prompts) == 2
     assert "write two questions" not in ask.prompts[1].messages[0].content
     assert "write 2 questions" in ask.prompts[1].messages[0].content
     assert "in Hindi." in ask.prompts[0].messages[0].content
-    assert "People who ask speak Hindi and nothing else" in ask.prompts[1].messages[0].content
+    says(paragraph_of(ask.prompts[1], "Hindi"))
     lost = [candidate.loss and candidate.loss.reason for candidate in result.candidates]
     assert lost == [None, "wrong_language", "wrong_language", None, "wrong_language"]
-    assert result.candidates[1].loss.detail == "question: en in place of hi"
+    says(result.candidates[1].loss.detail)
     assert [candidate.question.lang for candidate in result.candidates] == ["hi", "en", "en", "hi", "en"]
     assert result.n_cut == 1
 
@@ -141,7 +147,7 @@ async def test_the_second_call_may_fail_and_the_first_one_counts():
     assert result.failed.detail == "refused: no"
 
 
-async def test_an_answer_in_another_language_is_wrong_unless_it_is_copied():
+async def test_an_answer_in_another_language_is_wrong_unless_it_is_copied(says):
     mixed = "मक्का Super Bowl Halftime Show Band के लिए बोया जाता है।"
     copied = IN_HINDI | {"quote": mixed, "answer": "Super Bowl Halftime Show Band"}
     own = IN_HINDI | {"quote": mixed, "answer": "It is sown for the band of the show"}
@@ -150,13 +156,13 @@ async def test_an_answer_in_another_language_is_wrong_unless_it_is_copied():
         None,
         "wrong_language",
     ]
-    assert result.candidates[1].loss.detail == "answer: en in place of hi"
+    says(result.candidates[1].loss.detail)
 
 
-async def test_a_passage_without_a_language_takes_any():
+async def test_a_passage_without_a_language_takes_any(says):
     ask = Scripted(drafts(draft()))
     result = await written(ask=ask, passages=(passage(lang=None),))
-    assert "in the language of the passage" in ask.prompts[0].messages[0].content
+    says(paragraph_of(ask.prompts[0], "language of"))
     assert result.candidates[0].question.lang == "en"
 
 
@@ -166,7 +172,7 @@ TWO = (
 )
 
 
-async def test_a_question_on_two_passages_has_evidence_in_both():
+async def test_a_question_on_two_passages_has_evidence_in_both(says):
     both = draft("Columbus died in 1506.", "When did the man die who brought maize to Spain?", "1506")
     both["second_quote"] = "brought to Spain by Columbus"
     result = await written(drafts(both), passages=TWO, turn=HOP)
@@ -176,7 +182,7 @@ async def test_a_question_on_two_passages_has_evidence_in_both():
         Evidence(document_id="e", start=40, end=62),
     ]
     assert question.document_ids == ["d", "e"]
-    assert question.metadata["quote"] == "Columbus died in 1506. … brought to Spain by Columbus"
+    says(question.metadata["quote"])
     assert result.candidates[0].passages == TWO
 
 
@@ -218,11 +224,11 @@ def test_the_reply_is_bounded_for_the_model_but_a_longer_one_is_read():
     assert msgspec.convert(msgspec.to_builtins(long), Draft) == long
 
 
-def test_questions_asked_already_are_shown_as_material():
+def test_questions_asked_already_are_shown_as_material(says):
     asked = prompt(avoid=[f"Why {n}?" for n in range(30)])
     system, user = (message.content for message in asked.messages)
     assert "asked already" in system
-    assert f"<asked already {asked.nonce}>\n- Why 10?" in user
+    says(user)
     assert "Why 9?" not in user
     assert "asked already" not in prompt().messages[0].content
 

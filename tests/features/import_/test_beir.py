@@ -33,23 +33,26 @@ def test_questions_of_the_split_have_their_documents_and_grades(folder):
     assert [(one.kind, one.n) for one in found.summary.remarks] == [("left_out", 1)]
 
 
-def test_the_split_is_test_else_the_only_one_else_the_one_that_is_named(folder):
+def test_the_split_is_test_else_the_only_one_else_the_one_that_is_named(folder, says):
     (folder / "qrels" / "dev.tsv").write_text("q2\td2\t1\n")
     assert import_set(folder).summary.n_questions == 2
     assert [one.id for one in import_set(folder, split="dev").questions] == ["q2"]
     (folder / "qrels" / "test.tsv").unlink()
     assert [one.id for one in import_set(folder).questions] == ["q2"]
     (folder / "qrels" / "train.tsv").write_text("q1\td1\t1\n")
-    with pytest.raises(DataError, match="it has the splits dev, train and none named 'test'"):
+    with pytest.raises(DataError) as error:
         import_set(folder)
+    says(error.value)
 
 
-def test_a_split_that_is_not_there_is_an_error(folder, tmp_path):
-    with pytest.raises(DataError, match=r"there is no split 'tets'\. Did you mean 'test'"):
+def test_a_split_that_is_not_there_is_an_error(folder, tmp_path, says):
+    with pytest.raises(DataError) as error:
         import_set(folder, split="tets")
+    says(error.value)
     (tmp_path / "q.csv").write_text("question\nWhen?\n")
-    with pytest.raises(ConfigError, match="--split is for folders"):
+    with pytest.raises(ConfigError) as error:
         import_set(tmp_path / "q.csv", split="test")
+    says(error.value)
 
 
 def test_without_qrels_all_queries_come(folder):
@@ -59,17 +62,20 @@ def test_without_qrels_all_queries_come(folder):
     assert found.qrels is None
 
 
-def test_a_folder_without_queries_is_an_error(folder):
+def test_a_folder_without_queries_is_an_error(folder, says):
     (folder / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match=r"a folder without queries.jsonl is no set of BEIR's form"):
+    with pytest.raises(DataError) as error:
         import_set(folder)
+    says(error.value)
 
 
-def test_a_file_is_no_folder_of_beir(folder):
-    with pytest.raises(DataError, match="a set of BEIR's form is a folder"):
+def test_a_file_is_no_folder_of_beir(folder, says):
+    with pytest.raises(DataError) as error:
         import_set(folder / "queries.jsonl", format="beir")
-    with pytest.raises(DataError, match="it is a folder, and --format squad reads files"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         import_set(folder, format="squad")
+    says(error.value)
 
 
 @pytest.mark.parametrize("line", ["q0\td0", "q0\td0\tmuch", "q0 0 d0 1 2", "q0\td0\t1"])
@@ -80,15 +86,15 @@ def test_a_wrong_line_of_qrels_is_an_error_with_its_number(folder, line):
         import_set(folder)
 
 
-def test_documents_that_are_missing_and_questions_that_are_missing_are_told(folder):
+def test_documents_that_are_missing_and_questions_that_are_missing_are_told(folder, says):
     path = folder / "qrels" / "test.tsv"
     path.write_text(path.read_text() + "q1\td9\t1\nq9\td0\t1\n")
     summary = import_set(folder).summary
     assert summary.missing_documents == ["d9"]
-    assert "qrels grade it, and it is not among the questions" in [one.reason for one in summary.remarks]
+    says([one.reason for one in summary.remarks])
 
 
-def test_queries_with_more_than_a_text_and_documents_without_a_title(folder):
+def test_queries_with_more_than_a_text_and_documents_without_a_title(folder, says):
     (folder / "queries.jsonl").write_text(
         '{"_id": "q0", "text": "What?", "kind": "odd", "metadata": {"url": "x"}}\n'
     )
@@ -96,12 +102,5 @@ def test_queries_with_more_than_a_text_and_documents_without_a_title(folder):
     found = import_set(folder)
     assert found.questions[0].metadata == {"url": "x", "kind": "odd"}
     assert [(document.title, document.text) for document in found.documents] == [(None, "")]
-    told = {(one.kind, one.reason): one.n for one in found.summary.remarks}
-    assert told["changed", "its 'kind' does not fit: kept in metadata"] == 1
-    assert (
-        told[
-            "skipped",
-            "it is not a document: it needs an id and a text (text, content, body, page_content, passage)",
-        ]
-        == 1
-    )
+    for remark in found.summary.remarks:
+        says(f"{remark.kind} {remark.n}: {remark.reason}")

@@ -69,12 +69,10 @@ def test_ragas_of_version_0_1(save):
     assert question.metadata == {"metadata": row["metadata"]}
 
 
-def test_a_conversation_of_ragas_is_skipped(save):
+def test_a_conversation_of_ragas_is_skipped(save, says):
     talk = {**RAGAS, "user_input": [{"content": "When?", "type": "human"}, {"content": "So.", "type": "ai"}]}
     summary = import_set(save("t.jsonl", [RAGAS, talk])).summary
-    assert [one.reason for one in summary.remarks] == [
-        "its question is not a text but a conversation or an object"
-    ]
+    says([one.reason for one in summary.remarks])
 
 
 def test_deepeval_as_json_and_as_csv(save):

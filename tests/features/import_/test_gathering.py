@@ -31,10 +31,11 @@ LOG = [
 ]
 
 
-def test_exchanges_of_a_conversation_become_one_row_in_the_order_of_time(folder):
+def test_exchanges_of_a_conversation_become_one_row_in_the_order_of_time(folder, says):
     (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in map(as_json, LOG)))
     ran = ragstone("import", "log.jsonl", "--conversations")
-    assert (ran.code, "3 conversations in imported/conversations.jsonl" in ran.err) == (0, True)
+    assert ran.code == 0
+    says(ran.err)
     rain, goats, alone = read_rows(folder / "imported" / "conversations.jsonl", Answer)
     assert rain.turns == [
         Turn("user", "Rain?"),

@@ -56,11 +56,11 @@ def test_qrels_are_written_only_where_grades_say_more(beir, tmp_path):
     assert not (tmp_path / "out" / "qrels.txt").exists()
 
 
-def test_grades_of_ids_with_spaces_are_left_out_and_told(beir, tmp_path):
+def test_grades_of_ids_with_spaces_are_left_out_and_told(beir, tmp_path, says):
     (beir / "qrels" / "test.tsv").write_text("q0\td0\t2\nq0\td 1\t1\n")
     summary = import_to_folder([beir], tmp_path / "out", ImportOptions())
     assert read_qrels(tmp_path / "out" / "qrels.txt") == {"q0": {"d0": 2}}
-    assert "an id with white space" in summary.remarks[-1].reason
+    says(summary.remarks[-1].reason)
 
 
 def test_files_that_exist_are_kept_and_with_force_those_of_another_set_are_set_aside(beir, table, tmp_path):
@@ -76,10 +76,11 @@ def test_files_that_exist_are_kept_and_with_force_those_of_another_set_are_set_a
     }
 
 
-def test_an_error_leaves_no_file(tmp_path):
+def test_an_error_leaves_no_file(tmp_path, says):
     (tmp_path / "q.csv").write_text('question\nWhen?\n"open')
-    with pytest.raises(DataError, match="cannot be read as CSV"):
+    with pytest.raises(DataError) as error:
         import_to_folder([tmp_path / "q.csv"], tmp_path / "out", ImportOptions())
+    says(error.value)
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -140,10 +141,11 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path):
     assert found.summary.n_skipped == 0
 
 
-def test_a_file_that_tells_nothing_is_an_error_that_names_the_formats(tmp_path):
+def test_a_file_that_tells_nothing_is_an_error_that_names_the_formats(tmp_path, says):
     (tmp_path / "notes.txt").write_text("Some prose.\n")
-    with pytest.raises(DataError, match=r"cannot tell what it is\. Say it with --format: table, squad"):
+    with pytest.raises(DataError) as error:
         import_set(tmp_path / "notes.txt")
+    says(error.value)
 
 
 def test_a_question_too_short_to_tell_has_the_language_of_its_document(tmp_path):
@@ -286,7 +288,8 @@ def test_an_object_on_several_lines_is_json_whatever_its_name(tmp_path):
         assert len(import_set(tmp_path / name).questions) == 2
 
 
-def test_a_table_without_rows_is_an_error(tmp_path):
+def test_a_table_without_rows_is_an_error(tmp_path, says):
     (tmp_path / "q.csv").write_text("question,answer\n")
-    with pytest.raises(DataError, match="The sources hold no rows"):
+    with pytest.raises(DataError) as error:
         import_set(tmp_path / "q.csv")
+    says(error.value)

@@ -70,13 +70,14 @@ def test_topics_qrels_and_documents_make_one_set(write):
     ]
 
 
-def test_the_description_asks_if_a_column_says_so(write):
+def test_the_description_asks_if_a_column_says_so(write, says):
     found = import_set(write("topics.txt", TOPICS), columns={"question": "desc"})
     assert [question.id for question in found.questions] == ["301"]
     assert found.questions[0].question.startswith("Identify")
     assert found.questions[0].metadata["title"] == "International Organized Crime"
-    with pytest.raises(DataError, match=r"it has no column 'summary'.*'num', 'title', 'desc', 'narr'"):
+    with pytest.raises(DataError) as error:
         import_set(write("topics.txt", TOPICS), columns={"question": "summary"})
+    says(error.value)
 
 
 def test_topics_of_later_years(write):
@@ -104,11 +105,13 @@ def test_a_table_with_tabs_is_no_file_of_trec(write):
     assert list(found.summary.formats.values()) == ["table"]
 
 
-def test_qrels_alone_are_no_questions(write):
-    with pytest.raises(DataError, match="no question was imported"):
+def test_qrels_alone_are_no_questions(write, says):
+    with pytest.raises(DataError) as error:
         import_set(write("qrels.txt", QRELS))
-    with pytest.raises(ConfigError, match="--column is for tables and topics"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         import_set(write("qrels.txt", QRELS), columns={"id": "x"})
+    says(error.value)
 
 
 def test_qrels_label_any_table(write):
@@ -116,17 +119,19 @@ def test_qrels_label_any_table(write):
     assert found.questions[0].document_ids == ["FT-1"]
 
 
-def test_broken_files_are_told(write):
-    with pytest.raises(DataError, match=r"docs.sgml:9: this document has no end"):
+def test_broken_files_are_told(write, says):
+    with pytest.raises(DataError) as error:
         import_set([write("t.txt", TOPICS), write("docs.sgml", SGML[: SGML.rindex("</DOC>")])])
-    with pytest.raises(DataError, match="no file of TREC's"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         import_set(write("a.txt", "Some prose.\n"), format="trec")
+    says(error.value)
     found = import_set(write("t.txt", TOPICS[: TOPICS.rindex("</top>")]))
-    assert [one.reason for one in found.summary.remarks] == ["a topic has no end: close it with </top>"]
+    says([one.reason for one in found.summary.remarks])
     found = import_set(
         [write("t2.txt", TOPICS), write("d.sgml", SGML + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n<DOCNO>")]
     )
-    assert "a document has no DOCNO" in [one.reason for one in found.summary.remarks]
+    says([one.reason for one in found.summary.remarks])
 
 
 def test_signs_of_less_and_more_are_no_tags():

@@ -2,6 +2,7 @@ import json
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
+from tests.support.texts import lines_with
 
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.records import Answer, Label
@@ -33,17 +34,17 @@ def judged(folder):
 FIT = ("judges", "fit", "judgements.jsonl", "labels.jsonl", "--cheap", "containment", "--agreement", 0.8)
 
 
-def test_a_cascade_is_fitted_written_and_used(judged):
+def test_a_cascade_is_fitted_written_and_used(judged, says):
     ran = ragstone(*FIT, "-o", "steps.toml")
     assert (ran.code, ran.err) == (
         0,
         "Cascade in steps.toml. Use it: ragstone judge SHEET --judge steps.toml\n",
     )
-    assert "containment says yes from 0.5 on and passes on scores from 0 to 0." in ran.out
+    says(lines_with(ran.out, "yes from"))
     cheap, dear = load_judge(judged / "steps.toml").members
     assert (cheap.judge, dear.judge) == ("containment", "token_f1")
     again = ragstone("judge", "answers.jsonl", "--judge", "steps.toml", "-o", "again.jsonl")
-    assert "Cascade steps, 120 rows: containment decided 40 (33 %); token_f1 decided 80 (67 %)." in again.out
+    says(lines_with(again.out, "Cascade"))
 
 
 def test_half_of_the_questions_are_set_apart_on_request(judged):

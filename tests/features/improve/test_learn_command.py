@@ -11,6 +11,7 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import running, stats, wait_for
 from tests.support.judged_drafts import JUDGE
 from tests.support.learned_judges import labelled_cases, learning_project
+from tests.support.texts import lines_with
 
 LEARN = ("judges", "learn", "judges/mine.toml", "--labels", "labelled.jsonl")
 
@@ -23,19 +24,17 @@ def folder(tmp_path, fake_openai, monkeypatch):
     return tmp_path
 
 
-def test_the_table_the_verdict_and_the_new_file_are_told(folder):
+def test_the_table_the_verdict_and_the_new_file_are_told(folder, says):
     ran = ragstone(*LEARN, "--try", "calibration", "--try", "stack")
     assert ran.code == 0, ran.err
     told = " ".join(ran.out.split())
-    assert "mine version 1: better with stack without a model. On the test part exact agreement" in told
-    assert "as it is 0." in told
+    says(told)
     assert re.search(r"stack without a model 1\.00 \+0\.\d\d .* 0 nothing chosen", told)
-    assert "Test part, look 1: stack without a model 1.00, the judge as it was 0." in told
-    assert "judges/mine.toml is version 2 now" in ran.err
+    says(lines_with(ran.err, "Use it"))
     assert "Forecast: about" in ran.err
 
 
-def test_json_holds_everything_and_the_file_judges_like_any_other(folder):
+def test_json_holds_everything_and_the_file_judges_like_any_other(folder, says):
     ran = ragstone(*LEARN, "--try", "stack", "--json")
     found = json.loads(ran.out)
     assert (found["new_version"], found["chosen"]) == (2, "stack without a model")
@@ -43,13 +42,13 @@ def test_json_holds_everything_and_the_file_judges_like_any_other(folder):
     assert 'kind      = "stack"' in found["candidates"][0]["text"]
     judged = ragstone("judge", "labelled.jsonl", "--judge", "judges/mine.toml", "-o", "out.jsonl")
     assert judged.code == 0, judged.err
-    assert "No model was called" in judged.err
+    says(lines_with(judged.err, "Judgements in"))
 
 
-def test_a_budget_that_ends_is_exit_code_4(folder):
+def test_a_budget_that_ends_is_exit_code_4(folder, says):
     ran = ragstone(*LEARN, "--try", "examples", "--budget", "90calls")
     assert ran.code == 4
-    assert "the budget was spent before all was tried, so nothing was chosen" in " ".join(ran.out.split())
+    says(" ".join(ran.out.split()))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.learned_judges import learning_project
 
-from ragstone.features.improve.learning.learning import learn_judge
+from ragstone.features.improve.learn import learn_judge
 from ragstone.kernel.config import choose
 
 pytestmark = pytest.mark.simulation

@@ -148,10 +148,11 @@ def test_where_nothing_tells_answers_apart_it_says_what_to_do(by, words):
         choose(judged([1.0, 0.0] * 20), [], AnswerDraw(by=by, n=5))
 
 
-def test_judges_that_never_differ_are_told():
+def test_judges_that_never_differ_are_told(says):
     rows = judged([1.0, 0.0]) + judged([1.0, 0.0], judge="other")
-    with pytest.raises(DataError, match="same score to every answer"):
+    with pytest.raises(DataError) as error:
         choose(rows, [], AnswerDraw(by="disagreement", n=1))
+    says(error.value)
 
 
 def test_equal_draws_leave_out_what_equal_draws_have_labelled_and_unequal_ones_nothing():
@@ -168,7 +169,7 @@ def test_equal_draws_leave_out_what_equal_draws_have_labelled_and_unequal_ones_n
     assert all(one.inclusion is None for one in choose(rows, equal, AnswerDraw(by="random", n=5)))
 
 
-def test_the_same_seed_draws_the_same_and_a_tag_can_be_spread_over():
+def test_the_same_seed_draws_the_same_and_a_tag_can_be_spread_over(says):
     rows = judged([0.5] * 90)
     tags = {(f"q{i}", "default"): {"crop": "maize" if i < 30 else "tea"} for i in range(90)}
     for seed in range(10):
@@ -176,8 +177,9 @@ def test_the_same_seed_draws_the_same_and_a_tag_can_be_spread_over():
         chosen = choose(rows, [], choice, tags)
         assert ids(chosen) == ids(choose(rows, [], choice, tags))
         assert Counter(tags[name, "default"]["crop"] for name in ids(chosen)) == {"maize": 3, "tea": 6}
-    with pytest.raises(DataError, match="no answer has a tag 'field'"):
+    with pytest.raises(DataError) as error:
         choose(rows, [], AnswerDraw(strata=("field",), n=9), tags)
+    says(error.value)
 
 
 def test_random_spreads_over_nothing():
@@ -189,19 +191,23 @@ def test_random_spreads_over_nothing():
     assert len(drawn) > 3  # stratified: always 10
 
 
-def test_a_judge_that_is_not_there_and_a_way_that_is_none_are_told():
-    with pytest.raises(DataError, match="'nobody': there are rubric"):
+def test_a_judge_that_is_not_there_and_a_way_that_is_none_are_told(says):
+    with pytest.raises(DataError) as error:
         choose(judged([1.0]), [], AnswerDraw(judge="nobody"))
-    with pytest.raises(DataError, match="no judgements of 'tone'"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         choose(judged([1.0]), [], AnswerDraw(metric="tone"))
-    with pytest.raises(DataError, match="Did you mean 'uncertain'"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         way_of("uncertainty")
+    says(error.value)
     assert way_of("ppi") == "ppi"
 
 
-def test_one_way_to_be_sure_is_no_uncertainty():
-    with pytest.raises(DataError, match="as sure of one answer"):
+def test_one_way_to_be_sure_is_no_uncertainty(says):
+    with pytest.raises(DataError) as error:
         uncertain_sizes(judged([0.0, 1.0]))
+    says(error.value)
 
 
 def drawn_label(question, score, chance, queue="x"):
@@ -239,9 +245,10 @@ def test_estimate_with_shares_worked_by_hand():
 
 
 @pytest.mark.parametrize("shares", [[1.0], [1.0, 0.0], [1.0, float("nan")]])
-def test_shares_that_are_none_are_refused(shares):
-    with pytest.raises(ValueError, match="shares of 2 labelled rows"):
+def test_shares_that_are_none_are_refused(shares, says):
+    with pytest.raises(ValueError) as error:
         prediction_powered_mean([1.0, 0.0], [1.0, 0.0], [1.0], shares=shares)
+    says(error.value)
 
 
 def test_chances_become_shares_and_several_draws_add_up():
@@ -257,12 +264,13 @@ def test_chances_become_shares_and_several_draws_add_up():
     assert mixed == pytest.approx([0.4 / 3.6, 1.2 / 3.6, 1 / 3.6, 1 / 3.6])
 
 
-def test_a_chance_that_is_none_is_told():
+def test_a_chance_that_is_none_is_told(says):
     for chance in (0, 1.5, "often"):
-        with pytest.raises(DataError, match="not a probability above 0"):
+        with pytest.raises(DataError) as error:
             corrected_means(
                 [judgement("a", 1), judgement("b", 1)], [drawn_label("a", 1, chance)], resamples=10
             )
+        says(error.value)
 
 
 def test_labels_of_hard_answers_do_not_pull_the_mean():

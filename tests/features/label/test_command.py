@@ -3,7 +3,7 @@ import json
 from tests.support.command import TO_FILE, ragstone
 
 
-def test_label_writes_a_sheet_that_becomes_labels(project):
+def test_label_writes_a_sheet_that_becomes_labels(project, says):
     ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     ran = ragstone("label", "judgements.jsonl", "-n", "4", "--sheet", "answers.jsonl", "-o", "to-label.jsonl")
     assert (ran.code, "4 answers to label for correctness" in ran.err) == (0, True)
@@ -14,16 +14,15 @@ def test_label_writes_a_sheet_that_becomes_labels(project):
     (project / "mine.jsonl").write_text(done)
     assert "4 labelled answers" in ragstone("agree", "judgements.jsonl", "mine.jsonl").out
     ran = ragstone("label", "judgements.jsonl", "mine.jsonl", "-o", "more.csv")
-    assert "2 answers to label" in ran.err
-    assert "No more are left: 2 in place of 100." in ran.err
+    says(ran.err)
     assert (project / "more.csv").read_text().splitlines()[0].startswith("question_id,system,score,metric")
 
 
-def test_label_replaces_nothing_unasked_and_obeys_seed_and_metric(project):
+def test_label_replaces_nothing_unasked_and_obeys_seed_and_metric(project, says):
     ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "context_overlap", *TO_FILE)
     ragstone("label", "judgements.jsonl", "-n", "3")
     first = (project / "to-label.jsonl").read_text()
-    assert "exists and was not touched" in ragstone("label", "judgements.jsonl", "-n", "3").err
+    says(ragstone("label", "judgements.jsonl", "-n", "3").err)
     ran = ragstone(
         "label", "judgements.jsonl", "-n", "3", "--seed", "1", "--metric", "faithfulness", "--force"
     )
@@ -41,7 +40,7 @@ def test_a_sheet_that_is_not_filled_in_names_the_line(project):
     assert (ran.code, "to-label.jsonl:1: field 'score'" in ran.err) == (2, True)
 
 
-def test_by_chooses_in_another_way_and_keeps_the_chances(project):
+def test_by_chooses_in_another_way_and_keeps_the_chances(project, says):
     ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1", *TO_FILE)
     ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "luck")
     assert (ran.code, "not a way to choose answers" in ran.err) == (2, True)
@@ -50,8 +49,5 @@ def test_by_chooses_in_another_way_and_keeps_the_chances(project):
     ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "disagreement")
     rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
     assert all(0 < row["inclusion"] <= 1 and row["queue"].startswith("disagreement-") for row in rows)
-    assert "Keep `inclusion` and `queue`" in ran.err
-    assert (
-        "no answer has a tag 'crop'"
-        in ragstone("label", "judgements.jsonl", "--stratum", "crop", "-o", "strata.jsonl").err
-    )
+    says(ran.err)
+    says(ragstone("label", "judgements.jsonl", "--stratum", "crop", "-o", "strata.jsonl").err)

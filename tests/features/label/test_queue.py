@@ -70,39 +70,46 @@ def test_the_same_plan_and_rows_give_the_same_queue_and_it_reads_back(tmp_path):
     assert queue_names(tmp_path) == ["first"]
 
 
-def test_a_queue_is_never_replaced(tmp_path):
+def test_a_queue_is_never_replaced(tmp_path, says):
     queue, texts = make_queue(plan(), material())
     path = write_queue(tmp_path, queue, texts)
     before = path.read_bytes()
-    with pytest.raises(DataError, match="a queue never changes"):
+    with pytest.raises(DataError) as error:
         write_queue(tmp_path, msgspec.structs.replace(queue, overlap=0.5), texts[:1])
+    says(error.value)
     assert path.read_bytes() == before
     assert read_texts(tmp_path, queue) == texts
 
 
-def test_texts_of_another_queue_are_told(tmp_path):
+def test_texts_of_another_queue_are_told(tmp_path, says):
     queue, texts = make_queue(plan(), material())
     path = write_queue(tmp_path, queue, texts)
     path.with_suffix(".texts.jsonl").write_bytes(msgspec.json.encode(texts[0]) + b"\n")
-    with pytest.raises(DataError, match="not the texts of queue 'first'"):
+    with pytest.raises(DataError) as error:
         read_texts(tmp_path, queue)
+    says(error.value)
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "-x", "x" * 61, "ä"])
-def test_a_name_that_is_none_is_refused(tmp_path, name):
-    with pytest.raises(DataError, match="cannot be the name"):
+def test_a_name_that_is_none_is_refused(tmp_path, name, says):
+    with pytest.raises(DataError) as error:
         make_queue(plan(name=name), material())
-    with pytest.raises(DataError, match="cannot be the name"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         read_queue(tmp_path, name)
+    says(error.value)
 
 
-def test_what_cannot_be_made_is_told(tmp_path):
-    with pytest.raises(DataError, match="4 of the 4 answers to label are not among"):
+def test_what_cannot_be_made_is_told(tmp_path, says):
+    with pytest.raises(DataError) as error:
         make_queue(plan(), material(answers=[]))
-    with pytest.raises(DataError, match="a scale of 5 to 1"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         make_queue(plan(scale=(5, 1)), material())
-    with pytest.raises(DataError, match="There is no queue 'x'"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         read_queue(tmp_path, "x")
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -122,29 +129,29 @@ def test_whole_grades_up_to_nine_have_a_key_each(scale, grades):
     assert queue.grades == grades
 
 
-def test_grades_are_called_by_the_rubric_the_metric_or_their_number():
+def test_grades_are_called_by_the_rubric_the_metric_or_their_number(says):
     assert make_queue(plan(), material())[0].grade_words() == ["wrong", "right"]
     rows = [judgement(f"q{i}", 1, system="A", metric="polite") for i in range(4)]
     assert make_queue(plan(), material(judgements=rows))[0].grade_words() == ["no", "yes"]
     assert make_queue(plan(scale=(1, 3)), material())[0].grade_words() == ["1", "2", "3"]
     judged = [judgement(f"q{i}", 1, system="A", scale=(0, 3)) for i in range(4)]
     queue, _ = make_queue(plan(), material(judgements=judged, judge=read_judge("rubric")))
-    assert queue.grade_words()[3] == "all is right; or both say that there is no answer."
+    says(queue.grade_words()[3])
 
 
-def test_a_rubric_holds_what_the_judge_is_told_and_its_examples():
+def test_a_rubric_holds_what_the_judge_is_told_and_its_examples(says):
     rubric = rubric_of(read_judge("same_answer"), "correctness")
     assert rubric is not None
-    assert "name the same thing" in rubric.text
+    says(rubric.text)
     assert rubric.examples[0].expected == "yes"
-    assert rubric.examples[0].texts["reference"] == "Rhine / Rhein / River Rhine"
+    says(rubric.examples[0].texts["reference"])
     assert rubric_of(read_judge("containment"), "correctness") is None
     whole = rubric_of(read_judge("rubric"), "rubric")
     assert whole.grades == {}
     assert "completeness: how much" in whole.text
     one = rubric_of(load_judge("rubric@shots=1"), "readability")
     assert one.examples[0].expected == "3"
-    assert one.examples[0].reason == "Two short, clear sentences."
+    says(one.examples[0].reason)
 
 
 def test_what_can_be_labelled_is_each_judge_and_metric():
@@ -223,7 +230,7 @@ def test_labels_from_elsewhere_become_labels_of_the_queue():
     assert row.metadata["queue"] == "first"
 
 
-def test_labels_that_do_not_fit_are_all_named_and_none_is_taken():
+def test_labels_that_do_not_fit_are_all_named_and_none_is_taken(says):
     queue, texts = make_queue(plan(), material())
     key = texts[0].question_id
     rows = [
@@ -237,15 +244,13 @@ def test_labels_that_do_not_fit_are_all_named_and_none_is_taken():
         fitted(queue, texts, rows, "ann")
     words = str(told.value)
     assert "label 2, question" in words
-    assert "a second label of this answer by 'ann'" in words
-    assert "7 is not on the scale of this queue (0, 1)" in words
-    assert "holds no answer of system 'default' to it" in words
-    assert "it is of 'tone'" in words
+    says(words)
 
 
-def test_a_name_that_settles_differences_is_no_annotator():
-    with pytest.raises(DataError, match="'adjudicator ann' is not allowed as an annotator"):
+def test_a_name_that_settles_differences_is_no_annotator(says):
+    with pytest.raises(DataError) as error:
         make_queue(plan(annotators=["bob", "adjudicator ann"]), material())
+    says(error.value)
 
 
 def test_the_mean_of_labels_is_by_system_and_of_the_median_of_annotators():

@@ -92,12 +92,13 @@ def test_a_whole_line_without_its_end_is_kept(tmp_path):
     assert [*read_rows(file.path, Label)] == [row("q1"), row("q2")]
 
 
-def test_a_broken_line_in_the_middle_is_told_and_nothing_is_written(tmp_path):
+def test_a_broken_line_in_the_middle_is_told_and_nothing_is_written(tmp_path, says):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"question_id": \n' + msgspec.json.encode(row("q1")) + b"\n")
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"x\.jsonl:1: not a row"):
+    with pytest.raises(DataError) as error:
         opened(path).put([row("q2")])
+    says(error.value)
     assert path.read_bytes() == before
 
 
@@ -195,15 +196,17 @@ def test_a_writer_that_is_killed_has_lost_nothing_that_it_had_acknowledged(tmp_p
     assert len(kept) <= said[-1] + 3  # at most one more that was not yet acknowledged
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path, says):
     blocked = tmp_path / "labels"
     blocked.write_text("a file where the folder should be")
-    with pytest.raises(DataError, match=r"could not be written|cannot be written"):
+    with pytest.raises(DataError) as error:
         opened(blocked / "x.jsonl").put([row("q1")])
+    says(error.value)
 
 
-def test_a_device_in_the_place_of_the_file_is_not_read(tmp_path):
+def test_a_device_in_the_place_of_the_file_is_not_read(tmp_path, says):
     endless = tmp_path / "x.jsonl"
     endless.symlink_to("/dev/zero")
-    with pytest.raises(DataError, match="is not a file"):
+    with pytest.raises(DataError) as error:
         opened(endless).rows()
+    says(error.value)

@@ -1,15 +1,15 @@
 """The page of a certificate in a real browser."""
 
 import pytest
-from tests.features.build.test_certificate import evil_build
+from tests.features.build.certificate.test_page import evil_build
 from tests.features.report.test_browser import LISTED, SHOWN, choose, open_all
 from tests.features.report.test_page import EVIL
 from tests.support.browser import Tab
 from tests.support.builds import build_of, candidate, passage, ten
 
-from ragstone.features.build.certificate import write_certificate
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import write_certificate
 from ragstone.kernel.dataset.candidate import Candidate
-from ragstone.kernel.dataset.certifying.certificate import certify
 
 pytestmark = pytest.mark.browser
 

@@ -2,15 +2,16 @@ from collections import Counter
 
 import msgspec
 import pytest
-from tests.features.build.test_certificate import evil_build
+from tests.features.build.certificate.test_page import evil_build
 from tests.features.report.test_page import EVIL, Page, read, without_style_and_script
 from tests.support.builds import build_of, facts, ten
 from tests.support.golden import check_golden
 from tests.support.tiny_run import QUESTIONS, WriteRun
 
-from ragstone.features.build.certificate_words import fitting
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.wording import fitting
 from ragstone.kernel.dataset.candidate import Candidate
-from ragstone.kernel.dataset.certifying.certificate import certify, fit
+from ragstone.kernel.dataset.certificate import fit
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
 from ragstone.kernel.runs.run import certified_in

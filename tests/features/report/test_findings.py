@@ -3,9 +3,9 @@ from tests.support.tiny_run import JUDGEMENTS, card, judgement, summary_of
 
 from ragstone.features.report.findings import findings
 from ragstone.features.retrieve.words import rank_bars
+from ragstone.features.run.breakdown import rank_systems
 from ragstone.kernel.document.blocks import told
 from ragstone.kernel.records import Judgement
-from ragstone.kernel.runs.breakdown import rank_systems
 from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.summary import RunSummary
 

@@ -7,11 +7,11 @@ from tests.support.tiny_run import WriteRun, card, judgement, summary_of
 
 from ragstone.features.report.page import write_markdown
 from ragstone.features.report.words import LONGEST_LIST, pull_request_document
+from ragstone.features.run.breakdown import rank_systems
 from ragstone.kernel.document.markdown import plain
 from ragstone.kernel.document.markdown import render_markdown as rendered
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.breakdown import rank_systems
 from ragstone.kernel.runs.causes import ComponentShare, SystemBlame
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.statistics import Estimate

@@ -23,6 +23,7 @@ from tests.support.tiny_run import (
 
 import ragstone
 from ragstone.features.report.page import write_report
+from ragstone.features.run.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.document.html import asset
 from ragstone.kernel.engine.call_log import open_call_log
 from ragstone.kernel.llm.call_trace import Exchange
@@ -40,7 +41,6 @@ from ragstone.kernel.records import (
 )
 from ragstone.kernel.runs import joining
 from ragstone.kernel.runs.blamed import CAUSES, BlameSummary, digests
-from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.runs.causes import Caused, SystemBlame
 from ragstone.kernel.runs.summary import RunSummary
 

@@ -3,7 +3,7 @@
 import itertools
 
 from ragstone.features.review.applying import quote
-from ragstone.kernel.dataset.decisions import Decision, Quoted, Values, digest_of
+from ragstone.features.review.decisions import Decision, Quoted, Values, digest_of
 from ragstone.kernel.records import Document, Evidence, Question
 
 RUST = "Rust 🌾 is treated with fungicide. Sow wheat in October. Reap in July."

@@ -17,7 +17,7 @@ from tests.features.review.rows import (
 )
 
 from ragstone.features.review.applying import apply_review, quote, review_items
-from ragstone.kernel.dataset.decisions import Decision, Values, digest_of
+from ragstone.features.review.decisions import Decision, Values, digest_of
 from ragstone.kernel.dataset.placing import place_evidence, remember_sources
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question
@@ -37,15 +37,13 @@ def test_an_accepted_question_says_by_whom_and_keeps_its_text():
     assert msgspec.structs.replace(found, metadata=None) == BY_ID["d1#1"]
 
 
-def test_a_rejected_question_leaves_the_set_and_says_why():
+def test_a_rejected_question_leaves_the_set_and_says_why(says):
     row = decide("d1#1", "reject", reason="wrong_answer", comment="it is  sulphur")
     assert "d1#1" not in reviewed([row])
     item = review_items(QUESTIONS, [row], TEXTS.get)[0]
-    assert item.question.metadata["lost"] == {
-        "step": "review",
-        "reason": "rejected",
-        "detail": "the answer is wrong or incomplete: it is sulphur",
-    }
+    lost = item.question.metadata["lost"]
+    assert (lost["step"], lost["reason"], len(lost)) == ("review", "rejected", 3)
+    says(lost["detail"])
 
 
 def test_a_question_that_critics_rejected_is_rescued_and_says_so():
@@ -59,10 +57,11 @@ def test_a_question_that_critics_rejected_is_rescued_and_says_so():
     }
 
 
-def test_an_edit_changes_its_fields_and_accepts():
+def test_an_edit_changes_its_fields_and_accepts(says):
     row = edit("d1#1", question="How does one treat rust?", reference=["with fungicide", "fungicide"])
     found = reviewed([row])["d1#1"]
-    assert (found.question, found.reference) == ("How does one treat rust?", ["with fungicide", "fungicide"])
+    says(found.question)
+    assert found.reference == ["with fungicide", "fungicide"]
     assert found.metadata["review"] == {
         "decision": "edited",
         "by": ["ana"],
@@ -139,50 +138,46 @@ def test_evidence_moves_with_its_words_when_the_document_grows():
     assert again == moved
 
 
-def test_words_that_the_document_no_longer_holds_are_never_pointed_at():
+def test_words_that_the_document_no_longer_holds_are_never_pointed_at(says):
     changed = [Document(id="d1", text="Rust is left alone. Sow wheat in October."), DOCUMENTS[1]]
     found = reviewed([decide("d1#1", "accept")], changed)["d1#1"]
     assert found.evidence is None
-    assert found.metadata["review"] == {
-        "look": "the document 'd1' has changed: its evidence no longer stands there",
-        "by": ["ana"],
-    }
+    review = found.metadata["review"]
+    assert (review["by"], len(review)) == (["ana"], 2)
+    says(review["look"])
 
 
-def test_a_document_that_is_gone_is_said():
+def test_a_document_that_is_gone_is_said(says):
     found = reviewed([decide("d1#1", "accept")], [DOCUMENTS[1]])["d1#1"]
     assert found.evidence is None
-    assert found.metadata["review"]["look"] == "the document 'd1' of its evidence is gone"
+    says(found.metadata["review"]["look"])
 
 
-def test_a_decision_on_other_words_counts_no_more():
+def test_a_decision_on_other_words_counts_no_more(says):
     anew = [msgspec.structs.replace(QUESTIONS[0], question="Who treats rust?"), *QUESTIONS[1:]]
     found = reviewed([decide("d1#1", "reject", reason="ambiguous")], questions=anew)["d1#1"]
-    assert found.metadata["review"]["look"] == (
-        "its text is not what was decided on: the file has changed since"
-    )
+    says(found.metadata["review"]["look"])
 
 
-def test_an_edit_of_other_words_is_not_made():
+def test_an_edit_of_other_words_is_not_made(says):
     row = edit("d1#1", question="How does one treat rust?")
     anew = [msgspec.structs.replace(QUESTIONS[0], question="Who treats rust?"), *QUESTIONS[1:]]
     found = reviewed([row], questions=anew)["d1#1"]
     assert found.question == "Who treats rust?"
-    assert (
-        found.metadata["review"]["look"] == "its question is not what was edited: the file has changed since"
-    )
+    says(found.metadata["review"]["look"])
 
 
-def test_evidence_that_was_changed_in_the_file_is_left_alone_and_told():
+def test_evidence_that_was_changed_in_the_file_is_left_alone_and_told(says):
     anew = [msgspec.structs.replace(QUESTIONS[0], evidence=[span("d1", "Reap in July")]), *QUESTIONS[1:]]
     found = reviewed([decide("d1#1", "accept")], questions=anew)["d1#1"]
     assert found.evidence == [span("d1", "Reap in July")]
-    assert "its evidence is not what was decided on" in found.metadata["review"]["look"]
+    says(found.metadata["review"]["look"])
 
 
-def test_offsets_beyond_the_document_are_refused_with_its_length():
-    with pytest.raises(DataError, match=r"\[60:900\] is no part of 'd1', which has 69 characters"):
+def test_offsets_beyond_the_document_are_refused_with_its_length(says):
+    with pytest.raises(DataError) as error:
         quote([msgspec.structs.replace(span("d1", TREATED), start=60, end=900)], TEXTS.get)
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +197,10 @@ def test_offsets_beyond_the_document_are_refused_with_its_length():
         },
     ],
 )
-def test_a_decision_that_makes_no_sense_is_none(wrong):
-    with pytest.raises(ValueError, match=r"question 'q'|a decision needs"):
+def test_a_decision_that_makes_no_sense_is_none(wrong, says):
+    with pytest.raises(ValueError) as error:
         Decision(**{"id": "a", "question_id": "q", "person": "ana", **wrong})
+    says(error.value)
 
 
 WORDS = st.text(st.sampled_from("ab é🌾क्ि\u0301"), min_size=1, max_size=8).filter(str.strip)

@@ -5,7 +5,7 @@ from tests.features.review.rows import QUESTIONS, decide
 from tests.support.command import ragstone
 from tests.support.review_sets import write_set
 
-from ragstone.kernel.dataset.decisions import log_path
+from ragstone.features.review.decisions import log_path
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables import write_rows
 
@@ -17,13 +17,12 @@ def under_review(folder):
     return path
 
 
-def test_a_review_is_applied_and_told(tmp_path, monkeypatch):
+def test_a_review_is_applied_and_told(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
     done = ragstone("review", path)
     assert done.code == 0, done.err
-    assert "1 person decided on 2 of 3 questions: 1 accepted, 0 edited, 1 rejected." in done.out + done.err
-    assert "no certificate of this set" in done.out + done.err
+    says(done.out + done.err)
     (line,) = (path.parent / "reviewed" / "questions.jsonl").read_text().splitlines()
     assert json.loads(line)["id"] == "d1#1"
 
@@ -37,13 +36,13 @@ def test_numbers_as_json(tmp_path, monkeypatch):
     assert told["files"] == [str(tmp_path / "out.jsonl"), str(tmp_path / "out.all.jsonl")]
 
 
-def test_what_must_be_looked_at_again_is_named_and_strict_says_so(tmp_path, monkeypatch):
+def test_what_must_be_looked_at_again_is_named_and_strict_says_so(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
     write_rows(path.parent / "documents.jsonl", [Document(id="d1", text="No.")], Document, force=True)
     done = ragstone("review", path, "--strict")
     assert done.code == 5
-    assert "look again at d1#1: the document 'd1' has changed" in done.out + done.err
+    says(done.out + done.err)
     assert ragstone("review", path, "--force").code == 0
 
 

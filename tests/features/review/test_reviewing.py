@@ -4,12 +4,13 @@ from tests.features.review.rows import BY_ID, QUESTIONS, TREATED, decide, edit, 
 from tests.support.builds import ten
 from tests.support.review_sets import write_set
 
-from ragstone.features.build.certificate import write_certificate
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import write_certificate
+from ragstone.features.build.files import row_of, write_build
+from ragstone.features.review.decisions import log_path
 from ragstone.features.review.reviewing import review_questions
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.build_files import row_of, write_build
-from ragstone.kernel.dataset.certifying.certificate import Certificate, certify, fit
-from ragstone.kernel.dataset.decisions import log_path
+from ragstone.kernel.dataset.certificate import Certificate, fit
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.runs.run import read_certificate
@@ -67,9 +68,7 @@ def test_a_reviewed_set_and_its_certificate_agree(built, tmp_path):
         before.usage,
         before.documents_digest,
     )
-    assert (
-        '<h2 id="review" dir="auto">What people said</h2>' in (output.parent / "certificate.html").read_text()
-    )
+    assert '<h2 id="review"' in (output.parent / "certificate.html").read_text()
 
 
 def test_a_certificate_that_nobody_reviewed_has_no_word_of_a_review():
@@ -90,16 +89,14 @@ def test_another_set_in_the_folder_of_a_certificate_is_refused_with_a_place(buil
         review_questions(built, output=built.with_name("better.jsonl"))
 
 
-def test_the_set_itself_is_replaced_only_when_asked_and_the_log_still_fits(tmp_path):
+def test_the_set_itself_is_replaced_only_when_asked_and_the_log_still_fits(tmp_path, says):
     path = write_set(tmp_path / "questions")
     write_log(path, [edit("d1#1", question="How does one treat rust?"), decide("d1#2", "accept")])
-    with pytest.raises(DataError, match="is the set under review"):
+    with pytest.raises(DataError) as error:
         review_questions(path, output=path)
+    says(error.value)
     once = review_questions(path, output=path, force=True)
-    assert [one.question for one in read_rows(path, Question)][:2] == [
-        "How does one treat rust?",
-        "When is wheat sown?",
-    ]
+    says([one.question for one in read_rows(path, Question)][:2])
     assert review_questions(path).questions == once.questions
     assert review_questions(path).numbers == once.numbers
 

@@ -3,10 +3,10 @@ import pytest
 from tests.support.builds import build_of, ten
 
 import ragstone
+from ragstone.features.build.certificate.counting import certify
 from ragstone.features.report.page import write_report
 from ragstone.features.run.pipeline import copy_certificate
 from ragstone.kernel.dataset.candidate import Candidate
-from ragstone.kernel.dataset.certifying.certificate import certify
 from ragstone.kernel.records import Question
 from ragstone.kernel.tables import read_rows
 

@@ -19,7 +19,7 @@ def log(folder):
     return folder
 
 
-def test_questions_and_answers_stand_beside_each_other(log):
+def test_questions_and_answers_stand_beside_each_other(log, says):
     ran = ragstone("sample", "log.jsonl", "--count", 2, "--by", "random", "--answer", "a")
     assert ran.code == 0
     questions = list(read_rows("sampled/questions.jsonl", Question))
@@ -28,9 +28,8 @@ def test_questions_and_answers_stand_beside_each_other(log):
         "What does a loan cost?",
     }
     assert len(list(read_rows("sampled/answers.jsonl", Answer))) == 2
-    assert "1  rows that greet, thank, or say yes or no, left out" in ran.out
-    assert "masked in what was taken: 1 name" in ran.out
-    assert "2 questions in sampled/questions.jsonl, 2 answers in sampled/answers.jsonl." in ran.err
+    says(ran.out)
+    says(ran.err)
 
 
 def test_the_sheet_of_answers_can_be_judged(log):
@@ -39,19 +38,20 @@ def test_the_sheet_of_answers_can_be_judged(log):
     assert ran.code == 0
 
 
-def test_files_that_exist_stay_without_force(log):
+def test_files_that_exist_stay_without_force(log, says):
     arguments = ("sample", "log.jsonl", "--count", 1, "--by", "random")
     assert ragstone(*arguments).code == 0
     ran = ragstone(*arguments, "--seed", 1)
-    assert (ran.code, "another value of --seed" in ran.err, "--force" in ran.err) == (2, True, True)
+    assert ran.code == 2
+    says(ran.err)
     assert ragstone(*arguments).code == 0
     assert ragstone(*arguments, "--seed", 1, "--force").code == 0
 
 
-def test_a_shortfall_is_said_and_counts_under_strict(log):
+def test_a_shortfall_is_said_and_counts_under_strict(log, says):
     ran = ragstone("sample", "log.jsonl", "--count", 9, "--by", "random", "--strict")
     assert ran.code == 5
-    assert "7 of the 9 questions are missing: the log has no more." in ran.err
+    says(ran.err)
 
 
 def test_broken_rows_are_shown_and_count_under_strict(log):
@@ -61,20 +61,20 @@ def test_broken_rows_are_shown_and_count_under_strict(log):
     assert "log.jsonl:4: " in ran.err
 
 
-def test_the_summary_is_json_on_demand(log):
+def test_the_summary_is_json_on_demand(log, says):
     ran = ragstone("sample", "log.jsonl", "--count", 2, "--by", "quality", "--quality", "thumb", "--json")
     summary = json.loads(ran.out)
     assert (summary["taken"], summary["missing"], summary["by"]) == (2, 0, "quality")
-    assert next(read_rows("sampled/questions.jsonl", Question)).question == "What does a loan cost?"
+    says(next(read_rows("sampled/questions.jsonl", Question)).question)
 
 
-def test_keeping_personal_data_is_warned_of(log):
+def test_keeping_personal_data_is_warned_of(log, says):
     ran = ragstone("sample", "log.jsonl", "--count", 2, "--by", "random", "--keep-personal-data")
-    assert "Personal data is kept" in ran.err
+    says(ran.err)
     assert any("Smith" in one.question for one in read_rows("sampled/questions.jsonl", Question))
 
 
-def test_seed_limit_topics_tag_and_config_are_heard(log):
+def test_seed_limit_topics_tag_and_config_are_heard(log, says):
     (log / "other.toml").write_text('[sample]\nmask = ["maize"]\n')
     options = ("--limit", 2, "--topics", 1, "--tag", "thumb", "--config", "other.toml", "--seed", 5)
     ran = ragstone(
@@ -83,7 +83,7 @@ def test_seed_limit_topics_tag_and_config_are_heard(log):
     assert json.loads(ran.out)["log"]["n_rows"] == 2
     assert json.loads(ran.out)["seed"] == 5
     questions = {one.tags["thumb"]: one for one in read_rows("sampled/questions.jsonl", Question)}
-    assert questions["up"].question == "When is [masked] sown? I am Dr. [name]"
+    says(questions["up"].question)
     assert questions["up"].reference == "In spring."
 
 
@@ -95,19 +95,19 @@ DATED = [
 ]
 
 
-def test_cells_of_a_tag_and_the_month_are_sampled_with_weights(log):
+def test_cells_of_a_tag_and_the_month_are_sampled_with_weights(log, says):
     (log / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATED))
     by = ("--by", "tag", "--tag", "crop", "--tag", "month", "--time", "at", "--answer", "a")
     ran = ragstone("sample", "log.jsonl", "--count", 3, *by)
     assert ran.code == 0
-    assert "1  of 1 question with crop=maize, month=2026-11" in ran.out  # 31 October in Peru is 1 November
-    assert "1  of 1 question with no crop, month=2026-10" in ran.out
+    says(ran.out)  # 31 October in Peru is 1 November
+    says(ran.out)
     found = {one.question: one for one in read_rows("sampled/questions.jsonl", Question)}
     assert found["How deep is rice planted?"].tags == {"month": "2026-10"}
     assert found["When is maize sown?"].tags == {"crop": "maize", "month": "2026-11"}
     assert sorted(one.metadata["weight"] for one in found.values()) == [1, 1, 2]
     few = ragstone("sample", "log.jsonl", "--count", 1, *by, "-o", "few.jsonl", "--json")
-    assert "Nothing was taken of topics or cells with" in few.err
+    says(few.err)
     assert json.loads(few.out)["unspoken"] == 3
 
 
@@ -132,23 +132,23 @@ def test_wrong_use_says_what_to_do(log, arguments, said):
     assert (ran.code, said in ran.err) == (2, True)
 
 
-def test_the_log_is_never_replaced(log):
+def test_the_log_is_never_replaced(log, says):
     before = (log / "log.jsonl").read_bytes()
     ran = ragstone("sample", "log.jsonl", "-o", "log.jsonl", "--force")
-    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert (log / "log.jsonl").read_bytes() == before
 
 
-def test_a_log_of_which_nothing_can_be_asked_alone_says_what_its_rows_are(folder):
+def test_a_log_of_which_nothing_can_be_asked_alone_says_what_its_rows_are(folder, says):
     (folder / "log.jsonl").write_text('{"question": "and the second one?"}\n{"question": "thanks"}\n')
     ran = ragstone("sample", "log.jsonl")
     assert ran.code == 2
-    assert "no question that can be asked alone. Its rows: 1 follow up, 1 small talk." in ran.err
+    says(ran.err)
 
 
-def test_one_is_told_as_one(folder):
+def test_one_is_told_as_one(folder, says):
     (folder / "log.jsonl").write_text('{"question": "When is wheat sown?", "answer": "In October."}\n')
     ran = ragstone("sample", "log.jsonl", "--count", 1, "--by", "random")
-    assert "1  row of the log\n" in ran.out
-    assert "1  different question that can be asked alone; repeated by 0 rows (0 nearly)" in ran.out
-    assert "1 question in sampled/questions.jsonl, 1 answer in sampled/answers.jsonl." in ran.err
+    says(ran.out)
+    says(ran.err)

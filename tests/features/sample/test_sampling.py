@@ -32,10 +32,10 @@ def sampled(log=LOG, count=10, **options):
     return ragstone.sample_log(log, count, **{"by": "frequency", "settings": Settings(), **options})
 
 
-def test_question_answer_reference_and_contexts_are_masked_together():
+def test_question_answer_reference_and_contexts_are_masked_together(says):
     sample = sampled(reference="fixed", tags=["channel"], quality="thumb")
     question = next(one for one in sample.questions if "maize" in one.question)
-    assert question.question == "My name is [name], when is maize sown?"
+    says(question.question)
     assert question.reference == "In April, [name]."
     assert question.tags == {"channel": "web"}
     assert question.metadata == {
@@ -49,9 +49,9 @@ def test_question_answer_reference_and_contexts_are_masked_together():
     assert sample.summary.masked == {"email": 1, "name": 3, "phone": 2}
 
 
-def test_asked_quality_and_the_first_answer_are_of_all_rows_that_ask_it():
+def test_asked_quality_and_the_first_answer_are_of_all_rows_that_ask_it(says):
     sample = sampled(quality="thumb")
-    assert sample.questions[0].question == "What does a loan cost?"
+    says(sample.questions[0].question)
     assert sample.questions[0].metadata == {"asked": 2, "quality": 0.5, "answer": "5 %."}  # (1 + 0) / 2
     assert sample.summary.log.left_out == {"follow_up": 1}
     assert sample.summary.log.without_question == 1
@@ -70,9 +70,9 @@ def test_personal_data_is_kept_on_demand():
     assert sample.summary.masked is None
 
 
-def test_words_of_the_settings_are_masked():
+def test_words_of_the_settings_are_masked(says):
     settings = Settings(sample=SampleSection(mask=["loan"]))
-    assert sampled(settings=settings).questions[0].question == "What does a [masked] cost?"
+    says(sampled(settings=settings).questions[0].question)
     with pytest.raises(ConfigError, match="regular expression"):
         sampled(settings=Settings(sample=SampleSection(mask=["/(/"])))
 
@@ -82,13 +82,14 @@ def judgement(question_id, score, metric="correctness"):
     return ragstone.Judgement(**same, question_id=question_id, metric=metric, score=score, prompt_version=1)
 
 
-def test_judgements_give_the_quality_by_the_rows_ids():
+def test_judgements_give_the_quality_by_the_rows_ids(says):
     rows = [judgement("1", 0.9), judgement("2", 0.4), judgement("3", 0.2), judgement("3", 1.0, "other")]
     sample = sampled(by="quality", judgements=rows, quality="correctness")
     assert [one.metadata["quality"] for one in sample.questions] == [0.3, 0.9]
     assert sampled(by="quality", judgements=rows).questions[0].metadata["quality"] == 0.5  # (0.4 + 0.6) / 2
-    with pytest.raises(DataError, match="Their metrics: correctness, other"):
+    with pytest.raises(DataError) as error:
         sampled(judgements=rows, quality="wrong")
+    says(error.value)
 
 
 def test_judgements_find_rows_without_an_id_as_the_answers_that_were_judged(tmp_path):
@@ -130,7 +131,8 @@ def test_the_same_log_and_seed_give_the_same_sample():
     assert first.questions[0].metadata["weight"] == first.questions[0].metadata["asked"] * 2
 
 
-def test_a_log_that_changes_between_readings_is_an_error(tmp_path, monkeypatch):
+def test_a_log_that_changes_between_readings_is_an_error(tmp_path, monkeypatch, says):
     monkeypatch.setattr("ragstone.features.sample.sampling.exchanges_at", lambda *_: {})
-    with pytest.raises(DataError, match="changed while it was read"):
+    with pytest.raises(DataError) as error:
         sampled()
+    says(error.value)

@@ -114,13 +114,13 @@ def test_samples_are_conversations_of_their_own_with_calls_of_their_own(folder):
     assert len(calls) == 6
 
 
-def test_a_function_of_the_row_knows_the_conversation_and_one_of_the_text_the_last_turn(folder):
+def test_a_function_of_the_row_knows_the_conversation_and_one_of_the_text_the_last_turn(folder, says):
     def of_row(question: Question):
         thread = question.metadata["thread"]
         return f"{question.id} {thread['id']} {len(thread.get('turns', []))} {question.lang}"
 
     (row,) = ragstone.converse([user(script=["a", "b"], language="sw")], system=of_row)
-    assert contents(row)[1::2] == ["ann#1 ann 0 sw", "ann#2 ann 2 sw"]
+    says(contents(row)[1::2])
     (row,) = ragstone.converse([user(script=["a", "b"])], system=lambda text: text.upper())
     assert contents(row)[1::2] == ["A", "B"]
 
@@ -225,13 +225,13 @@ def test_a_model_plays_the_user(folder, fake_openai, moves, given, said, ending)
     assert fake_openai.n_requests == len(moves)
 
 
-def test_a_model_that_fails_to_play_costs_its_own_conversation_alone(folder, fake_openai):
+def test_a_model_that_fails_to_play_costs_its_own_conversation_alone(folder, fake_openai, says):
     fake_openai.script = lambda body: "no JSON at all"
     users = [user("ann"), user("ben", script=["a"])]
     ann, ben = ragstone.converse(
         users, system=str.upper, user_model="openai/fake", settings=fake_openai.settings(root=folder)
     )
-    assert ann.error.startswith("unparsable: the model that plays the user")
+    says(ann.error)
     assert noted(ann) == {"goal_met": None, "n_turns": 0, "ended": "error"}
     assert contents(ben) == ["a", "A"]
 
@@ -291,10 +291,11 @@ def test_users_that_cannot_be_are_told_before_anybody_is_asked(folder, users, gi
         plan_users(users, ragstone.load_settings(), **given)
 
 
-def test_a_sheet_cannot_talk_and_a_batch_is_refused(folder):
+def test_a_sheet_cannot_talk_and_a_batch_is_refused(folder, says):
     settings = settings_of(folder, old=SheetSystem(path="answers.jsonl"))
-    with pytest.raises(ConfigError, match="answers made earlier cannot talk"):
+    with pytest.raises(ConfigError) as error:
         plan_users([user(script=["a"])], settings)
+    says(error.value)
     settings = settings_of(folder, mine=ExtractiveSystem())
     plan = plan_users([user(script=["a"])], settings)
 

@@ -89,12 +89,13 @@ def test_a_few_conversations_have_no_topics_and_are_not_said_to_differ():
     assert not any(one.apart for one in found.measures)
 
 
-def test_a_log_is_files_too_and_one_that_says_nothing_is_refused(tmp_path):
+def test_a_log_is_files_too_and_one_that_says_nothing_is_refused(tmp_path, says):
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps({"question": "When?"}) + "\n{broken\n")
     found = likeness([talk("a", "Sow?")], [path])
     assert (found.n_log, found.n_users, found.n_unread) == (1, 1, 1)
     with pytest.raises(DataError, match="holds no question"):
         likeness([talk("a", "Sow?")], [{"note": "x"}])
-    with pytest.raises(DataError, match="no user has said anything"):
+    with pytest.raises(DataError) as error:
         likeness([Answer(question_id="a", answer="x")], [path])
+    says(error.value)

@@ -31,13 +31,12 @@ def ids(name, kind=Question):
     return [row.id for row in read_rows(name, kind)]
 
 
-def test_questions_and_documents_get_files_of_their_own(rows):
+def test_questions_and_documents_get_files_of_their_own(rows, says):
     ran = ragstone(
         "translate", "q.jsonl", "--to", "es", *MODEL, "--documents", "d.jsonl", "-o", "out/es.jsonl"
     )
     assert ran.code == 0
-    assert "1 of 1 documents in Spanish; mean chrF of the way back 1.00" in ran.out
-    assert "2 of 2 questions in Spanish" in ran.out
+    says(ran.out)
     assert ids("out/es.jsonl") == ids("out/es.all.jsonl") == ["d0#1@es", "d0#2@es"]
     assert ids("out/es.documents.jsonl", Document) == ids("out/es.documents.all.jsonl", Document) == ["d0@es"]
     assert next(read_rows("out/es.jsonl", Question)).document_ids == ["d0@es"]
@@ -53,7 +52,7 @@ def test_the_originals_come_first_if_they_are_wanted(rows):
     assert ids("translated.jsonl") == ["d0#1", "d0#2", "d0#1@es", "d0#2@es"]
 
 
-def test_what_is_lost_is_told_and_is_exit_code_5_if_that_is_asked(rows, fake_openai):
+def test_what_is_lost_is_told_and_is_exit_code_5_if_that_is_asked(rows, fake_openai, says):
     command = ("translate", "q.jsonl", "--to", "es", *MODEL, "--back", "none")
     fake_openai.script = in_turn(
         from_book, lambda body: say(from_book(body).text.replace("octubre", "noviembre"))
@@ -64,23 +63,21 @@ def test_what_is_lost_is_told_and_is_exit_code_5_if_that_is_asked(rows, fake_ope
     )
     ran = ragstone("translate", "more.jsonl", *command[2:], "-o", "strict.jsonl", "--strict")
     assert ran.code == 5
-    assert "2 of 3 questions in Spanish" in ran.out
-    assert "     1  lost: the translation is the text that was given" in ran.out
+    says(ran.out)
     assert ids("strict.jsonl") == ["d0#1@es", "d0#2@es"]
     assert ids("strict.all.jsonl") == ["d0#1@es", "d0#2@es", "x@es"]
 
 
-def test_the_lowest_chrf_is_an_option(rows, fake_openai):
+def test_the_lowest_chrf_is_an_option(rows, fake_openai, says):
     fake_openai.script = lambda body: (
         from_book(body)
         if "into Spanish" in str(body)
         else say(from_book(body).text.replace("wheat", "bread").replace("harvested", "picked up"))
     )
     command = ("translate", "q.jsonl", "--to", "es", *MODEL)
-    assert "2 of 2 questions" in ragstone(*command, "--chrf", 0.2).out
+    says(ragstone(*command, "--chrf", 0.2).out)
     ran = ragstone(*command, "--chrf", 0.95, "--force")
-    assert "0 of 2 questions" in ran.out
-    assert "     2  lost: translated back, it is too far from the text" in ran.out
+    says(ran.out)
 
 
 def test_a_limit_takes_the_first_rows_and_their_documents(rows):
@@ -98,10 +95,10 @@ def test_a_limit_takes_the_first_rows_and_their_documents(rows):
     assert ids("one.jsonl", Document) == ["d0@es"]
 
 
-def test_another_language_than_from_is_left_out(rows):
+def test_another_language_than_from_is_left_out(rows, says):
     write_rows("two.jsonl", [*QUESTIONS, Question(id="x", question="¿Dónde?", lang="de")], Question)
     ran = ragstone("translate", "two.jsonl", "--from", "en", "--to", "es", *MODEL)
-    assert "1 questions are in another language than --from names, and were left out." in ran.err
+    says(ran.err)
     assert ids("translated.jsonl") == ["d0#1@es", "d0#2@es"]
 
 
@@ -131,19 +128,19 @@ def test_settings_may_say_it_all(rows, fake_openai):
     assert fake_openai.n_requests == 2
 
 
-def test_a_file_that_exists_stays_and_nothing_is_asked(rows, fake_openai):
+def test_a_file_that_exists_stays_and_nothing_is_asked(rows, fake_openai, says):
     (rows / "translated.all.jsonl").write_text("mine\n")
     ran = ragstone("translate", "q.jsonl", "--to", "es", *MODEL)
     assert ran.code == 2
-    assert "translated.all.jsonl exists and was not touched" in ran.err
+    says(ran.err)
     assert fake_openai.n_requests == 0
 
 
-def test_a_model_that_talks_is_unparsable_and_told(rows, fake_openai):
+def test_a_model_that_talks_is_unparsable_and_told(rows, fake_openai, says):
     fake_openai.script = always("Sure! Here is the translation.")
     ran = ragstone("translate", "q.jsonl", "--to", "es", *MODEL)
     assert ran.code == 2
-    assert "no row was translated: unparsable" in ran.err
+    says(ran.err)
 
 
 @pytest.mark.parametrize(
@@ -187,11 +184,12 @@ def test_a_mistake_in_the_settings_is_told_with_its_line(rows, toml, message):
 
 
 @pytest.mark.parametrize("output", ["q.jsonl", "d.jsonl"])
-def test_what_is_translated_is_never_replaced(rows, output, fake_openai):
+def test_what_is_translated_is_never_replaced(rows, output, fake_openai, says):
     before = (rows / output).read_bytes()
     ran = ragstone(
         "translate", "q.jsonl", "--documents", "d.jsonl", "--to", "es", *MODEL, "-o", output, "--force"
     )
-    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert (rows / output).read_bytes() == before
     assert fake_openai.n_requests == 0

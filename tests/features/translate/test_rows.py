@@ -82,13 +82,13 @@ async def test_without_translated_documents_a_question_points_at_the_given_ones(
     assert row.evidence == QUESTION.evidence
 
 
-async def test_with_them_it_points_at_the_translations_and_its_evidence_is_found_there():
+async def test_with_them_it_points_at_the_translations_and_its_evidence_is_found_there(says):
     pairs = await pair()
     row = (await translate_question(QUESTION, task(), pairs)).row
     assert row.document_ids == ["d@es", "other"]
     (span,) = row.evidence
     held = pairs["d"].translated.text[span.start : span.end]
-    assert held.rstrip(".") == "El maíz de esta región se cosecha en octubre"
+    says(held.rstrip("."))
     assert row.metadata["quote"] == held
     placed = place_evidence([row], [pairs["d"].translated])
     assert (placed.n_documents, placed.n_changed, placed.n_unknown) == (1, 0, 0)
@@ -105,12 +105,13 @@ async def test_evidence_that_is_not_found_is_left_out_and_the_documents_stay_nam
     assert "quote" not in row.metadata
 
 
-async def test_the_reference_of_a_true_false_question_stays():
+async def test_the_reference_of_a_true_false_question_stays(says):
     fact = Question(
         id="f", question="The maize is harvested in winter.", kind="true_false", reference="False"
     )
     row = (await translate_question(fact, task())).row
-    assert (row.question, row.reference) == ("El maíz se cosecha en invierno.", "False")
+    says(row.question)
+    assert row.reference == "False"
 
 
 async def test_alternatives_stay_a_list():

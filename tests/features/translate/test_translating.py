@@ -1,6 +1,3 @@
-import shutil
-import subprocess
-
 import msgspec
 import pytest
 from tests.support.fake_retriever import Answered, serving
@@ -127,10 +124,11 @@ def with_http(settings, service, **given):
     return msgspec.structs.replace(settings, translate=declared)
 
 
-def test_questions_come_back_in_another_language_scored(settings, fake_openai):
+def test_questions_come_back_in_another_language_scored(settings, fake_openai, says):
     made = ragstone.translate(QUESTIONS, to="es", by=MODEL, settings=settings)
     first, second = made.questions.rows
-    assert (first.id, first.question) == ("d0#1@es", "¿Quién sembró el trigo en 1998?")
+    assert first.id == "d0#1@es"
+    says(first.question)
     assert second.reference == "en octubre"
     assert first.metadata == {
         "parallel": "d0#1",
@@ -178,10 +176,10 @@ def test_another_translator_may_translate_back_or_none(settings, fake_openai, se
     assert fake_openai.n_requests == 2
 
 
-def test_a_service_is_asked_for_each_text_once_and_never_again(settings, service):
+def test_a_service_is_asked_for_each_text_once_and_never_again(settings, service, says):
     declared = with_http(settings, service)
     made = translate(QUESTIONS, to="es", settings=declared)
-    assert [row.question for row in made.questions.rows][1] == "¿Cuándo se cosecha el maíz?"
+    says([row.question for row in made.questions.rows][1])
     assert len(service.asked) == made.summary.calls.made == 8
     again = translate(QUESTIONS, to="es", settings=declared)
     offline = translate(QUESTIONS, to="es", settings=declared, offline=True)
@@ -211,9 +209,10 @@ def test_no_more_calls_are_under_way_than_the_service_bears(settings, service):
     assert service.most_in_flight == 2
 
 
-def test_a_template_that_finds_no_text_ends_with_what_the_reply_holds(settings, service):
-    with pytest.raises(ModelError, match=r"no row was translated: unparsable: .* keys translatedText"):
+def test_a_template_that_finds_no_text_ends_with_what_the_reply_holds(settings, service, says):
+    with pytest.raises(ModelError) as error:
         translate(QUESTIONS, to="es", settings=with_http(settings, service, text="$.translation"))
+    says(error.value)
 
 
 def test_an_address_where_nobody_is_ends_the_command(settings, service):
@@ -221,10 +220,11 @@ def test_an_address_where_nobody_is_ends_the_command(settings, service):
         translate(QUESTIONS, to="es", settings=with_http(settings, service, url="http://127.0.0.1:9/"))
 
 
-def test_a_model_that_always_fails_ends_with_its_words(settings, fake_openai):
+def test_a_model_that_always_fails_ends_with_its_words(settings, fake_openai, says):
     fake_openai.script = always(fail(400, "no such language"))
-    with pytest.raises(ModelError, match=r"no row was translated: error: .*no such language"):
+    with pytest.raises(ModelError) as error:
         translate(QUESTIONS, to="es", by=MODEL, settings=settings)
+    says(error.value)
 
 
 def test_a_forecast_counts_both_ways_and_asks_nobody(settings, fake_openai, service):
@@ -237,13 +237,13 @@ def test_a_forecast_counts_both_ways_and_asks_nobody(settings, fake_openai, serv
     assert (fake_openai.n_requests, len(service.asked)) == (0, 0)
 
 
-def test_a_prompt_of_ones_own_is_used(settings, fake_openai, tmp_path):
+def test_a_prompt_of_ones_own_is_used(settings, fake_openai, tmp_path, says):
     (tmp_path / "mine.toml").write_text(
         'name = "mine"\nversion = 1\nsource = "me"\nprompt = "From {source} into {target}, please."\n'
     )
     declared = ragstone.kernel.config.choose(settings, "translate", prompt="mine.toml")
     translate(QUESTIONS, to="es", by=MODEL, back="none", settings=declared)
-    assert "From English into Spanish, please." in fake_openai.bodies[0]["messages"][0]["content"]
+    says(fake_openai.bodies[0]["messages"][0]["content"])
 
 
 def test_long_documents_go_out_in_passages(settings, fake_openai):
@@ -275,22 +275,6 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
     assert {verdict.lang for verdict in study.verdicts} == {"en", "es", "all languages"}
 
 
-@pytest.mark.server
-def test_apertium_translates_and_is_not_started_twice_for_a_text(settings):
-    if shutil.which("apertium") is None:
-        pytest.skip("the program apertium is not installed (apt-get install apertium apertium-eng-spa)")
-    if "eng-spa" not in subprocess.run(["apertium", "-l"], capture_output=True, text=True, check=True).stdout:
-        pytest.skip("apertium lacks its pair eng-spa (apt-get install apertium-eng-spa)")
-    made = translate(QUESTIONS, documents=DOCUMENTS, to="es", by="apertium", settings=settings)
-    assert "1998" in made.questions.rows[0].question
-    assert made.questions.rows[0].document_ids == ["d0@es"]
-    assert made.summary.calls.cost_usd == 0
-    again = translate(QUESTIONS, documents=DOCUMENTS, to="es", by="apertium", settings=settings)
-    assert (again.summary.calls.made, again.questions) == (0, made.questions)
-    with pytest.raises(ModelError, match="no pair en -> hi"):
-        translate(QUESTIONS, to="hi", by="apertium", settings=settings)
-
-
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
@@ -312,11 +296,12 @@ def test_a_mistake_is_told(settings, given, error, message):
         translate(asked.pop("rows"), settings=settings, **asked)
 
 
-def test_a_file_is_of_questions_or_of_documents(tmp_path):
+def test_a_file_is_of_questions_or_of_documents(tmp_path, says):
     write_rows(tmp_path / "q.jsonl", QUESTIONS, Question)
     write_rows(tmp_path / "d.jsonl", DOCUMENTS, Document)
     assert read_translatable(tmp_path / "q.jsonl") == (QUESTIONS, [])
     assert read_translatable(tmp_path / "d.jsonl") == ([], list(read_rows(tmp_path / "d.jsonl", Document)))
     (tmp_path / "m.jsonl").write_text((tmp_path / "q.jsonl").read_text() + (tmp_path / "d.jsonl").read_text())
-    with pytest.raises(DataError, match=r"m\.jsonl is read as questions, as its first row is"):
+    with pytest.raises(DataError) as error:
         read_translatable(tmp_path / "m.jsonl")
+    says(error.value)

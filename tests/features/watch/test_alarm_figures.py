@@ -7,9 +7,8 @@ from benchmarks import monitor_alarms
 
 
 @pytest.mark.simulation
-def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys):
+def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys, says):
     monkeypatch.setattr(sys, "argv", ["monitor_alarms", "--quick"])
     monitor_alarms.main()
     printed = capsys.readouterr().out
-    assert "1 of 1 years without a false alarm" in printed
-    assert "judge, faithfulness, 400 canaries" in printed
+    says(printed)

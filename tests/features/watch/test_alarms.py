@@ -19,7 +19,7 @@ def on(day):
     return BEGIN + timedelta(days=day)
 
 
-def test_a_drop_is_one_alarm_that_stays_open():
+def test_a_drop_is_one_alarm_that_stays_open(says):
     [alarm] = alarms(days(dropped(60)), SECTION, best=BEST)
     assert (alarm.metric, alarm.tag, alarm.how, alarm.worse, alarm.rose) == (
         "faithfulness", "", "logged", True, False,
@@ -31,7 +31,7 @@ def test_a_drop_is_one_alarm_that_stays_open():
     assert alarm.e_value >= 1 / alarm.alpha
     assert alarm.over is None
     assert alarm.cause == "unknown"
-    assert alarm_line(alarm).startswith("faithfulness fell from 0.8")
+    says(alarm_line(alarm))
 
 
 def test_a_drop_that_is_mended_is_over_and_the_mending_an_alarm_of_its_own():
@@ -128,11 +128,11 @@ def test_the_alarm_of_all_exchanges_is_beneath_that_of_the_value_that_explains_i
     assert [one.tag for one in alarm.beneath] == [""]
 
 
-def test_another_judge_is_named_without_a_test_and_streams_do_not_cross_it():
+def test_another_judge_is_named_without_a_test_and_streams_do_not_cross_it(says):
     cells = [*days([0.85] * 40), *days([0.6] * 40, begin=40, judge="faithfulness 2 m")]
     [alarm] = alarms(cells, SECTION)
     assert (alarm.how, alarm.cause, alarm.since, alarm.raised) == ("named", "judge", on(40), None)
-    assert "from faithfulness 1 m to faithfulness 2 m" in alarm.says
+    says(alarm.says)
     assert (alarm.e_value, alarm.alpha) == (None, None)
 
 
@@ -192,11 +192,11 @@ def test_a_drop_that_the_canaries_do_not_share_is_the_applications():
 
 
 @pytest.mark.parametrize("canaries", [None, rounds(*[0.9] * 9, judges=[JUDGE] * 9)])
-def test_a_drop_that_a_judge_without_a_model_found_is_the_applications(canaries):
+def test_a_drop_that_a_judge_without_a_model_found_is_the_applications(canaries, says):
     cells = days(dropped(32, by=0.2), metric="grounding", judge="grounding 1 none")
     [alarm] = alarms(cells, SECTION, known=JudgeEvidence(canaries=canaries))
     assert (alarm.cause, alarm.canaries, alarm.corrected) == ("application", None, None)
-    assert alarm_line(alarm).endswith(": the judge calls no model, so it cannot have drifted")
+    says(alarm_line(alarm))
 
 
 def test_a_drop_in_what_people_say_has_an_unknown_cause():
@@ -204,14 +204,11 @@ def test_a_drop_in_what_people_say_has_an_unknown_cause():
     assert alarm.cause == "unknown"
 
 
-def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one():
+def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one(says):
     for old, new in (("grounding 1 none", "grounding 2 none"), (JUDGE, "faithfulness 1 none")):
         cells = [*days([0.85] * 40, judge=old), *days([0.6] * 40, begin=40, judge=new)]
         [alarm] = alarms(cells, SECTION, known=JudgeEvidence(canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9)))
-        assert alarm.says == (
-            f"the judge changed from {old} to {new}; unknown how much that changes scores: no canaries by "
-            "both"
-        )
+        says(alarm.says)
 
 
 def test_a_judge_that_drifts_is_an_alarm_even_if_no_mean_moved():
@@ -275,7 +272,24 @@ def test_what_the_judge_before_would_say_has_the_errors_of_both():
     )
 
 
-def test_without_canaries_the_cause_is_not_known():
+def test_without_canaries_the_cause_is_not_known(says):
     found = cause_of(level(0.8), level(0.7), None)
     assert (found.cause, found.corrected) == ("unknown", None)
-    assert "no canaries judged since" in found.says
+    says(found.says)
+
+
+@pytest.mark.parametrize(
+    ("days_later", "cause"), [((0, 0), "application"), ((0, 1), "application"), ((0, 9), "unknown")]
+)
+def test_a_judge_that_scored_all_of_a_history_at_once_cannot_have_changed(days_later, cause):
+    judge = "faithfulness 1 m"
+    fell = [cell(at, 200, 160 if at < 30 else 120) for at in range(60)]
+    first, last = (on(200 + later) for later in days_later)
+    judged_on = {
+        ("faithfulness", judge): {on(at): (last, last) if at > 40 else (first, first) for at in range(61)}
+    }
+    [alarm] = alarms(fell, SECTION, known=JudgeEvidence(judged_on=judged_on), today=on(61))
+    assert alarm.cause == cause
+    unknown = {("faithfulness", judge): judged_on["faithfulness", judge] | {on(3): None}}
+    [alarm] = alarms(fell, SECTION, known=JudgeEvidence(judged_on=unknown), today=on(61))
+    assert alarm.cause == "unknown"

@@ -142,15 +142,12 @@ def test_who_asked_of_a_program_is_a_digest_too_and_any_value_becomes_one():
 
 
 @pytest.mark.parametrize("encoding", ["json", "protobuf"])
-def test_spans_that_are_none_are_told_and_the_others_are_taken(encoding):
+def test_spans_that_are_none_are_told_and_the_others_are_taken(encoding, says):
     body = request(span(1), span(0), span(3))
     spans, receipt = written(as_protobuf(body) if encoding == "protobuf" else body, encoding)
     assert [one["name"] for one in spans] == ["step 1", "step 3"]
     assert (receipt.spans, receipt.rejected) == (2, 1)
-    assert (
-        receipt.message
-        == "1 span not taken: traceId has 32 hexadecimal digits and spanId 16, not all of them zero."
-    )
+    says(receipt.message)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +168,7 @@ def test_a_field_that_is_wrong_costs_its_span_alone(field, value, why):
     assert "a@b.org" not in json.dumps(spans)
 
 
-def test_what_is_too_long_is_cut_before_the_last_words_and_the_rest_is_whole():
+def test_what_is_too_long_is_cut_before_the_last_words_and_the_rest_is_whole(says):
     section = OtlpSection(max_attribute_kb=1)
     body = request(span(1, long="word " * 199 + "a@b.org and more", short="here"))
     (one,), receipt = written(body, section=section)
@@ -179,7 +176,7 @@ def test_what_is_too_long_is_cut_before_the_last_words_and_the_rest_is_whole():
     assert texts(one)["long"] == "word " * 191 + "word [cut: 1,011 characters]"
     assert texts(one)["short"] == "here"
     assert receipt.rejected == 0
-    assert receipt.message.startswith("1 text cut to 1 kB (long); raise max_attribute_kb")
+    says(receipt.message)
 
 
 def test_twenty_megabytes_in_one_attribute_cost_nothing_else():
@@ -189,11 +186,11 @@ def test_twenty_megabytes_in_one_attribute_cost_nothing_else():
     assert "(long)" in receipt.message
 
 
-def test_a_request_of_too_many_spans_has_its_first_ones_taken():
+def test_a_request_of_too_many_spans_has_its_first_ones_taken(says):
     spans, receipt = written(request(*map(span, range(1, 6))), section=OtlpSection(max_spans=3))
     assert len(spans) == 3
     assert receipt.rejected == 2
-    assert "2 spans not taken: a request holds 3 at most." in receipt.message
+    says(receipt.message)
 
 
 @pytest.mark.parametrize(
@@ -225,22 +222,22 @@ def test_without_the_package_json_is_still_taken(monkeypatch):
         mask_spans(b"", "protobuf", LIMITS, None, SECRET)
 
 
-def test_what_python_stores_is_read_as_answers(tmp_path: Path, monkeypatch):
+def test_what_python_stores_is_read_as_answers(tmp_path: Path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     body = asked("I am Mr Ben Lee. When is wheat sown?", "In October, Ben.")
     receipt = ragstone.store_spans(as_protobuf(body), tmp_path / "traces")
     assert receipt == ragstone.SpanReceipt(spans=1)
     (file,) = (tmp_path / "traces").iterdir()
     (row,) = read_rows(file, Answer)
-    assert row.question == "I am Mr [name]. When is wheat sown?"
+    says(row.question)
     assert row.answer == "In October, [name]."
 
 
-def test_a_text_that_is_no_utf_8_costs_its_span_alone():
+def test_a_text_that_is_no_utf_8_costs_its_span_alone(says):
     body = request(span(1, text="HERE"), span(2)).replace(b"HERE", b"\xff\xfe")
     spans, receipt = written(body)
     assert [one["name"] for one in spans] == ["step 2"]
-    assert receipt.message == "1 span not taken: a text in it is no UTF-8."
+    says(receipt.message)
 
 
 @pytest.mark.parametrize("byte", [b"\xff", b"\xc3", b"\x00", b"\\", b'"', b"\\ud800", b"[" * 3000])

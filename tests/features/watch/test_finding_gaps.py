@@ -93,7 +93,7 @@ def test_watch_tells_the_gaps_and_looks_again_only_where_something_changed(tmp_p
         watch(settings=settings(tmp_path, unfaithful_below=0.9), today=TODAY)
 
 
-def test_questions_of_the_store_become_a_set_with_tags_and_answers(tmp_path):
+def test_questions_of_the_store_become_a_set_with_tags_and_answers(tmp_path, says):
     rows = [
         *ROWS,
         asked("x6", "Call me on +44 20 7946 0958: is rain coming to my field?", tags={"crop": "tea"}),
@@ -107,7 +107,7 @@ def test_questions_of_the_store_become_a_set_with_tags_and_answers(tmp_path):
         assert one.tags["crop"] == "tea"
         assert {each.question_id for each in found.answers} == {each.id for each in found.questions}
         worst = sample_store(store, 1, by="quality", settings=settings(tmp_path))
-        assert worst.questions[0].question == "How is wheat sown?"  # the only one with a faithfulness
+        says(worst.questions[0].question)
         assert StoreRows(store)[0]["question_id"] == "x1"
     with fill(tmp_path / "empty", []) as store, pytest.raises(DataError, match="ragstone watch LOG"):
         sample_store(store, settings=settings(tmp_path))

@@ -7,7 +7,7 @@ from ragstone.features.watch.reading import ReadCounts
 from ragstone.kernel.runs.summary import Calls
 
 
-def test_what_was_judged_is_told():
+def test_what_was_judged_is_told(says):
     overview = Overview(
         n_exchanges=4, first=None, last=None, n_sampled=4, n_judged=2, n_feedback=0, without_time=0,
         in_future=0, metrics=[],
@@ -25,10 +25,7 @@ def test_what_was_judged_is_told():
         alarms=[],
         canaries=True,
     )
-    assert judged_line(summary) == (
-        "2 exchanges judged now, 1 call; canaries judged again; today's budget is spent: the rest is judged "
-        "on a later day."
-    )
+    says(judged_line(summary))
 
 
 def test_what_was_read_is_told():

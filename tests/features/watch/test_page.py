@@ -10,6 +10,7 @@ from tests.features.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.browser import opened_tab
 from tests.support.golden import check_golden
 from tests.support.monitor_store import MODEL, TAGS, fill, row
+from tests.support.texts import element
 from tests.support.tiny_run import card
 
 from ragstone.features.watch.alarms import NO_DRIFT
@@ -64,17 +65,17 @@ def test_page_of_a_small_log_is_as_it_was(look):
     check_golden("monitor/page.html", without_style_and_script(render_monitor(look)))
 
 
-def test_what_a_product_owner_looks_for_stands_first(look):
+def test_what_a_product_owner_looks_for_stands_first(look, says):
     top = render_monitor(look).partition('<section aria-labelledby="alarms">')[0]
-    assert "answered, since 10 April 2026" in top  # day 40 after 1 March
+    says(element(top, "answered, since"))  # day 40 after 1 March
     assert "0.95 → 0.50" in top
-    assert "Unknown whether the judge changed" in top
+    says(element(top, "Unknown whether"))
     assert "28 timed out" in top  # one of twenty a day, in 28 days
-    assert "By judges that nobody has compared with people on this task." in top
-    assert "1,200 exchanges, 2026-03-01 to 2026-04-29" in top
+    says(element(top, "By judges"))
+    says(element(top, "1,200 exchanges"))
 
 
-def test_where_no_judge_asks_a_model_no_drift_is_said_to_be_unknown(look):
+def test_where_no_judge_asks_a_model_no_drift_is_said_to_be_unknown(look, says):
     def without_model(row):
         mean = msgspec.structs.replace(row.mean, judge=row.mean.judge.replace(MODEL, "none"))
         return msgspec.structs.replace(row, mean=mean)
@@ -86,7 +87,7 @@ def test_where_no_judge_asks_a_model_no_drift_is_said_to_be_unknown(look):
     [alarm] = look.open_alarms
     fixed = msgspec.structs.replace(alarm, cause=NO_DRIFT.cause, says=NO_DRIFT.says)
     top = render_monitor(msgspec.structs.replace(free, alarms=[fixed]))
-    assert "The application changed, not the judge: the judge calls no model" in top
+    says(element(top, "The application changed"))
 
 
 def test_each_mean_stands_beside_its_denominator_and_other_statuses(look):
@@ -114,31 +115,27 @@ def test_values_of_a_tag_share_an_axis_and_a_table(look):
     assert panel.rows[0] == ["2026-02-23", "1.00 of 10", "0.90 of 10"]
 
 
-def test_a_report_card_says_how_far_a_judge_can_be_trusted(tmp_path):
+def test_a_report_card_says_how_far_a_judge_can_be_trusted(tmp_path, says):
     measured = msgspec.structs.replace(card(False, "answered"), model=MODEL)
     look = look_of(tmp_path, log(2), cards=[measured])
     html = render_monitor(look)
     assert "exact agreement 0.75" in html
-    assert "The judge of answered is not shown to be better than its baseline." in html
-    assert "The judge of faithfulness was not compared with people." in html
+    says(element(html, "The judge of answered"))
     other = msgspec.structs.replace(measured, prompt_version=9)  # of another version: it says nothing here
     assert "exact agreement" not in render_monitor(look_of(tmp_path / "other", log(2), cards=[other]))
 
 
-def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path):
+def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path, says):
     with fill(tmp_path / "empty", []) as store:
         nothing = look_at(store, MonitorSection(tags=TAGS), today=TODAY, judges=[])
     html = render_monitor(nothing)
-    assert "No exchange has been judged yet." in html
-    assert "Nobody has looked for gaps yet" in html
+    says(element(html, "No exchange"))
+    says(element(html, "Nobody has"))
     short = render_monitor(look_of(tmp_path / "short", log(3)))
-    assert (
-        "Too early to tell: the search for changes starts once 14 days are over, and the log has 2 whole "
-        "days." in short
-    )
+    says(element(short, "Too early"))
 
 
-def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path):
+def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path, says):
     odd = [row("odd", answered=0, tags={"crop": "tea", "lang": "ar"}) | {"time": "2099-01-01"}]
     look = look_of(tmp_path / "odd", [*log(), *odd])
     right = look_of(tmp_path / "right", log())
@@ -150,8 +147,8 @@ def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path):
     )
     assert look.alarms == right.alarms
     html = render_monitor(look)
-    assert "1 exchange with a time in the future, left out of trends and means" in html
-    assert "last exchange on 29 April 2026" in html
+    says(element(html, "in the future,"))
+    says(element(html, "last exchange on"))
 
 
 def test_nothing_from_outside_acts(tmp_path):
@@ -199,7 +196,7 @@ def test_long_texts_are_cut_and_the_page_stays_small(tmp_path):
     look = look_of(tmp_path, rows)
     html = render_monitor(look)
     assert html.count("Dry. " * (TEXT_CUT // 5 - 1)) == 100
-    assert "And 4 contexts more." in html
+    assert "4 contexts more" in html
     assert html.count(">d4<") == 100
     assert SHOWN_CONTEXTS == 5
     assert len(html) < 5_000_000

@@ -219,14 +219,15 @@ def test_a_file_that_grows_is_not_told_as_read_anew_and_one_that_was_cut_off_is(
     assert look(store, folder).anew == [str(file)]
 
 
-def test_spans_without_a_question_are_an_error_of_a_look_that_is_strict(store, folder):
+def test_spans_without_a_question_are_an_error_of_a_look_that_is_strict(store, folder, says):
     send(folder / "traces-1.jsonl", part(1, 1), part(2, 1))
-    with pytest.raises(DataError, match="2 traces, and no question in any of them"):
+    with pytest.raises(DataError) as error:
         look(store, folder, strict=True, follow=False)
+    says(error.value)
     assert look(store, folder).rows == 0
 
 
-def test_what_cannot_be_read_costs_its_line_or_its_file_alone(store, folder):
+def test_what_cannot_be_read_costs_its_line_or_its_file_alone(store, folder, says):
     send(folder / "traces-1.jsonl", top(1))
     with (folder / "traces-1.jsonl").open("a") as file:
         file.write('{broken\n[1]\n{"resourceSpans": 3}\n')
@@ -236,7 +237,7 @@ def test_what_cannot_be_read_costs_its_line_or_its_file_alone(store, folder):
     found = look(store, folder)
     assert found.new == 3
     assert said(store) == [("Plain?", None), ("Why 1?", "So 1."), ("Why 2?", "So 2.")]
-    assert found.shown[-1].endswith("expected a JSON object, got list")
+    says(found.shown[-1])
 
 
 def test_people_and_conversations_of_stored_spans_are_counted(store, folder):

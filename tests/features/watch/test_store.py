@@ -291,7 +291,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(tmp_path):
         assert store.overview().n_exchanges == 0
 
 
-def test_a_store_that_is_none_or_of_a_newer_ragstone_is_refused(tmp_path):
+def test_a_store_that_is_none_or_of_a_newer_ragstone_is_refused(tmp_path, says):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "monitor.sqlite").write_text("This is no database, and was never one. " * 50)
     with pytest.raises(DataError, match="move it aside"):
@@ -300,8 +300,9 @@ def test_a_store_that_is_none_or_of_a_newer_ragstone_is_refused(tmp_path):
     with sqlite3.connect(tmp_path / "b" / "monitor.sqlite") as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(DataError, match="pip install -U ragstone"):
+    with pytest.raises(DataError) as error:
         MonitorStore(tmp_path / "b")
+    says(error.value)
 
 
 def test_values_beyond_a_number_are_shown_together(tmp_path, monkeypatch):
@@ -323,3 +324,33 @@ def test_a_row_of_2099_is_in_no_mean_and_ends_no_log(tmp_path):
         earlier = store.overview(datetime.date(2020, 1, 1))  # a wrong clock: the last that there is
         assert (earlier.in_future, earlier.last) == (0, datetime.date(2099, 1, 1))
         assert store.overview().last == datetime.date(2099, 1, 1)
+
+
+def test_a_store_of_the_format_before_does_not_know_when_its_scores_were_made(tmp_path):
+    def on(days):
+        return FIRST + datetime.timedelta(days=days)
+
+    score = StoredScore(judge="j", version=1, model="m", metric="j", status="scored", score=1.0)
+
+    def stored(n):
+        return "INSERT INTO exchanges (n, digest, name, day, draw, chance) VALUES (?, ?, ?, ?, 0.1, 1)", (
+            n,
+            str(n).encode(),
+            str(n),
+            FIRST.toordinal() + n // 2,
+        )
+
+    with MonitorStore(tmp_path) as store:
+        with store.connection as db:
+            for n in range(4):
+                db.execute(*stored(n))
+        store.keep([(0, score), (2, score)], best={}, on=on(100))
+        assert store.judged_on() == {("j", "j 1 m"): {day: (on(100), on(100)) for day in (FIRST, SECOND)}}
+        store.keep([(3, score)], best={}, on=on(103))
+        assert store.judged_on()["j", "j 1 m"][SECOND] == (on(100), on(103))
+        with store.connection as db:
+            db.execute("DROP TABLE judged_on")
+            db.execute("PRAGMA user_version = 2")
+    with MonitorStore(tmp_path) as store:
+        store.keep([(1, score)], best={}, on=on(101))
+        assert store.judged_on() == {("j", "j 1 m"): {FIRST: None, SECOND: None}}

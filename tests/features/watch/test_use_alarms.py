@@ -99,7 +99,7 @@ def test_exchanges_of_one_trace_are_told_apart_and_known_again():
     assert first.digest != second.digest
 
 
-def test_the_page_shows_an_alarm_of_latency_with_its_unit_and_marks_its_chart(tmp_path):
+def test_the_page_shows_an_alarm_of_latency_with_its_unit_and_marks_its_chart(tmp_path, says):
     draw = np.random.default_rng(3)
     rows = [
         {
@@ -115,8 +115,8 @@ def test_the_page_shows_an_alarm_of_latency_with_its_unit_and_marks_its_chart(tm
     [alarm] = look.open_alarms
     assert (alarm.metric, alarm.since) == ("latency_s", DAY + datetime.timedelta(days=30))
     charts = {chart.title: chart for chart in look.use_charts}
-    assert charts["Latency in seconds"].said.endswith("2026-02-09; 1 alarm marked.")
+    says(charts["Latency in seconds"].said)
     assert charts["Calls of tools that failed"].rows[0] == ["2026-01-01", "0.05", "20"]
     told = render_markdown(monitor_document(look))
     assert "latency\\_s" in told or "latency_s" in told
-    assert "5.0% of 800 calls failed" in told
+    says(told)

@@ -7,7 +7,8 @@ from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import labels_for
 from ragstone.kernel.agreement.humans import annotator_agreement, differing, human_agreement
 from ragstone.kernel.agreement.pairing import human_scores
-from ragstone.kernel.statistics import cohen_kappa, krippendorff_alpha, quadratic
+from ragstone.kernel.statistics import cohen_kappa, krippendorff_alpha
+from ragstone.kernel.statistics.kappa import quadratic
 
 
 def agreement_of(*grades: list[float]) -> HumanAgreement | None:

@@ -1,19 +1,20 @@
 """What a label stands for: one way to write it, one rule for labels between, in every command."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.command import score_mapping
+from ragstone.features.improve.develop_command import score_scale
+from ragstone.features.improve.draft_forms import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
-from ragstone.kernel.agreement.mapping import parse_mapping, place_labels
+from ragstone.kernel.agreement.mapping import mapping_of, parse_mapping, place_labels, read_mapping
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
-from ragstone.workbench.develop_pages import HowToRun, scale_of
 
 READ = [
     (["0=0,1=100"], {}, {0: 0, 1: 100}),
@@ -58,12 +59,68 @@ def test_labels_between_two_are_placed_on_the_line_as_numpy_does_and_no_others()
         place_labels([label("q", 0)], {1: 0, 5: 1})
 
 
-def test_every_command_that_takes_a_mapping_reads_the_same():
-    text = "0,5=1;1=100"
-    wanted = {0.5: 1.0, 1.0: 100.0}
-    assert parse_mapping([text])[1] == wanted
-    assert score_mapping([text]) == wanted
-    assert scale_of(HowToRun(labels="l", mapping=text)).mapping == wanted
+@pytest.mark.parametrize(
+    ("given", "words", "mapping"),
+    [
+        ("0,5=1;1=100", {}, {0.5: 1.0, 1.0: 100.0}),
+        ("good=1,bad=0", {"good": 1, "bad": 0}, None),
+        ("good=1,fair=0.5,bad=0", {"good": 1, "fair": 0.5, "bad": 0}, {1: 1, 0.5: 0.5, 0: 0}),
+        ("fair=3,1=0,5=10", {"fair": 3}, {3: 3, 1: 0, 5: 10}),
+    ],
+)
+def test_every_command_that_takes_a_mapping_reads_the_same(given, words, mapping):
+    assert read_mapping([given]) == (words, mapping)
+    table = dict(part.split("=") for part in re.split("[;,](?!5=1;)", given))
+    assert mapping_of({label: float(score) for label, score in table.items()}) == (words, mapping)
+    for scale in (score_scale(None, [given]), scale_of(HowToRun(labels="l", mapping=given))):
+        assert (scale.words, scale.mapping) == (words, mapping)
+
+
+WORDS = ("poor", "fair", "fine")
+
+
+def _words_sheet(folder):
+    rows = [
+        {
+            "question_id": f"q{at}",
+            "answer": "x y",
+            "reference": "x" if at % 2 else "z",
+            "label": WORDS[at % 3],
+        }
+        for at in range(120)
+    ]
+    (folder / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "ragstone.toml").write_text(
+        '[bench.judges]\nsheet = "l.jsonl"\njudges = ["containment"]\n'
+        "mapping = { poor = 0, fair = 0.5, fine = 1 }\n"
+    )
+    draft = (
+        'name = "draft"\nversion = 1\nkind = "lexical"\nmeasure = "containment"\n'
+        'inputs = ["reference", "answer"]\nscale = [0, 1]\nmetric = "correctness"\nsource = "own"\n'
+    )
+    (folder / "draft.toml").write_text(draft)
+
+
+MAP = ("--map", "poor=0,fair=0.5,fine=1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agree", "j.jsonl", "l.jsonl", *MAP),
+        ("judges", "develop", "draft.toml", "--labels", "l.jsonl", *MAP),
+        ("judges", "learn", "containment", "--labels", "l.jsonl", "--try", "calibration", *MAP),
+        ("bench", "judges"),
+    ],
+    ids=" ".join,
+)
+def test_labels_that_are_words_are_read_by_every_command_with_a_mapping(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    _words_sheet(tmp_path)
+    assert ragstone("judge", "l.jsonl", "--judge", "containment", "-o", "j.jsonl").code == 0
+    ran = ragstone(*words)
+    assert "labels are words" not in ran.err
+    assert ran.code == 0, ran.err
 
 
 def test_half_a_label_is_the_middle_of_the_scale(tmp_path, monkeypatch):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.features.bench.answerers.test_command import write_grid as write_answerers
 from tests.features.bench.judges.test_command import write_grid as write_judges
+from tests.features.bench.languages.test_study import write_study
 from tests.features.bench.retrievers.test_grid import write_grid as write_retrievers
-from tests.features.bench.retrievers.test_study import write_study
 from tests.support.command import ragstone
 from tests.support.judged_drafts import project as write_draft
 from tests.support.plain_rows import judgement_row

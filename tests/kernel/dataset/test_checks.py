@@ -267,13 +267,10 @@ def test_a_lost_candidate_keeps_its_loss():
     assert check_candidate(lost) is lost
 
 
-def test_the_detail_says_what_was_found():
+def test_the_detail_says_what_was_found(says):
     found = check_candidate(candidate("According to the passage, when is wheat sown?")).loss
-    assert found.detail == "According to the passage"
-    assert (
-        check_candidate(candidate("Why " + "very " * 60 + "wet?")).loss.detail
-        == "question: 62 words, at most 60"
-    )
+    says(found.detail)
+    says(check_candidate(candidate("Why " + "very " * 60 + "wet?")).loss.detail)
 
 
 def test_two_characters_without_spaces_count_as_a_word():

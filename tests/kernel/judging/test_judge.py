@@ -7,7 +7,6 @@ import pytest
 
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.judging.variant import load_members
 
 GOOD = """
@@ -290,5 +289,5 @@ cut = 1
 def test_the_digest_of_a_judge_is_that_of_runs_made_when_all_kinds_were_one_type(text, digest):
     judge = parse_judge(text, Path("tone.toml"))
     for same in (judge, load_members(judge, "tone.toml")):
-        said = msgspec.json.encode(every_key(same))
+        said = msgspec.json.encode(same.every_key())
         assert hashlib.sha256(said).hexdigest()[:16] == digest

@@ -121,6 +121,8 @@ def test_answer_says_true(answer):
         "false, because the true value is 5",
         "No.",
         "No, it is true of maize only.",
+        "That isn't so.",
+        "Not true at all.",
         "This is not true.",
         "It isn't correct",
         "Untrue",

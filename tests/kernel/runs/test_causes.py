@@ -1,8 +1,8 @@
 from tests.support.plain_rows import judgement_row, summary_row
 
 from ragstone.features.blame.desk import found_by_text
+from ragstone.features.run.breakdown import found_and_right
 from ragstone.kernel.records import Answer, Context, Evidence, Question
-from ragstone.kernel.runs.causes import found_and_right
 
 LEAD = summary_row(scale=(0, 100))
 

@@ -78,12 +78,12 @@ def test_a_second_request_on_a_connection_has_the_same_limits(connect, monkeypat
 @pytest.mark.parametrize(
     "length", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{"]
 )
-def test_a_body_that_stops_to_come_is_given_up(connect, monkeypatch, length):
+def test_a_body_that_stops_to_come_is_given_up(connect, monkeypatch, length, says):
     monkeypatch.setattr(connections, "QUIET_S", 0.1)
     head, _, content = told(connect(HEAD + JSON + length)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 ")
     assert b"application/problem+json" in head
-    assert json.loads(content)["detail"] == "the request was cut off: send it again"
+    says(json.loads(content)["detail"])
 
 
 def test_a_body_that_drips_is_given_up(connect, monkeypatch):

@@ -6,7 +6,8 @@ import pytest
 from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.features.answer.answering import answer_to_file
-from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.judging import forecast_judging, judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.features.run.pipeline import forecast_run, run
 from ragstone.kernel.config import (
     AgreeSection,
@@ -20,7 +21,6 @@ from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.records import Answer, Context, Document, Question
 from ragstone.kernel.stages import forecasting
 from ragstone.kernel.stages.answer import forecast_answering
-from ragstone.kernel.stages.forecasting import forecast_judging
 from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import write_rows
 
@@ -64,26 +64,26 @@ def replace(settings: Settings, **changed: object) -> Settings:
 
 def test_judging_asks_as_often_as_was_forecast(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["containment", "correctness", "relevance"])
-    before = forecast_judging(sheet, judges, project)
+    before = forecast_judging(AnswerSheet(sheet), judges, project)
     assert fake_openai.n_requests == 0
     assert (before.calls, before.from_ledger, before.duration_s) == (16, 0, None)
-    judge_sheet(sheet, project.path("first.jsonl"), judges, project, limit=5)
+    judge_sheet(AnswerSheet(sheet, limit=5), project.path("first.jsonl"), judges, project)
     assert fake_openai.n_requests == 10
-    rest = forecast_judging(sheet, judges, project)
+    rest = forecast_judging(AnswerSheet(sheet), judges, project)
     assert (rest.calls, rest.from_ledger) == (6, 10)
     assert rest.duration_s is not None
     assert rest.models[0].n_earlier == 10
-    judge_sheet(sheet, project.path("all.jsonl"), judges, project)
+    judge_sheet(AnswerSheet(sheet), project.path("all.jsonl"), judges, project)
     assert fake_openai.n_requests == 16
-    after = forecast_judging(sheet, judges, project)
+    after = forecast_judging(AnswerSheet(sheet), judges, project)
     assert (after.calls, after.from_ledger, after.cost_usd) == (0, 16, 0)
 
 
 def test_tokens_come_near_those_that_are_used(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["correctness"])
-    judge_sheet(sheet, project.path("pilot.jsonl"), judges, project, limit=3)
-    forecast = forecast_judging(sheet, judges, project)
-    used = judge_sheet(sheet, project.path("all.jsonl"), judges, project).calls.usage
+    judge_sheet(AnswerSheet(sheet, limit=3), project.path("pilot.jsonl"), judges, project)
+    forecast = forecast_judging(AnswerSheet(sheet), judges, project)
+    used = judge_sheet(AnswerSheet(sheet), project.path("all.jsonl"), judges, project).calls.usage
     # 3 of the 8 calls were made by the pilot.
     assert forecast.input == pytest.approx(used.input * 5 / 8, rel=0.05)
     assert forecast.output == pytest.approx(used.output * 5 / 8, rel=0.3)
@@ -91,10 +91,10 @@ def test_tokens_come_near_those_that_are_used(project, fake_openai):
 
 def test_the_second_call_of_a_judge_is_counted_though_the_first_was_not_made(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["faithfulness"])
-    before = forecast_judging(sheet, judges, project)
+    before = forecast_judging(AnswerSheet(sheet), judges, project)
     assert before.calls == 16
     assert any("3 statements an answer" in words for words in before.assumptions)
-    judge_sheet(sheet, project.path("all.jsonl"), judges, project)
+    judge_sheet(AnswerSheet(sheet), project.path("all.jsonl"), judges, project)
     assert fake_openai.n_requests == 16
 
 
@@ -132,27 +132,33 @@ def test_a_run_on_a_sheet_and_a_labelled_sheet_counts_both(project):
 
 def test_large_files_are_sampled_and_scaled_up(project, monkeypatch):
     monkeypatch.setattr(forecasting, "SAMPLE", 3)
-    forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), project)
+    forecast = forecast_judging(
+        AnswerSheet(project.path("answers.jsonl")), load_judges(["correctness"]), project
+    )
     assert forecast.calls == 8  # three rows were looked at, each for 8 / 3
     assert any("sample of 3 of 8 rows" in words for words in forecast.assumptions)
 
 
 def test_baselines_ask_nobody_and_open_no_ledger(project):
-    forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["containment"]), project)
+    forecast = forecast_judging(
+        AnswerSheet(project.path("answers.jsonl")), load_judges(["containment"]), project
+    )
     assert (forecast.calls, forecast.models) == (0, [])
     assert not project.path(".ragstone").exists()
 
 
 def test_a_recorded_model_makes_no_calls_to_forecast(project):
     recorded = replace(project, judge=JudgeSection(judges=["correctness"], model="recorded/openai/fake"))
-    forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), recorded)
+    forecast = forecast_judging(
+        AnswerSheet(project.path("answers.jsonl")), load_judges(["correctness"]), recorded
+    )
     assert forecast.calls == 0
 
 
 def test_wrong_settings_are_told_as_by_the_run_itself(project):
     nobody = replace(project, judge=JudgeSection())
     with pytest.raises(ModelError, match="Name one with --model"):
-        forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), nobody)
+        forecast_judging(AnswerSheet(project.path("answers.jsonl")), load_judges(["correctness"]), nobody)
     with pytest.raises(ConfigError, match=r"\[documents\] paths is missing"):
         forecast_run(replace(project, documents=DocumentsSection()))
 
@@ -160,5 +166,8 @@ def test_wrong_settings_are_told_as_by_the_run_itself(project):
 def test_judges_by_one_token_are_forecast(project, fake_openai):
     # Nobody has given probabilities yet: that says nothing against the endpoint.
     sheet = project.path("answers.jsonl")
-    assert forecast_judging(sheet, load_judges(["same_answer", "relevance@token"]), project).calls == 16
+    assert (
+        forecast_judging(AnswerSheet(sheet), load_judges(["same_answer", "relevance@token"]), project).calls
+        == 16
+    )
     assert fake_openai.n_requests == 0

@@ -7,10 +7,10 @@ import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fit_schema
 
-from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.judging import forecast_judging, judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import JudgeSection, Settings
 from ragstone.kernel.records import Answer, Context, Judgement
-from ragstone.kernel.stages.forecasting import forecast_judging
 from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -50,7 +50,9 @@ def judged(
     settings = msgspec.structs.replace(project, models={fake_openai.model: changed})
     before = fake_openai.n_requests
     output = project.path("judgements.jsonl")
-    judge_sheet(project.path("answers.jsonl"), output, load_judges([judge]), settings, force=True)
+    judge_sheet(
+        AnswerSheet(project.path("answers.jsonl")), output, load_judges([judge]), settings, force=True
+    )
     return list(read_rows(output, Judgement)), fake_openai.n_requests - before
 
 
@@ -73,7 +75,10 @@ def test_what_a_judge_finds_is_in_the_numbers_of_the_sheet(project, fake_openai)
     assert [row.metric for row in rows] == ["claims", "claim_precision", "claim_recall"]
     settings = Settings(judge=project.judge, models=fake_openai.settings().models, root=project.root)
     summary = judge_sheet(
-        project.path("answers.jsonl"), project.path("b.jsonl"), load_judges(["faithfulness"]), settings
+        AnswerSheet(project.path("answers.jsonl")),
+        project.path("b.jsonl"),
+        load_judges(["faithfulness"]),
+        settings,
     )
     [found] = summary.metrics[0].unsupported
     assert (found.n, found.n_unsupported, found.n_rows) == (2, 2, 1)
@@ -85,5 +90,8 @@ def test_what_a_judge_finds_is_in_the_numbers_of_the_sheet(project, fake_openai)
 )
 def test_a_forecast_counts_the_calls_that_no_reply_can_spare(project, fake_openai, judge, calls):
     settings = Settings(judge=project.judge, models=fake_openai.settings().models, root=project.root)
-    assert forecast_judging(project.path("answers.jsonl"), load_judges([judge]), settings).calls == calls
+    assert (
+        forecast_judging(AnswerSheet(project.path("answers.jsonl")), load_judges([judge]), settings).calls
+        == calls
+    )
     assert fake_openai.n_requests == 0

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 import ragstone
-from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.judging import forecast_judging, judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import ModelSettings, RetrieveSection, choose
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
@@ -14,7 +15,6 @@ from ragstone.kernel.judging.finding import no_model
 from ragstone.kernel.judging.judge import type_of_kind
 from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.records import Answer, Usage
-from ragstone.kernel.stages.forecasting import forecast_judging
 from ragstone.kernel.stages.judge import judge_context
 from ragstone.kernel.tables import write_rows
 
@@ -96,7 +96,7 @@ def test_similarity_within_a_jury_gets_its_embedder(fake_openai, tmp_path):
 
 def test_a_forecast_counts_a_cascade_as_if_models_handed_everything_on(fake_openai, settings, tmp_path):
     write_rows(tmp_path / "answers.jsonl", ANSWERS, Answer)
-    forecast = forecast_judging(tmp_path / "answers.jsonl", [STEPS], settings)
+    forecast = forecast_judging(AnswerSheet(tmp_path / "answers.jsonl"), [STEPS], settings)
     assert [(model.model.split("@")[0], model.calls) for model in forecast.models] == [
         ("openai/big", 1),
         ("openai/small", 1),
@@ -107,7 +107,9 @@ def test_a_forecast_counts_a_cascade_as_if_models_handed_everything_on(fake_open
 
 def test_the_summary_of_a_sheet_says_what_a_cascade_saved(settings, tmp_path):
     write_rows(tmp_path / "answers.jsonl", ANSWERS, Answer)
-    summary = judge_sheet(tmp_path / "answers.jsonl", tmp_path / "judgements.jsonl", [STEPS], settings)
+    summary = judge_sheet(
+        AnswerSheet(tmp_path / "answers.jsonl"), tmp_path / "judgements.jsonl", [STEPS], settings
+    )
     [saved] = summary.cascades
     assert [(work.n_asked, work.n_decided) for work in saved.members] == [(4, 3), (1, 0), (1, 1)]
     assert saved.last_alone.calls == 4 * saved.members[-1].usage.calls == 4 * Usage().calls
@@ -133,7 +135,9 @@ def test_systems_are_compared_pair_by_pair_and_lone_questions_are_noted(settings
     write_rows(tmp_path / "both.jsonl", [*ANSWERS, *rivals], Answer)
     chosen = choose(settings, "judge", model="openai/small")
     judges = [load_judge("pairwise")]
-    summary = judge_sheet(tmp_path / "both.jsonl", tmp_path / "preferences.jsonl", judges, chosen)
+    summary = judge_sheet(
+        AnswerSheet(tmp_path / "both.jsonl"), tmp_path / "preferences.jsonl", judges, chosen
+    )
     assert [(metric.system, metric.n_rows) for metric in summary.metrics] == [("default vs rival", 3)]
     assert any("1 question was answered by one system alone" in note for note in summary.notes)
 

@@ -33,7 +33,7 @@ from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, RankingItem
 from ragstone.kernel.stages.answer import forecast_answering, system_rows
-from ragstone.kernel.systems.said import ASSUMPTION
+from ragstone.kernel.systems.applications import ASSUMPTION
 from ragstone.kernel.tables import read_rows, write_rows
 
 QUESTIONS = [Question(id=f"q{n}", question=f"What is {n}?", reference=f"{n}") for n in range(4)]

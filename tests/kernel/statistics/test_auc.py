@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, tuples
 from sklearn.metrics import roc_auc_score
 
-from ragstone.kernel.statistics import Estimate, auc_columns, bootstrap_estimates, correlation, roc_auc
+from ragstone.kernel.statistics import Estimate, correlation, roc_auc
+from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 
 items = lists(tuples(integers(0, 1), integers(0, 5), integers(0, 4)), min_size=1, max_size=15)
 

@@ -6,16 +6,10 @@ from hypothesis.strategies import integers
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ragstone.kernel.statistics import (
-    Estimate,
-    bootstrap,
-    bootstrap_estimates,
-    kappa_of_cells,
-    quadratic,
-    resampled_totals,
-)
-from ragstone.kernel.statistics.bootstrap import expanded_level
+from ragstone.kernel.statistics import Estimate, bootstrap, resampled_totals
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates, expanded_level
 from ragstone.kernel.statistics.intervals import Floats
+from ragstone.kernel.statistics.kappa import kappa_of_cells, quadratic
 
 
 def mean(totals: Floats) -> Floats:

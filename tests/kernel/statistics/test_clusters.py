@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.statistics import cell_totals, cluster_codes, cluster_totals
+from ragstone.kernel.statistics import cluster_codes, cluster_totals
+from ragstone.kernel.statistics.intervals import cell_totals
 
 
 def test_clusters_are_numbered_in_order_of_first_appearance():

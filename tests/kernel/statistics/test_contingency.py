@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.statistics import contingency_table, exact_matches, matches_within_one
+from ragstone.kernel.statistics import contingency_table, exact_matches
+from ragstone.kernel.statistics.kappa import matches_within_one
 
 
 def test_rows_are_the_first_rater_and_columns_the_second():

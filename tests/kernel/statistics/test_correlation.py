@@ -4,17 +4,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, tuples
 from scipy import stats
 
-from ragstone.kernel.statistics import (
-    Estimate,
-    Floats,
-    Statistic,
-    bootstrap_estimates,
-    correlation,
-    correlation_columns,
-    kendall_tau,
-    pearson,
-    spearman,
-)
+from ragstone.kernel.statistics import Estimate, Floats, correlation, kendall_tau, pearson, spearman
+from ragstone.kernel.statistics.bootstrap import Statistic, bootstrap_estimates
+from ragstone.kernel.statistics.correlation import correlation_columns
 
 
 def test_spearman_worked_by_hand():

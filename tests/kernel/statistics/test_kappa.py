@@ -5,14 +5,8 @@ from hypothesis.strategies import lists, sampled_from, tuples
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from ragstone.kernel.statistics import (
-    cohen_kappa,
-    contingency_table,
-    kappa_of_cells,
-    linear,
-    nominal,
-    quadratic,
-)
+from ragstone.kernel.statistics import cohen_kappa, contingency_table
+from ragstone.kernel.statistics.kappa import kappa_of_cells, linear, nominal, quadratic
 
 GRADES = [0.0, 1.0, 2.0]
 pairs_of_grades = lists(tuples(sampled_from(GRADES), sampled_from(GRADES)), min_size=1, max_size=30)

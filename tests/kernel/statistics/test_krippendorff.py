@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, sampled_from
 
-from ragstone.kernel.statistics import (
+from ragstone.kernel.statistics import contingency_table, krippendorff_alpha
+from ragstone.kernel.statistics.krippendorff import (
     alpha_of_cells,
     alpha_of_coincidences,
     alpha_of_values,
     coincidence_columns,
-    contingency_table,
-    krippendorff_alpha,
     value_columns,
 )
 

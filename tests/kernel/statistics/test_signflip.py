@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, tuples
 from scipy.stats import binomtest
 
-from ragstone.kernel.statistics import flips_for, paired, sign_flip_p_values
+from ragstone.kernel.statistics import paired
+from ragstone.kernel.statistics.paired import flips_for, sign_flip_p_values
 
 # Sums that differ, differ by far more than what adding in another order does.
 THOUSANDTHS = floats(0, 1).map(lambda value: round(value, 3))

@@ -10,7 +10,7 @@ from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.transport import AppFailed
 from ragstone.kernel.records import Context, Question, Step
 from ragstone.kernel.systems.http import http_prompt, open_http_system
-from ragstone.kernel.systems.said import SystemReply
+from ragstone.kernel.systems.reply import SystemReply
 
 QUESTION = Question(id="q1", question="When & where?", lang="en", tags={"crop": "corn"})
 

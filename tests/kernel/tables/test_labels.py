@@ -56,7 +56,7 @@ def test_what_people_label_by_hand_has_columns_named_after_the_metrics_of_shippe
         if getattr(load_judge(name), "prompt", None) and "@" not in name
     }
     assert metrics
-    assert by_people <= CRITERIA
+    assert by_people <= CRITERIA.keys()
 
 
 def test_statements_are_labels_of_their_truth(tmp_path):
@@ -82,6 +82,10 @@ def _labelled(**fields):
     return [{"question_id": str(at), "system": "s", "score": 1, **fields} for at in range(4)]
 
 
+def _named_after(column):
+    return [{"question_id": str(at), "system": "s", column: 1} for at in range(4)]
+
+
 OTHER_QUESTION = [
     (_judged("correctness"), [STATEMENT], "which statements are true.*--judge true_false"),
     (_judged("true_false", "default"), [{**STATEMENT, "id": "0"}, {**STATEMENT, "id": "1"}], None),
@@ -91,6 +95,19 @@ OTHER_QUESTION = [
         _labelled(metric="relevance"),
         "labels are of relevance, the judgements of corr",
     ),
+    (
+        _judged("correctness"),
+        _named_after("Faithfulness"),
+        "labels are of faithfulness, the judgements of correctness.*--column score=Faithfulness",
+    ),
+    (_judged("correctness"), _named_after("groundedness"), "labels are of faithfulness"),
+    (_judged("correctness"), _named_after("tone"), "labels are of tone"),
+    (_judged("faithfulness"), _named_after("Correctness"), "labels are of correctness"),
+    (_judged("faithfulness"), _named_after("accuracy"), "labels are of correctness"),
+    (_judged("Tone"), _named_after("tone"), None),
+    (_judged("correctness"), _named_after("Correctness"), None),
+    (_judged("faithfulness"), _named_after("groundedness"), None),
+    (_judged("correctness"), _named_after("overall"), None),
     (_judged("correctness"), _labelled(system="t"), "judgements are of system s, the labels of system t"),
     (_judged("correctness"), [{"F": "Wie?", "score": 1}, {"F": "Wo?", "score": 1}], "--column question="),
     (_judged("correctness"), _labelled(), None),
@@ -111,6 +128,14 @@ def test_labels_of_something_else_are_refused_with_what_to_do(
     else:
         assert ran.code == 2
         assert re.search(wanted, " ".join(ran.err.split()))
+
+
+def test_a_column_that_the_user_names_holds_labels_of_whatever_is_judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, rows in (("j.jsonl", _judged("correctness")), ("l.jsonl", _named_after("faithfulness"))):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = ragstone("agree", "j.jsonl", "l.jsonl", "--json", "--column", "score=faithfulness")
+    assert [card["metric"] for card in json.loads(ran.out)] == ["correctness"]
 
 
 def test_the_columns_that_judge_was_given_are_those_of_agree(tmp_path, monkeypatch):

@@ -333,6 +333,9 @@ def test_repeated_questions_are_told_with_what_became_of_them(
         "own (its id ends in -2, -3, …). If they are not meant, delete them."
     ]
     caplog.clear()
+    assert len([*read_rows(write(tmp_path / "a.jsonl", rows[:3]), Answer)]) == 3
+    assert "1 of 3 rows repeats an earlier question and has no id: " in caplog.text
+    caplog.clear()
     several = [row | {"system": system} for row in ({"question": "A", "answer": "a"},) for system in "xy"]
     assert len([*read_rows(write(tmp_path / "b.jsonl", several), Answer)]) == 2
     people = [{"question": "A", "score": 1, "annotator": name} for name in "xy"]

@@ -5,6 +5,7 @@ import contextlib
 
 import pytest
 from litestar import get
+from tests.support.golden import sentence_in
 from tests.support.served_assistant import KEYS, ask, key
 
 from ragstone.kernel.config.serving import ServeSection
@@ -12,7 +13,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.serve.headers import is_loopback
 from ragstone_assistant.api.gate import gated
 from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.api.state import AppState, Clocks
+from ragstone_assistant.api.state import ChatState, Clocks
 
 TOO_LARGE = "the request is larger than is taken: send less at once"
 FREE = ["/", "/assets/chat.css", "/health", "/openapi.json", "/v1/settings"]
@@ -165,11 +166,13 @@ def test_further_pages_stand_behind_the_same_gate(open_client):
     assert client.get("/monitor", headers=key("anna")).text == "trends"
 
 
-def test_admins_without_a_key_are_a_mistake(open_client):
-    with pytest.raises(ConfigError, match=r"admin_keys: 'ann' has no key\. Did you mean 'anna'"):
+def test_admins_without_a_key_are_a_mistake(open_client, says):
+    with pytest.raises(ConfigError) as error:
         open_client(keys=KEYS, admin_keys=["ann"])
-    with pytest.raises(ConfigError, match="There is no keys_file"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         open_client(admin_keys=["anna"])
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +218,12 @@ def test_a_body_that_cannot_be_read_is_the_client_s_mistake(client, content, tol
         assert told in response.text
 
 
-def test_what_is_too_large_or_of_another_method_says_what_to_do(client):
+def test_what_is_too_large_or_of_another_method_says_what_to_do(client, says):
     def parts():
         for _ in range(10):
             yield b" " * 100_000
 
-    assert "see the header Allow" in client.put("/v1/feedback").json()["detail"]
+    says(sentence_in(client.put("/v1/feedback").json()["detail"], "see the header"))
     response = client.post("/v1/feedback", content=parts())
     assert (response.status_code, response.json()["detail"]) == (413, TOO_LARGE)
 
@@ -238,7 +241,7 @@ async def test_one_request_begins_in_each_pass_of_the_loop_and_health_waits_for_
             passes += 1
 
     with contextlib.closing(Conversations(tmp_path, 1)) as kept:
-        desk = AppState(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
+        desk = ChatState(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
         app = gated(answer, desk, {})
         counting = asyncio.ensure_future(count())
         paths = ["/v1/settings"] * 20 + ["/health"]

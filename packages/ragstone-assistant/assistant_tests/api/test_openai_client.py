@@ -97,12 +97,13 @@ def test_errors_are_those_that_the_client_knows(url, scripted):
             client.chat.completions.create(model="assistant", messages=ASKED)
 
 
-def test_an_error_in_the_middle_of_a_stream_is_raised_by_the_client(url, scripted):
+def test_an_error_in_the_middle_of_a_stream_is_raised_by_the_client(url, scripted, says):
     scripted.say(TextPiece("Sow"), ZeroDivisionError("secret"))
     with client_of(url) as client:
         stream = client.chat.completions.create(model="assistant", messages=ASKED, stream=True)
-        with pytest.raises(openai.APIError, match="the server failed at this question"):
+        with pytest.raises(openai.APIError) as error:
             list(stream)
+        says(error.value)
 
 
 def test_the_limit_of_requests_is_known_as_such(scripted, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 TAGS = '[tags]\ncrop = { maize = ["corn"], rice = [] }\n'
 
@@ -21,7 +22,7 @@ def farm(project):
     return project
 
 
-def test_a_build_says_what_it_did_and_a_list_what_there_is(farm):
+def test_a_build_says_what_it_did_and_a_list_what_there_is(farm, says):
     ran = ragstone("assistant", "build", "docs")
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -32,7 +33,7 @@ def test_a_build_says_what_it_did_and_a_list_what_there_is(farm):
         "languages: en 2",
         "crop: maize 1; 1 document without one",
     ]
-    assert "scan.png: files that end in '.png' cannot be read" in ran.err
+    says(sentence_in(ran.err, "scan.png: files"))
     (farm / "docs" / "soil.md").write_text("# Soil\n\nThe soil is tired of the same crop every year.")
     (farm / "docs" / "maize.md").unlink()
     again = ragstone("assistant", "build")  # the sources of before
@@ -42,8 +43,8 @@ def test_a_build_says_what_it_did_and_a_list_what_there_is(farm):
         "     0  unchanged",
     ]
     listed = ragstone("assistant", "list")
-    assert listed.out == "docs/soil.md  Soil  (1 passage; en)\n"
-    assert listed.err == "1 document, 1 passage.\n"
+    says(listed.out)
+    says(listed.err)
 
 
 def test_json_has_the_same(farm):
@@ -57,26 +58,31 @@ def test_json_has_the_same(farm):
     assert removed == {"removed": ["docs/soil.md"]}
 
 
-def test_documents_are_removed_by_id_or_by_folder_and_stay_out(farm):
+def test_documents_are_removed_by_id_or_by_folder_and_stay_out(farm, says):
     ragstone("assistant", "build", "docs")
     ran = ragstone("assistant", "remove", "docs/mais.md")
     assert ran.code == 2
-    assert "no document 'docs/mais.md'. Did you mean 'docs/maize.md'" in ran.err
-    assert ragstone("assistant", "remove", "docs/").out == "removed docs/maize.md\nremoved docs/soil.md\n"
+    says(sentence_in(ran.err, "no document"))
+    says(ragstone("assistant", "remove", "docs/").out)
     ran = ragstone("assistant", "build", "docs")
-    assert "     2  left out, since they were removed; name the file itself to take it in" in ran.out
-    assert "0 documents, 0 passages" in ran.out
-    assert "1 document, 1 passage" in ragstone("assistant", "build", "docs/soil.md").out
+    says(sentence_in(ran.out, "2  left"))
+    says(sentence_in(ran.out, "0 documents,"))
+    says(sentence_in(ragstone("assistant", "build", "docs/soil.md").out, "1 document,"))
 
 
-def test_the_paths_of_documents_are_built_when_none_are_named(farm):
+def test_the_paths_of_documents_are_built_when_none_are_named(farm, says):
     ran = ragstone("assistant", "build")
     assert ran.code == 2
-    assert "Name files or folders, here or as paths of [documents]" in ran.err
+    says(sentence_in(ran.err, "Name files"))
     with (farm / "ragstone.toml").open("a") as file:
         file.write('\n[documents]\npaths = ["docs"]\ncolumns = { text = "advice" }\n')
     (farm / "docs" / "rows.csv").write_text("id,advice,note\n1,Water rice.,x\n")
-    assert "new: docs/maize.md, docs/rows.csv, docs/soil.md" in ragstone("assistant", "build").out
+    says(
+        sentence_in(
+            ragstone("assistant", "build").out,
+            "new: docs/maize.md,",
+        )
+    )
     assert ragstone("assistant", "list").out.startswith("1  ")
 
 
@@ -91,20 +97,20 @@ def test_a_model_names_topics(farm, fake_openai):
     assert set(json.loads(ran.out)["topics"]) != set(by_words)
 
 
-def test_mistakes_are_told_without_a_traceback(farm):
+def test_mistakes_are_told_without_a_traceback(farm, says):
     def told(*arguments):
         ran = ragstone("assistant", *arguments)
         assert ran.code == 2
         return ran.err
 
-    assert "nowhere: no such file or folder" in told("build", "nowhere")
+    says(sentence_in(told("build", "nowhere"), "nowhere: no"))
     (farm / "empty").mkdir()
-    assert "empty: holds no file" in told("build", "empty")
+    says(sentence_in(told("build", "empty"), "empty: holds"))
     (farm / "tags.toml").write_text('[tags]\ncrop = ["maize", "maize"]\n')
-    assert "tags.toml:2: 'crop' lists a value twice" in told("build", "docs")
+    says(sentence_in(told("build", "docs"), "tags.toml:2: 'crop'"))
     (farm / "tags.toml").write_text(TAGS)
     with (farm / "ragstone.toml").open("a") as file:
         file.write('qdrant_url = "http://127.0.0.1:1"\n')
-    assert "the Qdrant server cannot be reached" in told("build", "docs")
+    says(sentence_in(told("build", "docs"), "the Qdrant"))
     ran = ragstone("assistant", "list")
     assert (ran.code, ran.err) == (0, "0 documents, 0 passages.\n")

@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 from conftest import ROOT
+from tests.support.golden import sentence_in
 from tests.support.knowledge import CROP, Words, knowledge_in, write
 
 from ragstone.kernel.errors import ConfigError, DataError
@@ -96,7 +97,7 @@ async def test_tags_and_language_stand_on_documents_and_their_passages(tmp_path)
         assert knowledge.filters()["crop"] == ["fodder", "maize"]
 
 
-async def test_other_tags_or_another_embedder_build_again_what_they_must(tmp_path):
+async def test_other_tags_or_another_embedder_build_again_what_they_must(tmp_path, says):
     docs, embed = write(tmp_path / "docs", maize=MAIZE, rice=RICE), Words()
     async with knowledge_in(tmp_path, embed) as knowledge:
         await knowledge.build([docs])
@@ -107,7 +108,12 @@ async def test_other_tags_or_another_embedder_build_again_what_they_must(tmp_pat
     async with knowledge_in(tmp_path, embed, [CROP], embedder="openai/other") as knowledge:
         with pytest.raises(KnowledgeDown) as down:
             await knowledge.search("maize", 1)
-        assert "another embedder than openai/other. Build it again" in str(down.value.__cause__)
+        says(
+            sentence_in(
+                str(down.value.__cause__),
+                "another embedder",
+            )
+        )
         assert "another embedder" in await knowledge.health()
         assert len((await knowledge.build([docs])).changed) == 2
         assert len(await knowledge.search("maize", 5)) == 2
@@ -274,7 +280,7 @@ async def test_what_cannot_be_read_is_skipped_with_its_reason_and_what_was_read_
         assert ids(knowledge) == ["docs/maize.md"]
 
 
-async def test_a_document_id_belongs_to_one_file(tmp_path):
+async def test_a_document_id_belongs_to_one_file(tmp_path, says):
     docs = write(tmp_path / "docs", maize=MAIZE)
     for name in ("a", "b"):
         (docs / f"{name}.jsonl").write_text('{"id": "one", "text": "Text of one."}', encoding="utf-8")
@@ -285,7 +291,7 @@ async def test_a_document_id_belongs_to_one_file(tmp_path):
         built = await knowledge.build([docs])
         assert ids(knowledge) == ["docs/maize.md", "one"]
         told = {one.path: one.reason for one in built.skipped}
-        assert "'one' is that of" in told[str(docs / "b.jsonl")]
+        says(sentence_in(told[str(docs / "b.jsonl")], "'one' is that"))
         assert "'x' appears twice" in told[str(docs / "twice.jsonl")]
 
 
@@ -301,15 +307,17 @@ async def test_archives_are_folders(tmp_path):
         assert (await knowledge.build([tmp_path / "docs.zip"])).n_unchanged == 2
 
 
-async def test_a_source_that_is_wrong_changes_nothing(tmp_path):
+async def test_a_source_that_is_wrong_changes_nothing(tmp_path, says):
     docs = write(tmp_path / "docs", maize=MAIZE)
     async with knowledge_in(tmp_path) as knowledge:
         await knowledge.build([docs])
-        with pytest.raises(DataError, match="no such file or folder"):
+        with pytest.raises(DataError) as error:
             await knowledge.build([docs, tmp_path / "nowhere"])
+        says(error.value)
         (docs / "maize.md").unlink()
-        with pytest.raises(DataError, match="docs: holds no file"):  # a share that is not mounted, say
+        with pytest.raises(DataError) as error:
             await knowledge.build([docs])
+        says(error.value)
         assert ids(knowledge) == ["docs/maize.md"]
         [lost] = (await knowledge.rebuild()).skipped
         assert "holds no file" in lost.reason

@@ -204,7 +204,7 @@ async def test_what_another_process_writes_while_the_passages_are_read_is_seen_t
         other.close()
 
 
-async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp_path):
+async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp_path, says):
     docs = write(tmp_path / "docs", **TEXTS)
     with QdrantServer() as server:
         async with knowledge_in(tmp_path, qdrant_url=server.url) as knowledge:
@@ -212,15 +212,15 @@ async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp
             wanted = await knowledge.search("What is sown?", 3)
             assert len(wanted) == 3
             server.stop()
-            with pytest.raises(
-                KnowledgeDown, match=r"cannot be searched at this moment\. Please try"
-            ) as down:
+            with pytest.raises(KnowledgeDown) as down:
                 await knowledge.search("What is sown?", 3)
+            says(down.value)
             assert server.url not in str(down.value)  # that is for the operator
             assert server.url in str(down.value.__cause__)
             assert "cannot be reached" in await knowledge.health()
-            with pytest.raises(DataError, match="qdrant_url of \\[assistant\\] right"):
+            with pytest.raises(DataError) as error:
                 await knowledge.build([docs])
+            says(error.value)
             with pytest.raises(DataError, match="cannot be reached"):
                 await knowledge.remove("docs/rice.md")
             assert len(knowledge.documents()) == 4
@@ -256,16 +256,18 @@ async def test_two_knowledge_bases_share_a_server_and_an_old_embedders_vectors_g
         assert len(server.client.get_collections().collections) == 2
 
 
-async def test_the_key_comes_from_the_environment(tmp_path, monkeypatch):
+async def test_the_key_comes_from_the_environment(tmp_path, monkeypatch, says):
     docs = write(tmp_path / "docs", **TEXTS)
     with QdrantServer(key="secret") as server:
         settings = {"qdrant_url": server.url, "qdrant_key_env": "QDRANT_KEY"}
         async with knowledge_in(tmp_path, **settings) as knowledge:
-            with pytest.raises(ConfigError, match="variable QDRANT_KEY is not set"):
+            with pytest.raises(ConfigError) as error:
                 await knowledge.build([docs])
+            says(error.value)
             monkeypatch.setenv("QDRANT_KEY", "wrong")
-            with pytest.raises(DataError, match=r"HTTP 401: .* the key \(qdrant_key_env\) of \[assistant\]"):
+            with pytest.raises(DataError) as error:
                 await knowledge.build([docs])
+            says(error.value)
         monkeypatch.setenv("QDRANT_KEY", "secret")
         async with knowledge_in(tmp_path, **settings) as knowledge:
             assert (await knowledge.build([docs])).n_documents == 4
@@ -283,11 +285,12 @@ async def test_a_server_gets_its_vectors_again_only_where_they_changed(tmp_path)
             assert not [one for one in server.asked if one.startswith("PUT") and one.endswith("/points")]
 
 
-async def test_an_address_that_is_none_is_an_error(tmp_path):
+async def test_an_address_that_is_none_is_an_error(tmp_path, says):
     docs = write(tmp_path / "docs", **TEXTS)
     async with knowledge_in(tmp_path, qdrant_url="nonsense:") as knowledge:
-        with pytest.raises(ConfigError, match=r"qdrant_url 'nonsense:' of \[assistant\]"):
+        with pytest.raises(ConfigError) as error:
             await knowledge.build([docs])
+        says(error.value)
 
 
 async def test_an_embedder_that_fails_makes_it_unavailable_not_wrong(tmp_path):
@@ -348,7 +351,7 @@ async def test_a_damaged_folder_is_built_again(tmp_path):
         assert len(await knowledge.search("maize", 9)) == 4
 
 
-async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_do_not(tmp_path):
+async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_do_not(tmp_path, says):
     docs = write(tmp_path / "docs", **TEXTS)
     with QdrantServer() as server:
         held, free = threading.Event(), threading.Event()
@@ -365,8 +368,9 @@ async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_d
             first = asyncio.create_task(one.build([docs], advance))
             await asyncio.to_thread(held.wait)
             second = asyncio.create_task(one.build([docs]))
-            with pytest.raises(DataError, match="another run is writing it"):
+            with pytest.raises(DataError) as error:
                 await other.build([docs])
+            says(error.value)
             free.set()
             assert (await first).new
             assert (await second).n_unchanged == 4
@@ -374,19 +378,21 @@ async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_d
             assert len(await other.search("maize", 9)) == 4
 
 
-async def test_a_folder_that_cannot_be_made_says_so(tmp_path):
+async def test_a_folder_that_cannot_be_made_says_so(tmp_path, says):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"the knowledge base cannot be opened .* store of"):
+    with pytest.raises(DataError) as error:
         async with knowledge_in(tmp_path, store="file/below"):
             pass
+    says(error.value)
 
 
-async def test_a_catalogue_that_is_none_says_so(tmp_path):
+async def test_a_catalogue_that_is_none_says_so(tmp_path, says):
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "catalogue.sqlite").write_text("no database at all " * 100)
-    with pytest.raises(DataError, match="Delete its folder and build it again"):
+    with pytest.raises(DataError) as error:
         async with knowledge_in(tmp_path, store="store"):
             pass
+    says(error.value)
 
 
 async def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):

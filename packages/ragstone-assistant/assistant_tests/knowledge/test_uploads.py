@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.golden import sentence_in
 from tests.support.knowledge import Words, add, knowledge_in, write
 from tests.support.pdf import At, write_pdf
 from tests.support.reading_here import ReadHere
@@ -133,14 +134,15 @@ async def test_a_real_pdf_is_taken_in_with_its_page(tmp_path):
         assert (found.page, found.document_id) == (1, "uploads/leaflet.pdf")
 
 
-async def test_too_large_is_an_error_of_its_own(tmp_path):
+async def test_too_large_is_an_error_of_its_own(tmp_path, says):
     from ragstone.kernel.config import AssistantSection
     from ragstone_assistant.knowledge.knowledge_base import open_knowledge
 
     options = IngestOptions(max_file_mb=1)
     knowledge = open_knowledge(AssistantSection(), tmp_path, Words(), [], options)
-    with pytest.raises(BadUpload, match=r"big.txt: 1 MB, more than 1 MB") as bad:
+    with pytest.raises(BadUpload) as bad:
         await add(knowledge, "big.txt", b"x" * 1_000_001)
+    says(bad.value)
     assert bad.value.wrong == "too_large"
     (tmp_path / "big.txt").write_bytes(b"x" * 1_000_001)
     built = await knowledge.build([tmp_path / "big.txt"])
@@ -148,13 +150,14 @@ async def test_too_large_is_an_error_of_its_own(tmp_path):
     await knowledge.close()
 
 
-async def test_an_upload_whose_ids_are_taken_leaves_all_as_it_was(tmp_path):
+async def test_an_upload_whose_ids_are_taken_leaves_all_as_it_was(tmp_path, says):
     row = b'{"id": "one", "text": "Text of %d."}'
     async with knowledge_in(tmp_path) as knowledge:
         await add(knowledge, "a.jsonl", row % 1)
         before = knowledge.version
-        with pytest.raises(BadUpload, match="'one' is that of"):
+        with pytest.raises(BadUpload) as error:
             await add(knowledge, "b.jsonl", row % 2)
+        says(error.value)
         assert [path.name for path in (tmp_path / ".ragstone/assistant/uploads").iterdir()] == ["a.jsonl"]
         assert knowledge.version == before
 
@@ -207,27 +210,29 @@ def hostile(monkeypatch, processes):
 
 
 @pytest.mark.kill
-async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but_itself(tmp_path, hostile):
+async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but_itself(
+    tmp_path, hostile, says
+):
     async with knowledge_in(tmp_path) as knowledge:
-        with pytest.raises(
-            BadUpload, match=r"crash.txt: the process that read it died \(signal 6\): split it"
-        ):
+        with pytest.raises(BadUpload) as error:
             await knowledge.check("crash.txt", MAIZE)
-        with pytest.raises(BadUpload, match=r"busy.txt: it takes more than 3 s to read: split it"):
+        says(error.value)
+        with pytest.raises(BadUpload) as error:
             await knowledge.check("busy.txt", MAIZE)
+        says(error.value)
         await add(knowledge, "maize.md", MAIZE)
         assert ids(knowledge) == ["uploads/maize.md"]
 
 
 @pytest.mark.kill
-async def test_a_file_of_a_folder_that_never_ends_costs_nothing_but_itself(tmp_path, hostile):
+async def test_a_file_of_a_folder_that_never_ends_costs_nothing_but_itself(tmp_path, hostile, says):
     docs = write(tmp_path / "docs", maize="# Maize")
     (docs / "busy.txt").write_text("Text")
     async with knowledge_in(tmp_path) as knowledge:
         built = await knowledge.build([docs])
         assert ids(knowledge) == ["docs/maize.md"]
         [skipped] = built.skipped
-        assert "more than 3 s" in skipped.reason
+        says(sentence_in(skipped.reason, "more than 3"))
 
 
 async def test_an_upload_is_read_once(tmp_path, monkeypatch):
@@ -259,19 +264,21 @@ async def test_the_process_that_reads_ends_when_it_is_idle(tmp_path, processes, 
                 await asyncio.sleep(0.01)
 
 
-async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path, processes):
+async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path, processes, says):
     rows = "\n".join(f'{{"id": "{n}", "text": "Row {n}."}}' for n in range(6)).encode()
     async with knowledge_in(tmp_path, max_passages=5) as knowledge:
-        with pytest.raises(BadUpload, match="gives 6 passages or more, and a file may give 5: split it"):
+        with pytest.raises(BadUpload) as error:
             await knowledge.check("rows.jsonl", rows)
+        says(error.value)
         (tmp_path / "rows.jsonl").write_bytes(rows)
         built = await knowledge.build([tmp_path / "rows.jsonl"])
         assert ["max_passages of [assistant]" in one.reason for one in built.skipped] == [True]
         # Sentences that have nothing in common are passages each, which is known once they are cut.
         text = "\n\n".join(f"Word{n} alone{n}. " + "x" * 300 for n in range(14))
         upload = await knowledge.check("many.txt", text.encode())
-        with pytest.raises(BadUpload, match="passages or more, and a file may give 5"):
+        with pytest.raises(BadUpload) as error:
             await knowledge.add(upload)
+        says(error.value)
         assert knowledge.documents() == []
         assert list((tmp_path / ".ragstone" / "assistant" / "uploads").iterdir()) == []
 
@@ -341,11 +348,12 @@ async def test_files_that_were_finished_before_a_stop_are_found(tmp_path):
         assert (await knowledge.search("maize", 1))[0].document_id == "docs/a_maize.md"
 
 
-async def test_a_file_of_too_many_sentences_is_refused_before_they_are_embedded(tmp_path):
+async def test_a_file_of_too_many_sentences_is_refused_before_they_are_embedded(tmp_path, says):
     embed = Words()
     async with knowledge_in(tmp_path, embed, max_passages=5) as knowledge:
         upload = await knowledge.check("many.txt", b"Go on now. Stop it. " * 70)
-        with pytest.raises(BadUpload, match="passages or more, and a file may give 5"):
+        with pytest.raises(BadUpload) as error:
             await knowledge.add(upload)
+        says(error.value)
         assert embed.given == []
         assert knowledge.documents() == []

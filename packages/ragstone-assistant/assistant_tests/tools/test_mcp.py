@@ -39,7 +39,7 @@ def collected() -> Iterator[None]:
     gc.collect()
 
 
-SERVER = str(Path(__file__).parents[3] / "support" / "mcp_server.py")
+SERVER = str(Path(__file__).parents[4] / "tests" / "support" / "mcp_server.py")
 COMMAND = [sys.executable, SERVER]
 
 

@@ -241,9 +241,9 @@ def _answer_from(search: Search, answering: Answering, k: int, time_limit_s: flo
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        said = await answer_from(question, passages, spoken, answering, emit, deadline)
-        tags = dict(filters) | question_tags(spoken, passages) | said.tags
-        return msgspec.structs.replace(said, tags=tags)
+        outcome = await answer_from(question, passages, spoken, answering, emit, deadline)
+        tags = dict(filters) | question_tags(spoken, passages) | outcome.tags
+        return msgspec.structs.replace(outcome, tags=tags)
 
     return answer
 

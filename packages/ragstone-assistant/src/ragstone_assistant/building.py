@@ -51,8 +51,8 @@ async def _namer(model: str, session: Session) -> Namer:
     ask, secret, loop = await session.models.ask(model), session.secret(), asyncio.get_running_loop()
 
     async def name_all(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
-        said = await asyncio.gather(*(name_topic(terms, texts, ask, secret) for terms, texts in topics))
-        return [one.value if isinstance(one.value, str) else None for one in said]
+        namings = await asyncio.gather(*(name_topic(terms, texts, ask, secret) for terms, texts in topics))
+        return [named.value if isinstance(named.value, str) else None for named in namings]
 
     def names(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
         return asyncio.run_coroutine_threadsafe(name_all(topics), loop).result()
@@ -75,15 +75,15 @@ def build_knowledge(
     Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
     """
 
-    found = settings or load_settings()
+    own_settings = settings or load_settings()
 
     async def work() -> BuildResult:
         async with (
-            open_session(found) as session,
-            opened_knowledge(found, session, model) as knowledge,
+            open_session(own_settings) as session,
+            opened_knowledge(own_settings, session, model) as knowledge,
         ):
             try:
-                declared = [found.path(path) for path in found.documents.paths]
+                declared = [own_settings.path(path) for path in own_settings.documents.paths]
                 chosen = sources or declared or knowledge.sources()
                 if not chosen:
                     raise DataError(
@@ -126,11 +126,15 @@ def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]
 
 
 def _meant(name: str, ids: Sequence[str]) -> list[str]:
-    found = [one for one in ids if one == name or (name.endswith("/") and one.startswith(name))]
-    if not found:
+    matching = [
+        document_id
+        for document_id in ids
+        if document_id == name or (name.endswith("/") and document_id.startswith(name))
+    ]
+    if not matching:
         close = " or ".join(map(repr, get_close_matches(name, ids, n=3)))
         hint = f"Did you mean {close}? " if close else ""
         raise DataError(
             f"the knowledge base has no document {name!r}. {hint}All of them: ragstone assistant list"
         )
-    return found
+    return matching

@@ -61,7 +61,7 @@ def build(
         show_json(built)
     else:
         _tell(built)
-    for line in [f"skipped {one.path}: {one.reason}" for one in built.skipped]:
+    for line in [f"skipped {skipped.path}: {skipped.reason}" for skipped in built.skipped]:
         say(line)
 
 
@@ -121,8 +121,8 @@ def _bars() -> "Iterator[Advance]":
 def _tell(built: "BuildResult") -> None:
     for kind, names in (("new", built.new), ("changed", built.changed), ("removed", built.removed)):
         if names:
-            shown = f": {', '.join(names)}" if len(names) <= NAMED else ""
-            show(f"{len(names):6,}  {kind}{shown}")
+            listed = f": {', '.join(names)}" if len(names) <= NAMED else ""
+            show(f"{len(names):6,}  {kind}{listed}")
     show(f"{built.n_unchanged:6,}  unchanged")
     if built.skipped:
         show(f"{len(built.skipped):6,}  skipped, see below")
@@ -142,9 +142,9 @@ def _tell(built: "BuildResult") -> None:
 
 
 def _listed(counts: Mapping[str, int], between: str = ", ") -> str:
-    shown = between.join(f"{value} {n:,}" for value, n in list(counts.items())[:SHOWN_VALUES])
+    listed = between.join(f"{value} {n:,}" for value, n in list(counts.items())[:SHOWN_VALUES])
     more = f" and {len(counts) - SHOWN_VALUES:,} more" if len(counts) > SHOWN_VALUES else ""
-    return f"{shown or 'nothing'}{more}"
+    return f"{listed or 'nothing'}{more}"
 
 
 def _line(entry: "Entry") -> str:

@@ -95,8 +95,8 @@ class SensitiveTerms:
         self._file = file
         names = file.names if file else {}
         self._names = {name: any_of(written) for name, written in names.items()}
-        written = [word for words in names.values() for word in words]
-        classes = [word for words in (file.classes if file else {}).values() for word in words]
+        written = [word for forms in names.values() for word in forms]
+        classes = [word for forms in (file.classes if file else {}).values() for word in forms]
         self._any_name = any_of(written) if written else None
         self._any = any_of([*classes, *written]) if classes or written else None
         # a sentence is asked about several times while it is checked
@@ -108,10 +108,10 @@ class SensitiveTerms:
 
     def named_in(self, text: str) -> frozenset[str]:
         """Return those that a text names, by their names in the file, in whatever language."""
-        words = said(text)
-        if self._any_name is None or not self._any_name.search(words):
+        plain = said(text)
+        if self._any_name is None or not self._any_name.search(plain):
             return frozenset()
-        return frozenset(name for name, pattern in self._names.items() if pattern.search(words))
+        return frozenset(name for name, pattern in self._names.items() if pattern.search(plain))
 
     def caution(self, lang: str) -> str:
         """Return what ends a reply that mentions one of them."""
@@ -190,8 +190,8 @@ class Domain:
         """Return the first word of a list that a text holds, None where there is none."""
         if not self.words(lang, name):
             return None
-        found = self.pattern(lang, name).search(said(text))
-        return found[0].strip() if found else None
+        match = self.pattern(lang, name).search(said(text))
+        return match[0].strip() if match else None
 
     def names_in(self, known: Mapping[str, str]) -> str:
         """Return the values of slots that show the scope, e.g. of a product: no place is called so."""
@@ -213,8 +213,8 @@ class Domain:
         for name in used:
             if name not in declared:
                 raise ValueError(f"planner.toml names the list of words {name!r}. {nearest(name, declared)}")
-        asked = {slot for texts in self.texts.values() for slot in texts.ask}
-        for name in asked - self.slots.keys():
+        slots_asked = {slot for texts in self.texts.values() for slot in texts.ask}
+        for name in slots_asked - self.slots.keys():
             raise ValueError(f"[ask] has a question for {name!r}. {nearest(name, self.slots)}")
 
 

@@ -41,11 +41,11 @@ def _any_of(phrases: Iterable[str]) -> str:
 
 
 def _pattern(phrase: str) -> str:
-    words = [
+    parts = [
         re.escape(" ".join(tokenize(word))) + (r"\S*" if word.endswith("*") else "")
         for word in phrase.split()
     ]
-    return " ".join(words) + " "
+    return " ".join(parts) + " "
 
 
 # Each takes what is open and broken off too, as it is: what a bracket does not close, no bracket in it does.
@@ -122,40 +122,40 @@ def without_contacts(text: str, lang: str, approved: Iterable[str | None] = ()) 
     hosts = {host for address in approved if (host := _host(address or ""))}
     see = phrase("see_source", lang)
     text = _each(
-        _REFERRED_IMAGE, "]", text, lambda one: one[0] if _MARKS_ALONE.fullmatch(one["text"]) else ""
+        _REFERRED_IMAGE, "]", text, lambda link: link[0] if _MARKS_ALONE.fullmatch(link["text"]) else ""
     )
-    text = _each(_IMAGE, ")", text, lambda one: "" if _is_link(one) else one[0])
-    text = _HTML_TAG.sub(lambda found: "" if _is_tag(found) else found[0], _SCRIPT.sub("", text))
+    text = _each(_IMAGE, ")", text, lambda link: "" if _is_link(link) else link[0])
+    text = _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], _SCRIPT.sub("", text))
     text = _REFERENCE.sub("", text)
     text = _each(
-        _LINK, ")", text, lambda one: f"{one['text']} {one['url']}".strip() if _is_link(one) else one[0]
+        _LINK, ")", text, lambda link: f"{link['text']} {link['url']}".strip() if _is_link(link) else link[0]
     )
-    text = _URL.sub(lambda found: _approved_or_pointer(found[0], hosts, see), text)
+    text = _URL.sub(lambda tag: _approved_or_pointer(tag[0], hosts, see), text)
     text = _without(find_emails, text, see)
-    text = _BARE.sub(lambda found: _names_with_dots(found, hosts, see), text)
+    text = _BARE.sub(lambda tag: _names_with_dots(tag, hosts, see), text)
     return _without(find_phones, text, see)
 
 
-def _is_link(found: re.Match[str]) -> bool:
+def _is_link(match: re.Match[str]) -> bool:
     """Say whether an address stands between the round brackets, with a title or alone: no remark of words."""
-    return bool(found["url"]) and _LINK_TITLE.fullmatch(found["title"]) is not None
+    return bool(match["url"]) and _LINK_TITLE.fullmatch(match["title"]) is not None
 
 
-def _is_tag(found: re.Match[str]) -> bool:
+def _is_tag(match: re.Match[str]) -> bool:
     """Say whether it is HTML: not `<your name>` nor "a <b and c", which a reader would miss."""
-    if found["declared"]:
+    if match["declared"]:
         return True
-    name, rest = found["name"], found["rest"]
+    name, rest = match["name"], match["rest"]
     is_whole = not rest.strip(" /\n\t") or (len(name) > 1 and "=" in rest)
-    is_element = bool(found["end"]) and is_whole and _ELEMENT.fullmatch(name) is not None
+    is_element = bool(match["end"]) and is_whole and _ELEMENT.fullmatch(name) is not None
     return is_element or _ATTRIBUTE.search(rest) is not None
 
 
 def _each(pattern: re.Pattern[str], close: str, text: str, new: Callable[[re.Match[str]], str]) -> str:
     """Replace what a pattern finds whole; behind the last closing sign nothing is looked for."""
     end = text.rfind(close) + 1
-    found = pattern.sub(lambda found: found[0] if found["whole"] is None else new(found), text[:end])
-    return found + text[end:]
+    match = pattern.sub(lambda match: match[0] if match["whole"] is None else new(match), text[:end])
+    return match + text[end:]
 
 
 def _without(find: Callable[[str], Iterator[Span]], text: str, see: str) -> str:
@@ -167,19 +167,19 @@ def _without(find: Callable[[str], Iterator[Span]], text: str, see: str) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def _names_with_dots(found: re.Match[str], hosts: set[str], see: str) -> str:
+def _names_with_dots(match: re.Match[str], hosts: set[str], see: str) -> str:
     """Return what stands for names with dots between them, the last of which need not be a domain."""
-    if found["whole"] is not None:
-        whole = found[0]
+    if match["whole"] is not None:
+        whole = match[0]
         return whole if _NO_BLANK.fullmatch(whole) else _approved_or_pointer(whole, hosts, see)
-    domains = list(_DOMAIN.finditer(found[0]))
+    domains = list(_DOMAIN.finditer(match[0]))
     end = domains[-1].end() if domains else 0
-    return _approved_or_pointer(found[0][:end], hosts, see) + found[0][end:] if end else found[0]
+    return _approved_or_pointer(match[0][:end], hosts, see) + match[0][end:] if end else match[0]
 
 
-def _approved_or_pointer(found: str, hosts: set[str], see: str) -> str:
-    address = found.rstrip(_TRAILING.replace(")", "") if "(" in found else _TRAILING)
-    return found if _host(address) in hosts else see + found[len(address) :]
+def _approved_or_pointer(address_text: str, hosts: set[str], see: str) -> str:
+    address = address_text.rstrip(_TRAILING.replace(")", "") if "(" in address_text else _TRAILING)
+    return address_text if _host(address) in hosts else see + address_text[len(address) :]
 
 
 def _host(address: str) -> str:
@@ -196,7 +196,14 @@ def _host(address: str) -> str:
 
 
 LEFT_OUT = "[…]"
-_TURN = re.compile(r"^\W*(?:system|assistant|user|developer|human|ai)(?:\W*\n|\s*+[:#\]])", re.IGNORECASE)
+_TURN = re.compile(
+    r"^\W*(?:system|assistant|user|developer|human|ai)(?:\W*\n|\s*+[:#\]](?!\s*+[\[{]\s*+\Z))", re.IGNORECASE
+)
+# What gives an order only where a sentence begins with it: "lawyers take new instructions" gives none.
+_ORDER = re.compile(
+    r"^\W*+(?:(?:new|updated|hidden) instructions?|reply with|pretend to be|you are an? (?:ai|llm))\b",
+    re.IGNORECASE,
+)
 _ROLE = re.compile(r"""["']?role["']?\s*[:=]\s*["']?(?:system|assistant|user|tool)""", re.IGNORECASE)
 _PROMPT_TAG = re.compile(
     r"</?\s*(?:contexts?|passages?|question|system|instructions?|observation|tool)\b[^>\n]{0,40}>",
@@ -208,12 +215,12 @@ _PROMPT_TAG = re.compile(
 def without_instructions(text: str) -> str:
     """Return a text with `[…]` in place of each sentence that speaks to a model, and of HTML comments."""
     text = _without_comments(text)
-    kept, end = [], 0
+    parts, end = [], 0
     for start, stop in sentence_spans(text):
         if speaks_to_model(text[start:stop]):
-            kept.append(text[end:start] + LEFT_OUT)
+            parts.append(text[end:start] + LEFT_OUT)
             end = stop
-    return "".join(kept) + text[end:]
+    return "".join(parts) + text[end:]
 
 
 def _without_comments(text: str) -> str:
@@ -227,23 +234,33 @@ def _without_comments(text: str) -> str:
 def speaks_to_model(sentence: str) -> bool:
     """Say whether a sentence gives orders to a model, plays a turn of a chat, or hides its letters.
 
-    Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word.
+    Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word. One such word is a slip
+    of the keyboard in many a text; it hides something if its order shows with the look-alikes undone.
     """
     if (
         plays_a_turn(sentence)
         or _TURN.match(sentence)
+        or _ORDER.match(sentence)
         or _ROLE.search(sentence)
         or _PROMPT_TAG.search(sentence)
     ):
         return True
-    words = said(sentence)
-    return any(pattern.search(words) for pattern in _orders()) or _mixes_scripts(words)
+    plain = said(sentence)
+    return _gives_orders(plain) or _hides_orders(plain)
 
 
-def _mixes_scripts(words: str) -> bool:
-    if words.isascii():
+def _gives_orders(plain: str) -> bool:
+    return any(pattern.search(plain) for pattern in _orders())
+
+
+_LOOK_ALIKES = str.maketrans("авеіјкмнорѕтухԁһӏ", "abeijkmhopstyxdhl")
+
+
+def _hides_orders(plain: str) -> bool:
+    if plain.isascii():
         return False
-    return any({"LATIN", "CYRILLIC"} <= {_script(letter) for letter in word} for word in words.split())
+    mixed = [word for word in plain.split() if {"LATIN", "CYRILLIC"} <= {_script(letter) for letter in word}]
+    return len(mixed) > 1 or (bool(mixed) and _gives_orders(plain.translate(_LOOK_ALIKES)))
 
 
 def _script(letter: str) -> str:
@@ -252,7 +269,7 @@ def _script(letter: str) -> str:
 
 @cache
 def _orders() -> list[re.Pattern[str]]:
-    found = []
+    patterns = []
     for table in read_library("ragstone_assistant", "instructions.toml").values():
-        found += [any_of(table["phrases"]), near(table["orders"], table["matters"])]
-    return found
+        patterns += [any_of(table["phrases"]), near(table["orders"], table["matters"])]
+    return patterns

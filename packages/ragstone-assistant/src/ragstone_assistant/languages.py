@@ -68,7 +68,7 @@ def language_of(text: str, chosen: str | None = None, before: str | None = None)
     if chosen in LANGUAGES:
         return chosen
     fallback = before if before in LANGUAGES else "en"
-    scripts = Counter(unicodedata.name(one, "?").split()[0] for one in text if one.isalpha())
+    scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())
     if not scripts:
         return fallback
     script = scripts.most_common(1)[0][0]
@@ -78,22 +78,17 @@ def language_of(text: str, chosen: str | None = None, before: str | None = None)
 
 
 def _in_latin(text: str, fallback: str) -> str:
-    words = tokenize(text)
-    hits = {lang: sum(word in _words(lang) for word in words) for lang in LATIN}
-    if not any(hits.values()) and (len(words) < LONG or detect_language(text) not in LATIN):
-        return _by_detector(text, fallback)
+    tokens = tokenize(text)
+    hits = {lang: sum(word in _words(lang) for word in tokens) for lang in LATIN}
+    if not any(hits.values()) and (len(tokens) < LONG or detect_language(text) not in LATIN):
+        detected = detect_language(text)
+        return detected if detected in LATIN else fallback
     odds = language_odds(text)
     scores = {lang: WORD_WEIGHT * hits[lang] + math.log(max(odds.get(lang, 0.0), FLOOR)) for lang in LATIN}
     best = max(scores, key=scores.__getitem__)
     # Portuguese shares words with Spanish: a long text that the detector is sure about is believed.
-    other = detect_language(text) if len(words) >= LONG else None
-    return best if other is None or other in LATIN or hits[best] > len(words) / 3 else fallback
-
-
-def _by_detector(text: str, fallback: str) -> str:
-    """Return what the detector is sure of, if it is one of ours."""
-    found = detect_language(text)
-    return found if found in LATIN else fallback
+    other = detect_language(text) if len(tokens) >= LONG else None
+    return best if other is None or other in LATIN or hits[best] > len(tokens) / 3 else fallback
 
 
 @cache

@@ -47,19 +47,19 @@ def scope_guard(domain: Domain, topics: Sequence[str], embed: Embed) -> InScope:
     """
     if not domain.has_scope:
         return _everything
-    found, named = _Subjects(subjects(domain, topics), embed), said(" ".join(topics))
+    subject_vectors, named = _Subjects(subjects(domain, topics), embed), said(" ".join(topics))
     own, foreign = _any_word(domain.scope_words.words), _any_word(domain.scope_words.others)
 
     async def in_scope(question: str, _lang: str, *, likely: bool = False) -> bool:
-        words = said(question)
-        if len(tokenize(question)) < FEWEST or (own and own.search(words)):
+        plain = said(question)
+        if len(tokenize(question)) < FEWEST or (own and own.search(plain)):
             return True
-        other = foreign.search(words) if foreign else None
+        other = foreign.search(plain) if foreign else None
         if other and other[0] not in named:
             return False
         if likely or len(content_words(question)) < FEWEST_CONTENT:
             return True
-        inside, outside = await found.nearest(question)
+        inside, outside = await subject_vectors.nearest(question)
         return outside <= inside + SCOPE_MARGIN
 
     return in_scope
@@ -110,5 +110,5 @@ async def _everything(_question: str, _lang: str, *, likely: bool = False) -> bo
 
 
 def _any_word(listed: Mapping[str, Sequence[str]]) -> re.Pattern[str] | None:
-    words = [word for each in listed.values() for word in each]
-    return any_of(words) if words else None
+    listed_words = [word for each in listed.values() for word in each]
+    return any_of(listed_words) if listed_words else None

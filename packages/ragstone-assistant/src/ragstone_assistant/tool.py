@@ -102,8 +102,8 @@ class ToolSetup(msgspec.Struct, frozen=True, kw_only=True):
         keys = ["assistant", "options", self.name]
         file = Path(self.settings.file or "ragstone.toml")
         text = file.read_text("utf-8-sig") if self.settings.file else ""
-        given = self.settings.assistant.options.get(self.name, {})
-        return convert_section(given, kind, file, text, within=keys)
+        table = self.settings.assistant.options.get(self.name, {})
+        return convert_section(table, kind, file, text, within=keys)
 
     def path(self, name: str) -> Path:
         """Return a path of the options, which is relative to ragstone.toml."""

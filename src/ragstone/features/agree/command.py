@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, JudgementsFile, MaybeLabels, Seed
+from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ Parallel = Annotated[
 ]
 Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
+]
+
+MaybeLabels = Annotated[
+    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
 
 
@@ -93,34 +97,36 @@ def agree(
     sheet = sheet or answers_of(judgements)
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
-    words, mapped = _mapping(mapping)
+    by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):
-        said = _read_labels(labels, sheet, {row.metric for row in judged}, words) if labels else []
+        labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
-    copies = read_copies(judgements, sheet, judged, said, parallel)
-    languages = languages_of(copies, judged, said, request, threshold=cut, mapping=mapped, seed=seed)
+    copies = read_copies(judgements, sheet, judged, labelled, parallel)
+    languages = languages_of(copies, judged, labelled, request, threshold=cut, mapping=mapped, seed=seed)
     cards = (
-        report_cards(judged, said, threshold=cut, mapping=mapped, by=by or (), seed=seed) if labels else []
+        report_cards(judged, labelled, threshold=cut, mapping=mapped, by=by or (), seed=seed)
+        if labels
+        else []
     )
-    corrected = corrected_means(judged, said, threshold=cut, mapping=mapped, seed=seed)
+    corrected = corrected_means(judged, labelled, threshold=cut, mapping=mapped, seed=seed)
     _tell(cards, corrected, languages, page, json=json)
 
 
 def _read_labels(
-    labels: Path, sheet: Path | None, metrics: set[str], words: dict[str, float]
+    labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
     from ragstone.features.agree.labels import with_metrics, with_texts
     from ragstone.kernel.records import Answer, Label
     from ragstone.kernel.tables import read_rows
 
-    said, note = with_metrics([*read_rows(labels, Label, words=words)], metrics)
+    rows, note = with_metrics([*read_rows(labels, Label, words=by_word)], metrics)
     if note:
         say(note)
-    return with_texts(said, read_rows(sheet, Answer)) if sheet else said
+    return with_texts(rows, read_rows(sheet, Answer)) if sheet else rows
 
 
 def _tell(
@@ -162,39 +168,36 @@ def _as_json(
     def key(row: "ReportCard | CorrectedMean | LanguageParity") -> tuple[object, ...]:
         return row.judge, row.metric, row.model, row.prompt_version
 
-    found: dict[tuple[object, ...], dict[str, object]] = {
+    fields_of: dict[tuple[object, ...], dict[str, object]] = {
         key(card): {name: getattr(card, name) for name in card.__struct_fields__} for card in cards
     }
-    for one in () if cards else languages.parity:
-        found[key(one)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(one), strict=True))
-    for judge, fields in found.items():
+    for row in () if cards else languages.parity:
+        fields_of[key(row)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(row), strict=True))
+    for judge, fields in fields_of.items():
         if cards:
             fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
             fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
         fields["parity"] = [row for row in languages.parity if key(row) == judge]
-    return list(found.values())
+    return list(fields_of.values())
 
 
-def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
+def _numbers(options: list[str] | None, option: str) -> dict[str, float]:
     """Return NAME=NUMBER options as a dict. Raises ConfigError."""
-    found = {}
-    for text in given or ():
+    numbers = {}
+    for text in options or ():
         name, _, number = text.rpartition("=")  # a variant's name holds one: rubric@shots=2
-        found[name.strip()] = _number(number, option, text)
-    return found
+        numbers[name.strip()] = _number(number, option, text)
+    return numbers
 
 
-def _mapping(given: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
+def _mapping(options: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
     """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
-    from ragstone.kernel.agreement.mapping import parse_mapping
+    from ragstone.kernel.agreement.mapping import read_mapping
 
-    words, numbers = parse_mapping(given or ())
-    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
-    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
-    return words, {**own, **numbers} or None
+    return read_mapping(options or ())
 
 
-def _number(text: str, option: str, given: str | None = None) -> float:
+def _number(text: str, option: str, option_text: str | None = None) -> float:
     """Return the number that a text is. Raises ConfigError, also for nan and inf."""
     from ragstone.kernel.errors import ConfigError
 
@@ -203,7 +206,7 @@ def _number(text: str, option: str, given: str | None = None) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"{option} {given or text!r}: write NAME=NUMBER, e.g. correctness=50.")
+        raise ConfigError(f"{option} {option_text or text!r}: write NAME=NUMBER, e.g. correctness=50.")
     return number
 
 

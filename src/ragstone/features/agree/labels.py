@@ -52,13 +52,20 @@ def with_metrics(labels: Sequence[Label], metrics: Collection[str]) -> tuple[lis
     known = {fold(metric): metric for metric in metrics}
     usual = USUAL if USUAL in metrics and len(metrics) > 1 else None
     named = [
-        label if label.metric else msgspec.structs.replace(label, metric=_criterion(label, known) or usual)
+        msgspec.structs.replace(
+            label,
+            metric=known.get(fold(label.metric), label.metric)
+            if label.metric
+            else _criterion(label, known) or usual,
+        )
         for label in labels
     ]
     guessed = [
-        one for one, label in zip(named, labels, strict=True) if label.metric is None and one.metric == usual
+        named_label
+        for named_label, label in zip(named, labels, strict=True)
+        if label.metric is None and named_label.metric == usual
     ]
-    if usual is None or all(_criterion(one, known) for one in guessed):
+    if usual is None or all(_criterion(label, known) for label in guessed):
         return named, None
     others = ", ".join(sorted(set(metrics) - {USUAL}))
     return named, (
@@ -82,7 +89,7 @@ def with_texts(labels: Sequence[Label], answers: Iterable[Answer]) -> list[Label
     ids = {question_id for question_id, _ in rows}
     by_text = {question_key(row.question): row.question_id for row in rows.values() if row.question}
     alone = {row.question_id: row for row in rows.values()} if len(ids) == len(rows) else {}
-    found = []
+    completed = []
     for label in labels:
         question_id = label.question_id if label.question_id in ids else by_text.get(label.question_id)
         row = rows.get((question_id or "", label.system)) or alone.get(question_id or "")
@@ -92,5 +99,5 @@ def with_texts(labels: Sequence[Label], answers: Iterable[Answer]) -> list[Label
             label = msgspec.structs.replace(
                 label, question_id=row.question_id, metadata=notes | (label.metadata or {})
             )
-        found.append(label)
-    return found
+        completed.append(label)
+    return completed

@@ -55,18 +55,18 @@ def languages_of(
     Raises DataError, see language_parity, and where no row is a copy of another.
     """
     base = request.base or BASE
-    told = [copy for row in judged if (copy := copies.get(row.question_id))]
-    langs = {copy.lang for copy in told if copy.lang}
+    own_copies = [copy for row in judged if (copy := copies.get(row.question_id))]
+    langs = {copy.lang for copy in own_copies if copy.lang}
     parity: Sequence[LanguageParity] = ()
     if request.wanted and not judged:
         raise DataError("no judgements to compare: is this the right file, and the right --metric?")
-    if request.wanted and not any(copy.parallel for copy in told):
+    if request.wanted and not any(copy.parallel for copy in own_copies):
         raise DataError(
             f"no judged answer has a field {request.parallel or PARALLEL!r}, so none is known to be a copy "
             "of another. Name the column that copies share with --parallel, and the file that has it with "
             "--sheet."
         )
-    if request.wanted or (base in langs and len(langs) > 1 and any(copy.parallel for copy in told)):
+    if request.wanted or (base in langs and len(langs) > 1 and any(copy.parallel for copy in own_copies)):
         parity = language_parity(judged, copies, base=base, threshold=threshold, seed=seed)
     corrected: Sequence[CorrectedMean] = ()
     if len(langs) > 1:
@@ -87,18 +87,20 @@ def read_copies(
 
     Both stand in the rows' columns, metadata or tags. run: whose questions are looked at, if it is a folder.
     """
-    told: dict[str, list[Metadata]] = {}
+    fields_of: dict[str, list[Metadata]] = {}
     questions = rows_in(run, "questions") if run.is_dir() else None
     for question in read_rows(questions, Question) if questions else ():
         own: list[Metadata] = [{"lang": question.lang}] if question.lang else []
-        told[question.id] = [*own, {"tags": question.tags or {}}, question.metadata or {}]
+        fields_of[question.id] = [*own, {"tags": question.tags or {}}, question.metadata or {}]
     for answer in read_rows(sheet, Answer) if sheet else ():
-        told.setdefault(answer.question_id, []).extend([{"tags": answer.tags or {}}, answer.metadata or {}])
+        fields_of.setdefault(answer.question_id, []).extend(
+            [{"tags": answer.tags or {}}, answer.metadata or {}]
+        )
     for label in labels:
-        told.setdefault(label.question_id, []).append(label.metadata or {})
+        fields_of.setdefault(label.question_id, []).append(label.metadata or {})
     for row in judged:
-        told.setdefault(row.question_id, []).append(row.metadata or {})
+        fields_of.setdefault(row.question_id, []).append(row.metadata or {})
     return {
         name: LanguageCopy(field_value(fields, parallel or PARALLEL), field_value(fields, "lang"))
-        for name, fields in told.items()
+        for name, fields in fields_of.items()
     }

@@ -6,14 +6,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement.comparison import MAX_GRADES, JudgeId, by_judge, threshold_of
+from ragstone.kernel.agreement.comparison import JudgeId, by_judge, threshold_of
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.groups import UNTOLD
 from ragstone.kernel.agreement.pairing import UNNAMED
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Judgement, Label
-from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import MAX_GRADES, RESAMPLES, Estimate, mean_estimate
 from ragstone.kernel.statistics.paired import holm, paired_tests
 from ragstone.kernel.tables import Rows
 
@@ -87,12 +87,12 @@ def language_parity(
     rows_of = by_judge(judgements)
     langs = {lang for rows in rows_of.values() for row in rows if (lang := _lang(row.question_id, copies))}
     if len(langs) < 2 or base not in langs:
-        told = ", ".join(sorted(langs)) or "none"
+        listed = ", ".join(sorted(langs)) or "none"
         raise DataError(
-            f"the judged answers are in these languages: {told}. A comparison needs {base!r} and another "
+            f"the judged answers are in these languages: {listed}. A comparison needs {base!r} and another "
             "one. Give the rows a column `lang`, or name the language to compare with as --base."
         )
-    found: Rows[LanguageParity] = Rows((), LanguageParity)
+    parities: Rows[LanguageParity] = Rows((), LanguageParity)
     for judge, rows in rows_of.items():
         by_lang = _by_language(rows, copies)
         cut = threshold_of(judge, threshold, rows)
@@ -101,8 +101,8 @@ def language_parity(
             for lang in sorted(by_lang)
             if lang != base
         ]
-        found += _with_holm(made)
-    return found
+        parities += _with_holm(made)
+    return parities
 
 
 def _lang(question_id: str, copies: Copies) -> str | None:
@@ -118,20 +118,20 @@ def without_language(judgements: Iterable[Judgement], copies: Copies) -> int:
 
 def _by_language(rows: Iterable[Judgement], copies: Copies) -> ByLanguage:
     """Return language -> the judgements; those of copies of one answer have the same key."""
-    found: dict[str, dict[PairKey, Judgement]] = {}
+    rows_of: dict[str, dict[PairKey, Judgement]] = {}
     for row in rows:
         copy = copies.get(row.question_id)
         if copy is None or copy.lang is None:
             continue
         parallel = copy.parallel or ""
         key = (parallel, "" if parallel else row.question_id, row.system)
-        first = found.setdefault(copy.lang, {}).setdefault(key, row)
+        first = rows_of.setdefault(copy.lang, {}).setdefault(key, row)
         if first is not row:
             raise DataError(
                 f"questions {first.question_id!r} and {row.question_id!r}, system {row.system!r}: both are "
                 f"the copy of {parallel!r} in {copy.lang!r}. Keep one of them, or give each a key of its own."
             )
-    return found
+    return rows_of
 
 
 def _row(
@@ -158,17 +158,14 @@ def _row(
         unscored=len(both) - len(scored),
         unpaired=len(ours) - len(shared),
         unpaired_base=len(theirs) - len(shared),
-        flips=_flips(values, clusters, seed=seed, resamples=resamples),
+        flips=mean_estimate(
+            (values[:, 0] != values[:, 1]).astype(np.float64), clusters, seed=seed, resamples=resamples
+        )
+        if np.unique(values).size <= MAX_GRADES
+        else None,
         difference=test.difference if test else None,
         p=test.p if test else None,
     )
-
-
-def _flips(values: Floats, clusters: Sequence[str], *, seed: int, resamples: int) -> Estimate | None:
-    if np.unique(values).size > MAX_GRADES:
-        return None
-    changed = values[:, 0] != values[:, 1]
-    return mean_estimate(changed.astype(np.float64), clusters, seed=seed, resamples=resamples)
 
 
 def _with_holm(rows: Sequence[LanguageParity]) -> list[LanguageParity]:
@@ -182,16 +179,14 @@ def _with_holm(rows: Sequence[LanguageParity]) -> list[LanguageParity]:
             row,
             p_holm=(p_holm := next(adjusted)),
             family=len(tested),
-            verdict=_verdict(row, row.difference, p_holm),
+            verdict="cannot tell"
+            if p_holm > ALPHA or row.n_questions < FEW_QUESTIONS
+            else "higher"
+            if row.difference.value > 0
+            else "lower",
         )
         for row in rows
     ]
-
-
-def _verdict(row: LanguageParity, difference: Estimate, p_holm: float) -> ParityVerdict:
-    if p_holm > ALPHA or row.n_questions < FEW_QUESTIONS:
-        return "cannot tell"
-    return "higher" if difference.value > 0 else "lower"
 
 
 def corrected_by_language(
@@ -207,9 +202,9 @@ def corrected_by_language(
 
     See corrected_means; the labels of a language must be of a random sample of its answers.
     """
-    judged, said = list(judgements), list(labels)
+    judged, labelled = list(judgements), list(labels)
     # Where one side names no system, its rows are known by their questions alone.
-    bare = any(all(row.system == UNNAMED for row in rows) for rows in (judged, said))
+    bare = any(all(row.system == UNNAMED for row in rows) for rows in (judged, labelled))
 
     def named(row: Judgement | Label) -> str:
         lang = _lang(row.question_id, copies) or UNTOLD
@@ -217,7 +212,7 @@ def corrected_by_language(
 
     return corrected_means(
         [msgspec.structs.replace(row, system=named(row)) for row in judged],
-        [msgspec.structs.replace(row, system=named(row)) for row in said],
+        [msgspec.structs.replace(row, system=named(row)) for row in labelled],
         mapping=mapping,
         threshold=threshold,
         clusters={question_id: copy.parallel for question_id, copy in copies.items() if copy.parallel},

@@ -66,5 +66,5 @@ def parity_document(rows: Sequence[LanguageParity], untold: int = 0) -> ReportDo
 
 def with_parity(document: ReportDocument, parity: Sequence[ReportDocument]) -> ReportDocument:
     """Return a document with what others say below it."""
-    more = [block for one in parity for block in (Heading(one.title), *one.blocks)]
+    more = [block for part in parity for block in (Heading(part.title), *part.blocks)]
     return msgspec.structs.replace(document, blocks=[*document.blocks, *more])

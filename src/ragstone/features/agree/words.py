@@ -8,7 +8,6 @@ import msgspec
 from ragstone.kernel.agreement.card import (
     AnswerGroup,
     Baseline,
-    Calibration,
     Disagreement,
     ReportCard,
     Reversal,
@@ -44,7 +43,7 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import count, interval, number, one_line, with_ends
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt, judge_name, labelled, plural, tau_told
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Calibration, Estimate
 from ragstone.kernel.version import __version__
 
 MEANINGS = {
@@ -71,24 +70,26 @@ INTERVALS = "Intervals are at 95 % unless said otherwise, over whole questions."
 
 def cards_document(cards: Sequence[ReportCard]) -> ReportDocument:
     """Return the page of report cards: their verdicts, then each whole."""
-    shown = [contained(card) for card in cards]
+    closed = [contained(card) for card in cards]
     contents: list[Made[tuple[int, ReportCard]]] = [
         (
             Column("Judge", text=True),
-            lambda one: Cell("", doubt(one[1]) or "", links=(Link(title(one[1]), f"card-{one[0]}"),)),
+            lambda numbered: Cell(
+                "", doubt(numbered[1]) or "", links=(Link(title(numbered[1]), f"card-{numbered[0]}"),)
+            ),
         )
     ]
-    several = [table_of("Judges", list(enumerate(shown, 1)), contents, kind="")] if len(shown) > 1 else []
+    several = [table_of("Judges", list(enumerate(closed, 1)), contents, kind="")] if len(closed) > 1 else []
     return ReportDocument(
         title="How far can the judge be trusted?",
         kind="report card",
-        about=f"{plural(len(shown), 'judge')} beside people's labels. {INTERVALS}",
+        about=f"{plural(len(closed), 'judge')} beside people's labels. {INTERVALS}",
         version=__version__,
         blocks=[
             *several,
             *(
                 block
-                for at, card in enumerate(shown, 1)
+                for at, card in enumerate(closed, 1)
                 for block in (Heading(title(card), anchor=f"card-{at}"), _verdict(card), *card_blocks(card))
             ),
         ],
@@ -112,8 +113,8 @@ def card_dots(cards: Sequence[ReportCard]) -> list[Dots]:
     dots = []
     for card in cards:
         judge = f"{judge_name(card)} ({card.model})"
-        found = card.agreement.get("exact agreement")
-        dots += [dot("judge", found, judge)] if found else []
+        agreement = card.agreement.get("exact agreement")
+        dots += [dot("judge", agreement, judge)] if agreement else []
         dots += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
     return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
 
@@ -190,10 +191,14 @@ def _confusion(card: ReportCard) -> Table:
     called, grades = names(card), card.per_grade
     rows: list[Row] = []
     for at, (name, counts) in enumerate(zip(called, card.confusion, strict=True)):
-        cells = [Cell(count(n), heat=shade(n, counts), framed=place == at) for place, n in enumerate(counts)]
+        cells = [
+            Cell(count(n), heat=shade(n, counts), framed=column == at) for column, n in enumerate(counts)
+        ]
         rows.append([Cell(name, tone="muted"), *cells, *([estimated(grades[at].recall)] if grades else [])])
     if grades:
-        rows.append([Cell("precision", tone="muted"), *(estimated(one.precision) for one in grades), ""])
+        rows.append(
+            [Cell("precision", tone="muted"), *(estimated(of_grade.precision) for of_grade in grades), ""]
+        )
     margin = [Column("recall", beside="interval")] if grades else []
     columns = [Column("people \\ judge", text=True), *map(Column, called), *margin]
     caption = "People (rows) and the judge (columns)"
@@ -206,35 +211,35 @@ def shade(n: int, row: Sequence[int]) -> int:
     return round(5 * n / total) if total else 0
 
 
-def _calibration(found: Calibration) -> list[Block]:
+def _calibration(calibration: Calibration) -> list[Block]:
     return [
         Heading("Calibration: is a score of 0.8 right 80 times out of 100?", level=4, where="page"),
-        CalibrationPlot(dots(found), SIDE, EDGE),
+        CalibrationPlot(dots(calibration), SIDE, EDGE),
         Paragraph(
-            f"Expected calibration error {with_ends(found.error)}: the average distance between the score "
-            "and the share of answers that people call right."
+            f"Expected calibration error {with_ends(calibration.error)}: the average distance between the "
+            "score and the share of answers that people call right."
         ),
         Paragraph(
-            f"Brier score {with_ends(found.brier)}, 0 is best; the share of right answers, as the score "
-            f"of every answer, reaches {number(found.rate_brier)}."
+            f"Brier score {with_ends(calibration.brier)}, 0 is best; the share of right answers, as the "
+            f"score of every answer, reaches {number(calibration.rate_brier)}."
         ),
     ]
 
 
 def dots(calibration: Calibration) -> list[PlotDot]:
     """Return the bins of the calibration plot: the mean score to the right, the share of right upwards."""
-    most = max(found.right.n for found in calibration.bins)
+    most = max(part.right.n for part in calibration.bins)
     return [
         PlotDot(
-            x=round(EDGE + found.mean * SIDE, 1),
-            y=_upwards(found.right.value),
-            low=_upwards(found.right.value if found.right.low is None else found.right.low),
-            high=_upwards(found.right.value if found.right.high is None else found.right.high),
-            radius=round(3 + 7 * (found.right.n / most) ** 0.5, 1),
-            words=f"score {found.low:.1f} to {found.high:.1f}: {with_ends(found.right)} right "
-            f"of {found.right.n:,}",
+            x=round(EDGE + part.mean * SIDE, 1),
+            y=_upwards(part.right.value),
+            low=_upwards(part.right.value if part.right.low is None else part.right.low),
+            high=_upwards(part.right.value if part.right.high is None else part.right.high),
+            radius=round(3 + 7 * (part.right.n / most) ** 0.5, 1),
+            words=f"score {part.low:.1f} to {part.high:.1f}: {with_ends(part.right)} right "
+            f"of {part.right.n:,}",
         )
-        for found in calibration.bins
+        for part in calibration.bins
     ]
 
 
@@ -272,9 +277,9 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
     """Return one line a group: its answers, agreement, both means and the bias."""
     ends = [
         end
-        for one in groups
-        if one.bias
-        for end in (one.bias.value, one.bias.low, one.bias.high)
+        for group in groups
+        if group.bias
+        for end in (group.bias.value, group.bias.low, group.bias.high)
         if end is not None
     ]
     span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
@@ -296,60 +301,75 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
     return table_of(f"{judge_name(card)} by {by}", groups, columns, caption=f"By {by}", kind="")
 
 
-def _with_ends(found: Estimate | None) -> Cell:
-    if found is None:
+def _with_ends(estimate: Estimate | None) -> Cell:
+    if estimate is None:
         return Cell("")
-    return Cell(number(found.value), interval(found), short=with_ends(found), at=found)
+    return Cell(number(estimate.value), interval(estimate), short=with_ends(estimate), at=estimate)
 
 
 def _ranking(ranking: SystemRanking) -> list[Block]:
     return [
         Heading("Do the judge and people rank the systems alike?", level=4),
         *(Paragraph(line) for line in ranking_told(ranking)),
-        Listing([f"Reversed: {reversal_told(one)}" for one in ranking.reversals], most=SHOWN_DISAGREEMENTS),
+        Listing(
+            [f"Reversed: {reversal_told(reversal)}" for reversal in ranking.reversals],
+            most=SHOWN_DISAGREEMENTS,
+        ),
     ]
 
 
 def _disagreements(card: ReportCard) -> list[Block]:
     """Return the disagreements: whole on a page, the first ones cut where there is little room."""
-    found = card.disagreements
-    if not found:
+    disagreements = card.disagreements
+    if not disagreements:
         return []
-    brief = [line for one in found[:SHOWN_DISAGREEMENTS] for line in _brief(card, one)]
-    n_more = len(found) - SHOWN_DISAGREEMENTS
+    brief = [
+        line for disagreement in disagreements[:SHOWN_DISAGREEMENTS] for line in _brief(card, disagreement)
+    ]
+    n_more = len(disagreements) - SHOWN_DISAGREEMENTS
     more = [Paragraph(f"  {n_more} more with `--page FILE` or `--json`.", tone="muted")] if n_more > 0 else []
     return [
         Heading("Most instructive disagreements", level=4),
         SurfacePart([*brief, *more], where="terminal"),
-        *(SurfacePart(_whole(card, one), kind="differing", where="page") for one in found),
+        *(
+            SurfacePart(_whole(card, disagreement), kind="differing", where="page")
+            for disagreement in disagreements
+        ),
     ]
 
 
-def _brief(card: ReportCard, one: Disagreement) -> list[Block]:
-    system = "" if one.system == "default" else f", {one.system}"
-    asked = [("asked", one.question), *_said(one)]
+def _brief(card: ReportCard, disagreement: Disagreement) -> list[Block]:
+    system = "" if disagreement.system == "default" else f", {disagreement.system}"
+    texts = [("asked", disagreement.question), *_said(disagreement)]
     return [
-        Paragraph(f"  {one.question_id}{system}: {disagreement_head(card, one)}", tone="strong"),
-        *(Paragraph(f"    {what.lower()}: {one_line(words, SHOWN_TEXT)}") for what, words in asked if words),
+        Paragraph(
+            f"  {disagreement.question_id}{system}: {disagreement_head(card, disagreement)}", tone="strong"
+        ),
+        *(Paragraph(f"    {what.lower()}: {one_line(text, SHOWN_TEXT)}") for what, text in texts if text),
     ]
 
 
-def _whole(card: ReportCard, one: Disagreement) -> list[Block]:
+def _whole(card: ReportCard, disagreement: Disagreement) -> list[Block]:
     where = [
-        disagreement_head(card, one),
-        *([] if one.system == "default" else [one.system]),
-        one.question_id,
+        disagreement_head(card, disagreement),
+        *([] if disagreement.system == "default" else [disagreement.system]),
+        disagreement.question_id,
     ]
     return [
-        Heading(one.question or one.question_id, level=3),
+        Heading(disagreement.question or disagreement.question_id, level=3),
         Paragraph(" · ".join(where), tone="muted"),
-        Pairs([(what, words) for what, words in _said(one) if words]),
+        Pairs([(what, text) for what, text in _said(disagreement) if text]),
     ]
 
 
-def _said(one: Disagreement) -> list[tuple[str, str | None]]:
-    people = [("People", reason) for reason in one.human_reasons]
-    return [("Answer", one.answer), ("Reference", one.reference), *people, ("Judge", one.judge_reason)]
+def _said(disagreement: Disagreement) -> list[tuple[str, str | None]]:
+    people = [("People", reason) for reason in disagreement.human_reasons]
+    return [
+        ("Answer", disagreement.answer),
+        ("Reference", disagreement.reference),
+        *people,
+        ("Judge", disagreement.judge_reason),
+    ]
 
 
 def title(card: ReportCard) -> str:
@@ -415,11 +435,11 @@ def _order_told(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
     return text
 
 
-def reversal_told(one: Reversal) -> str:
+def reversal_told(reversal: Reversal) -> str:
     """Return a reversed pair with both differences."""
     return (
-        f"{one.better} before {one.worse}: by people {with_ends(one.human)}, "
-        f"by the judge {with_ends(one.judge)}"
+        f"{reversal.better} before {reversal.worse}: by people {with_ends(reversal.human)}, "
+        f"by the judge {with_ends(reversal.judge)}"
     )
 
 
@@ -445,12 +465,12 @@ def people_footing(card: ReportCard) -> str:
     )
 
 
-def disagreement_head(card: ReportCard, one: Disagreement) -> str:
+def disagreement_head(card: ReportCard, disagreement: Disagreement) -> str:
     """Return what people and the judge gave an answer, and whether people differ among themselves."""
-    said = f"people {human_grade(card, one.human)}, judge {grade(card, one.judge)}"
-    if not one.divided:
-        return said
-    return f"{said}; people differ: {', '.join(human_grade(card, given) for given in one.grades)}"
+    grades = f"people {human_grade(card, disagreement.human)}, judge {grade(card, disagreement.judge)}"
+    if not disagreement.divided:
+        return grades
+    return f"{grades}; people differ: {', '.join(human_grade(card, own) for own in disagreement.grades)}"
 
 
 EMBEDDINGS, END_EMBEDDING = "\u202a\u202b\u202d\u202e", "\u202c"
@@ -473,8 +493,8 @@ def _walked(value: object, turning: list[str]) -> object:
     if isinstance(value, str):
         return _isolated(value, turning)
     if isinstance(value, dict):
-        return {_walked(key, turning): _walked(one, turning) for key, one in value.items()}
-    return [_walked(one, turning) for one in value] if isinstance(value, list) else value
+        return {_walked(key, turning): _walked(part, turning) for key, part in value.items()}
+    return [_walked(part, turning) for part in value] if isinstance(value, list) else value
 
 
 def _isolated(text: str, turning: list[str]) -> str:
@@ -488,7 +508,7 @@ def _isolated(text: str, turning: list[str]) -> str:
 
 def _closed(text: str) -> str:
     """Return the text without ends that have no beginning, and with the ends that it lacks."""
-    kept, open_ = [], []
+    characters, open_ = [], []
     for character in text:
         if character in EMBEDDINGS:
             open_.append(END_EMBEDDING)
@@ -498,5 +518,5 @@ def _closed(text: str) -> str:
             if not open_ or open_[-1] != character:
                 continue
             open_.pop()
-        kept.append(character)
-    return "".join(kept + open_[::-1])
+        characters.append(character)
+    return "".join(characters + open_[::-1])

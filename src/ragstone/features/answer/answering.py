@@ -1,7 +1,10 @@
 """Questions -> an answer sheet."""
 
+import logging
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,22 +16,27 @@ from ragstone.features.simulate.conversations import (
 )
 from ragstone.features.simulate.goals import GoalSummary, summarise_goals
 from ragstone.features.simulate.likeness import Likeness, likeness
-from ragstone.kernel.config import Settings
+from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
-from ragstone.kernel.engine.session import PLAIN, SessionOptions, open_session
-from ragstone.kernel.records import Answer, Status
+from ragstone.kernel.engine.progress import Progress, silent
+from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, open_session, run_in_session
+from ragstone.kernel.errors import checks_arguments
+from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows
 from ragstone.kernel.stages.corpus import corpus_on
-from ragstone.kernel.stages.given import asked_questions
-from ragstone.kernel.stages.notes import system_notes, too_few_chunks
+from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
+from ragstone.kernel.stages.notes import kept_notes, system_notes, too_few_chunks
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import with_system
-from ragstone.kernel.tables import check_output
+from ragstone.kernel.systems.chosen import chosen_system, with_system
+from ragstone.kernel.tables import Rows, check_output
 from ragstone.kernel.tables.storage import Place
+
+LOG = logging.getLogger(__name__)
 
 
 class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,3 +155,53 @@ def converse_to_file(
         goals=summarise_goals(rows),
         likeness=likeness(rows, [like]) if like is not None else None,
     )
+
+
+@checks_arguments
+def answer(
+    questions: Iterable[Question | dict[str, Any] | str],
+    rankings: Sequence[Ranking] = (),
+    chunks: Sequence[Chunk] = (),
+    *,
+    columns: Mapping[str, str] | None = None,
+    system: str | Callable[..., object] | None = None,
+    documents: Sequence[Document] = (),
+    model: str | None = None,
+    prompt: str | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    progress: Progress = silent,
+) -> Rows[Answer]:
+    """Return an application's answer to every question, in order.
+
+    questions: rows, texts, or dicts or a data frame in anybody's columns; columns: field -> column of these.
+    system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
+    neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
+    built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
+    in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline:
+    e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
+    the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
+    warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
+    key, unknown model, nobody there).
+    """
+    check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
+    asked = parse_questions(questions, columns)
+    if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
+        prompt = str(Path(prompt).absolute())
+    chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
+    chosen, callables = chosen_system(chosen, system, built_in=prompt is not None)
+    how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
+
+    async def work(session: Session) -> Rows[Answer]:
+        session.callables |= callables
+        from_ledger: Counter[str] = Counter()
+        made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
+        rows = Rows([row async for row in made], Answer)
+        for note in kept_notes(rows, from_ledger, chosen):
+            LOG.warning(note)
+        return rows
+
+    return run_in_session(chosen, how, work)

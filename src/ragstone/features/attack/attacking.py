@@ -21,7 +21,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import members_of, model_name
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
@@ -68,7 +68,7 @@ def plan_attack(
         if number is not None and number < 1:
             raise ConfigError(f"{name} = {number}: give 1 or more, or leave it out for all.")
     everything = families is None and probes is None
-    found = load_families(families) if everything or families is not None else []
+    tried = load_families(families) if everything or families is not None else []
     pairwise = [judge.name for judge in judges if judge.compares_two]
     if pairwise and families is not None:
         raise ConfigError(
@@ -76,7 +76,7 @@ def plan_attack(
             "Leave out --family; --probe position measures it."
         )
     return AttackPlan(
-        families=found,
+        families=tried,
         probes=plan_probes(probes, everything=everything),
         sheet=sheet,
         limit=limit,
@@ -113,9 +113,9 @@ def attack(
     writes nothing; force: replace them. model, budget, deadline, offline: as for `judge`. Raises ConfigError,
     DataError, ModelError.
     """
-    found = load_judges(judges)
+    loaded = load_judges(judges)
     plan = plan_attack(
-        found,
+        loaded,
         sheet=Path(sheet) if sheet else None,
         families=families,
         probes=probes,
@@ -124,7 +124,7 @@ def attack(
         most_flips=most_flips,
     )
     return run_attack(
-        found,
+        loaded,
         plan,
         choose(settings or load_settings(), "judge", model=model),
         output=Path(output) if output else None,
@@ -148,8 +148,8 @@ def run_attack(
 
     async def work() -> AttackSummary:
         async with open_session(settings, how) as session:
-            found = [await _attack(judge, plan, session) for judge in judges]
-            attacked = [one for one, _ in found]
+            outcomes = [await _attack(judge, plan, session) for judge in judges]
+            attacked = [outcome for outcome, _ in outcomes]
             summary = AttackSummary(
                 name=", ".join(judge.name for judge in judges),
                 version=__version__,
@@ -160,7 +160,7 @@ def run_attack(
                 most_flips=plan.most_flips,
             )
         if output is not None:
-            _write(output, summary, [rows for _, judged in found for rows in judged])
+            _write(output, summary, [rows for _, judged in outcomes for rows in judged])
         return summary
 
     return run_sync(work())
@@ -192,7 +192,7 @@ async def _attack(
     plain = first.lead
     targets = _targets(judge, rows, plain, plan.families, every) if single else []
     planted = plant(judge, plan.families, targets, plan.each)
-    second = await _judge([one.answer for one in planted], judge, session)
+    second = await _judge([row.answer for row in planted], judge, session)
     after = second.lead
     attempts = [] if every else attempts_of(judge, plain, planted, after)
     overall, families, attacks = rates_of(attempts, plan.families, seed)
@@ -202,7 +202,7 @@ async def _attack(
     attacked = JudgeAttacked(
         judge=judge.name,
         metric=judge.measures,
-        model=model_name(judge, session.settings.judge.model or NO_MODEL),
+        model=judge.model_name(session.settings.judge.model or NO_MODEL),
         prompt_version=judge.prompt_version,
         scale=judge.scale,
         n_rows=len(rows) if single else 0,
@@ -219,11 +219,11 @@ async def _attack(
 
 
 async def _judge(rows: Sequence[Answer], judge: Judge, session: Session) -> JudgedRows:
-    found = [row async for row in judge_rows(lambda: rows, [judge], session, len(rows))] if rows else []
+    judgements = [row async for row in judge_rows(lambda: rows, [judge], session, len(rows))] if rows else []
     return JudgedRows(
         rows=[msgspec.structs.replace(row, metadata={"judge": judge.name}) for row in rows],
-        judgements=found,
-        lead=found[:: len(judge.metrics)],
+        judgements=judgements,
+        lead=judgements[:: len(judge.metrics)],
     )
 
 
@@ -246,28 +246,26 @@ def _targets(
 ) -> list[tuple[int, Answer, Aim]]:
     """Return the rows whose plain verdict leaves something to win, by number, and what is to be won."""
     tried = {family.aim for family in families}
-    found: list[tuple[int, Answer, Aim]] = []
+    targets: list[tuple[int, Answer, Aim]] = []
     for at, (row, judgement) in enumerate(zip(rows, plain, strict=True)):
         score = judgement.score
-        for aim in _aims(row):
+        aims: tuple[Aim, ...] = ("raise", "lower")  # of the user's rows the plain verdict tells which
+        if is_base(row):
+            aims = ("raise",) if row.system == BAD else ("lower",)
+        for aim in aims:
             if aim in tried and (every or (score is not None and can_flip(judge, score, aim))):
-                found.append((at, row, aim))
+                targets.append((at, row, aim))
                 break
-    return found
-
-
-def _aims(row: Answer) -> tuple[Aim, ...]:
-    """Return what may be tried on a row; of the user's rows the plain verdict tells which."""
-    if is_base(row):
-        return ("raise",) if row.system == BAD else ("lower",)
-    return ("raise", "lower")
+    return targets
 
 
 def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -> None:
     make_folder(folder)
     with held(folder):
-        write_rows(folder / "answers.jsonl", [row for one in judged for row in one.rows], Answer, force=True)
-        judgements = [row for one in judged for row in one.judgements]
+        write_rows(
+            folder / "answers.jsonl", [row for part in judged for row in part.rows], Answer, force=True
+        )
+        judgements = [row for part in judged for row in part.judgements]
         write_rows(folder / JUDGED, judgements, Judgement, force=True)
         (folder / ATTACK).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_page(folder / "attack.html", attack_document(summary))
@@ -276,12 +274,12 @@ def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -
 def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: AttackPlan) -> list[str]:
     """Return what a reader must know before trusting the numbers."""
     notes = []
-    for one, judge in zip(attacked, judges, strict=True):
-        notes += _untried(one)
+    for outcome, judge in zip(attacked, judges, strict=True):
+        notes += _untried(outcome)
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
-                f"{one.judge} asks no model, so orders and claims mean nothing to it: what moves it is text "
-                "that its measure counts, such as the reference's own words (family leaked_reference)."
+                f"{outcome.judge} asks no model, so orders and claims mean nothing to it: what moves it is "
+                "text that its measure counts, such as the reference's own words (family leaked_reference)."
             )
     if plan.families and plan.sheet is None:
         notes.append(
@@ -290,22 +288,23 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     return notes
 
 
-def _untried(one: JudgeAttacked) -> list[str]:
+def _untried(outcome: JudgeAttacked) -> list[str]:
     """Return why some plain rows of a judge could not be attacked, or none of them."""
-    unscored: dict[Status, int] = {status: n for status, n in one.plain.items() if status != "scored"}
+    unscored: dict[Status, int] = {status: n for status, n in outcome.plain.items() if status != "scored"}
     n_unscored = sum(unscored.values())
-    if n_unscored and n_unscored == one.n_rows:
+    if n_unscored and n_unscored == outcome.n_rows:
         return [
-            f"{one.judge}: no plain row has a score ({statuses(unscored)}), so nothing could be measured. "
-            f"The field `error` of {JUDGED} says why; ragstone judges test tries the judge with its model."
+            f"{outcome.judge}: no plain row has a score ({statuses(unscored)}), so nothing could be "
+            f"measured. The field `error` of {JUDGED} says why; ragstone judges test tries the judge with "
+            "its model."
         ]
     notes = []
     if n_unscored:
-        rest = "" if one.n_attacked is None else " and were not attacked"
-        notes.append(f"{one.judge}: {n_unscored} plain rows have no score{rest}.")
-    if one.n_attacked == 0 and one.n_rows:
+        rest = "" if outcome.n_attacked is None else " and were not attacked"
+        notes.append(f"{outcome.judge}: {n_unscored} plain rows have no score{rest}.")
+    if outcome.n_attacked == 0 and outcome.n_rows:
         notes.append(
-            f"{one.judge}: no plain verdict leaves anything to win (bad answers have a high one "
+            f"{outcome.judge}: no plain verdict leaves anything to win (bad answers have a high one "
             "already), so no attack could be tried. Give answers that it scores low, with --sheet."
         )
     return notes

@@ -83,10 +83,10 @@ def attack(
 
 def _leave(summary: "AttackSummary", *, strict: bool) -> None:
     """Exit as budget, plain rows and gate demand. An attacked row without a score is no failure."""
-    plain = [status for one in summary.judges for status in one.plain]
+    plain = [status for judge in summary.judges for status in judge.plain]
     leave([*cut_off(summary.calls), *plain], summary.calls, strict=strict)
-    gates = {one.gate for one in summary.judges}
+    gates = {judge.gate for judge in summary.judges}
     if "exceeded" in gates:
         raise typer.Exit(FAILED_GATE)
-    if "cannot tell" in gates or not all(one.measured for one in summary.judges):
+    if "cannot tell" in gates or not all(judge.measured for judge in summary.judges):
         raise typer.Exit(CANNOT_TELL)

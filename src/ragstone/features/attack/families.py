@@ -13,7 +13,6 @@ from ragstone.features.attack.values import Aim, Place
 from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, shipped
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import leaves
 
 ZERO_WIDTH_SPACE = "\u200b"
 RIGHT_TO_LEFT, POP = "\u202e", "\u202c"
@@ -102,12 +101,9 @@ def load_families(names: Iterable[str] | None = None) -> list[Family]:
     for name in chosen:
         if name not in known:
             raise ConfigError(f"unknown family of attacks {name!r}. {nearest(name, known)}")
-    return [_load(name) for name in chosen]
-
-
-def _load(name: str) -> Family:
-    text = shipped(ROOM, "library", f"{name}.toml").read_text("utf-8")
-    return parse_family(text, name)
+    return [
+        parse_family(shipped(ROOM, "library", f"{name}.toml").read_text("utf-8"), name) for name in chosen
+    ]
 
 
 def parse_family(text: str, name: str) -> Family:
@@ -157,8 +153,8 @@ def wants_high(judge: Judge, aim: Aim) -> bool:
 
 def goal_of(judge: Judge, aim: Aim) -> Goal:
     """Return what an attack on this judge wants; of a jury or cascade, of its first member that is asked."""
-    asked = next((leaf for leaf, _model in leaves(judge) if leaf.needs_model), judge)
-    end = asked.end(wants_high(judge, aim))
-    field, reply = asked.verdict(end, REASON if aim == "raise" else LOW_REASON)
+    first = next((leaf for leaf, _model in judge.leaves() if leaf.needs_model), judge)
+    end = first.end(wants_high(judge, aim))
+    field, reply = first.verdict(end, REASON if aim == "raise" else LOW_REASON)
     wanted = end if isinstance(end, str) else msgspec.json.encode(end).decode()
     return Goal(wanted=wanted, field=field, reply=reply)

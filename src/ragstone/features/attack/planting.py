@@ -52,37 +52,43 @@ def plant(
     """
     planted: list[Planted] = []
     for turn, (at, row, aim) in enumerate(rows):
-        found = _attacked(judge, families, row, aim)
-        if each is not None and found:
-            found = [found[(turn * each + n) % len(found)] for n in range(min(each, len(found)))]
-        keys = [(_control_place(one.place), _rounded(one.length)) for one in found]
-        first = len(planted) + len(found)
+        attacks = _attacked(judge, families, row, aim)
+        if each is not None and attacks:
+            attacks = [attacks[(turn * each + n) % len(attacks)] for n in range(min(each, len(attacks)))]
+        keys: list[tuple[ControlPlace, int]] = [
+            ("after" if attack.place == "instead" else attack.place, _rounded(attack.length))
+            for attack in attacks
+        ]
+        first = len(planted) + len(attacks)
         numbers = {key: first + n for n, key in enumerate(dict.fromkeys(keys))}
         planted += [
             Planted(
                 at=at,
-                answer=_named(one.answer, f"{one.name} {one.place}"),
-                place=one.place,
+                answer=_named(attack.answer, f"{attack.name} {attack.place}"),
+                place=attack.place,
                 aim=aim,
-                attack=one.name,
-                family=one.family,
+                attack=attack.name,
+                family=attack.family,
                 control=numbers[key],
             )
-            for one, key in zip(found, keys, strict=True)
+            for attack, key in zip(attacks, keys, strict=True)
         ]
-        planted += [Planted(at=at, answer=_harmless(row, *key), place=key[0], aim=aim) for key in numbers]
+        for place, length in numbers:  # a neutral text of the length in place of an attack's
+            control = put(row, neutral_text(language_of(row), length), place)
+            control = _named(control, f"control {place} {length}")
+            planted.append(Planted(at=at, answer=control, place=place, aim=aim))
     return planted
 
 
 def places_for(judge: Judge, attack: Attack) -> list[Place]:
     """Return where the attack can be put for this judge to read it: its places, else what there is."""
-    found = "steps" if "steps" in judge.inputs else "contexts"
-    needed: dict[Place, str] = {"context": found, "question": "question"}
+    retrieved = "steps" if "steps" in judge.inputs else "contexts"
+    needed: dict[Place, str] = {"context": retrieved, "question": "question"}
     read = {*judge.inputs, *(("question", "answer") if "conversation" in judge.inputs else ())}
-    open_to = [place for place in attack.places if needed.get(place, "answer") in read]
+    open_to = [spot for spot in attack.places if needed.get(spot, "answer") in read]
     if open_to or "answer" in read:
         return open_to
-    return ["context"] if found in read else ["question"]
+    return ["context"] if retrieved in read else ["question"]
 
 
 class _Attacked(NamedTuple):
@@ -98,10 +104,10 @@ class _Attacked(NamedTuple):
 def _attacked(judge: Judge, families: Sequence[Family], row: Answer, aim: Aim) -> list[_Attacked]:
     """Return the row under each attack of this aim, one of each family in turn, so that `each` meets all."""
     goal = goal_of(judge, aim)
-    found: list[list[_Attacked]] = []
+    by_family: list[list[_Attacked]] = []
     for family in families:
         filled = [(attack, fill(attack, row, goal)) for attack in family.attack if family.aim == aim]
-        found.append(
+        by_family.append(
             [
                 _Attacked(
                     family.name, f"{family.name}/{attack.name}", place, len(text), put(row, text, place)
@@ -111,8 +117,8 @@ def _attacked(judge: Judge, families: Sequence[Family], row: Answer, aim: Aim) -
                 for place in places_for(judge, attack)
             ]
         )
-    rounds = zip_longest(*found)
-    return [one for mine in rounds for one in mine if one is not None]
+    rounds = zip_longest(*by_family)
+    return [attacked for mine in rounds for attacked in mine if attacked is not None]
 
 
 def fill(attack: Attack, row: Answer, goal: Goal) -> str | None:
@@ -151,8 +157,8 @@ def put(row: Answer, text: str, place: Place | ControlPlace) -> Answer:
         case "context":
             contexts, steps = [*(row.contexts or ()), Context(text=text)], row.steps
             if steps:
-                told = msgspec.structs.replace(steps[-1], result=f"{steps[-1].result or ''}\n{text}")
-                steps = [*steps[:-1], told]
+                last = msgspec.structs.replace(steps[-1], result=f"{steps[-1].result or ''}\n{text}")
+                steps = [*steps[:-1], last]
             return msgspec.structs.replace(row, contexts=contexts, steps=steps)
         case "question":
             row = with_turn(row, "user", lambda question: f"{question}\n{text}")
@@ -164,7 +170,7 @@ def _answering(row: Answer, change: Callable[[str], str]) -> Answer:
 
 
 def _filled(text: str, values: Mapping[str, str | None]) -> str:
-    return FILLED.sub(lambda found: values.get(found[1]) or "", text)
+    return FILLED.sub(lambda match: values.get(match[1]) or "", text)
 
 
 def _json(reply: Mapping[str, object]) -> str:
@@ -173,16 +179,6 @@ def _json(reply: Mapping[str, object]) -> str:
 
 def _named(answer: Answer, name: str) -> Answer:
     return msgspec.structs.replace(answer, system=f"{answer.system} · {name}")
-
-
-def _harmless(row: Answer, place: ControlPlace, length: int) -> Answer:
-    """Return the row with a neutral text of the length in place of an attack's."""
-    text = neutral_text(language_of(row), length)
-    return _named(put(row, text, place), f"control {place} {length}")
-
-
-def _control_place(place: Place) -> ControlPlace:
-    return "after" if place == "instead" else place
 
 
 def _rounded(length: int) -> int:

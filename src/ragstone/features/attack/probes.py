@@ -14,13 +14,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Answer, Context, Judgement, Label
-from ragstone.kernel.statistics import (
-    bootstrap_estimates,
-    cluster_codes,
-    cluster_totals,
-    difference_estimates,
-)
-from ragstone.kernel.statistics.intervals import Floats
+from ragstone.kernel.statistics import mean_contrast, mean_estimate
 from ragstone.kernel.tables import parse_row
 from ragstone.kernel.tables.names import accepted_names
 
@@ -59,8 +53,7 @@ def from_differences(
         return ProbeEffect(
             probe=probe, compared=compared, n_unpaired=n_unpaired, why="no row has both scores"
         )
-    columns = np.column_stack([differences, np.zeros(len(differences))])
-    effect = difference_estimates(columns, [(0, 1)], clusters, seed=seed)[0]
+    effect = mean_estimate(differences, clusters, seed=seed, proportion=False)
     return ProbeEffect(probe=probe, compared=compared, effect=effect, n_unpaired=n_unpaired)
 
 
@@ -101,14 +94,14 @@ def _padded(row: Answer) -> str:
 def marked_up(text: str) -> str:
     """Return the text as markdown: a heading without words of its own, a bullet a sentence, bold names."""
     sentences = [part for part in SENTENCE_END.split(text.strip()) if part]
-    bold = [CAPITAL.sub(lambda found: f"**{found[0]}**", part) for part in sentences]
+    bold = [CAPITAL.sub(lambda match: f"**{match[0]}**", part) for part in sentences]
     return "\n".join(["## 1", "", *(f"- {part}" for part in bold)])
 
 
 def _toned(tone: str, row: Answer) -> str:
     spoken = _tones()
-    words = spoken.get(language_of(row)) or spoken[DEFAULT]
-    return words[tone].replace("{answer}", row.answer)
+    sentences = spoken.get(language_of(row)) or spoken[DEFAULT]
+    return sentences[tone].replace("{answer}", row.answer)
 
 
 @functools.cache
@@ -202,7 +195,7 @@ def position_effect(judge: Judge, judgements: Iterable[Judgement], seed: int = 0
         if len(orders) != 2 or not vs:
             n_unpaired += 1
             continue
-        shown_first, shown_second = (0.5 if one == "tie" else WINS[one == first] for one in orders)
+        shown_first, shown_second = (0.5 if winner == "tie" else WINS[winner == first] for winner in orders)
         differences.append(shown_first - shown_second)
         clusters.append(row.question_id)
     return from_differences(
@@ -251,10 +244,9 @@ def own_model_effect(
             OWN_MODEL_COMPARED,
             f"needs labelled answers of a system named {model.rpartition('/')[2]} and of another one",
         )
-    # Sums of the differences and counts, own ones first: the difference of two means follows from them.
-    columns = np.array([[own * d, own, (not own) * d, not own] for _, own, d in usable], dtype=np.float64)
-    totals = cluster_totals(columns, cluster_codes([question for question, _, _ in usable], len(usable)))
-    estimate = bootstrap_estimates(totals, {OWN_MODEL: _contrast}, len(usable), seed=seed)[OWN_MODEL]
+    differences = np.array([difference for _, _, difference in usable], dtype=np.float64)
+    own = np.array([of_own for _, of_own, _ in usable], dtype=np.float64)
+    estimate = mean_contrast(differences, own, [question for question, _, _ in usable], seed=seed)
     return ProbeEffect(
         probe=OWN_MODEL,
         compared=OWN_MODEL_COMPARED,
@@ -263,20 +255,17 @@ def own_model_effect(
     )
 
 
-def _contrast(totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(totals[:, 0] / totals[:, 1] - totals[:, 2] / totals[:, 3])
-
-
-def _difference(row: Judgement, given: Sequence[float]) -> float | None:
+def _difference(row: Judgement, grades: Sequence[float]) -> float | None:
     """Return judge minus people as a share of the scale, None where the labels do not fit."""
     low, high = row.scale or (0.0, 1.0)
     if row.score is None:
         return None
-    label = sum(given) / len(given)
-    if all(low <= one <= high for one in given) and not (high > 1 and all(one in (0, 1) for one in given)):
+    label = sum(grades) / len(grades)
+    if all(low <= grade <= high for grade in grades) and not (
+        high > 1 and all(grade in (0, 1) for grade in grades)
+    ):
         return (row.score - label) / (high - low)
-    if all(one in (0, 1) for one in given):
+    if all(grade in (0, 1) for grade in grades):
         return (row.score - low) / (high - low) - label
     return None
 
@@ -347,7 +336,7 @@ async def probe_judge(
         else:
             dressed = probed_rows(name, rows)
             n = len(dressed)
-            both = [one.plain for one in dressed] + [one.changed for one in dressed]
+            both = [pair.plain for pair in dressed] + [pair.changed for pair in dressed]
             judged.append(await judge_some(both))
             lead = judged[-1].lead
             pairs = zip(lead[:n], lead[n:], strict=True)

@@ -103,8 +103,8 @@ def attackable_rows(judge: Judge, limit: int | None = None) -> list[Answer]:
 
 def _made_bad(good: Answer, bad: Change) -> Answer:
     row = msgspec.structs.replace(good, system=BAD, **bad)
-    asked, said = row.question or "", row.answer
-    return with_turn(with_turn(row, "user", lambda _: asked), "assistant", lambda _: said)
+    question, answer = row.question or "", row.answer
+    return with_turn(with_turn(row, "user", lambda _: question), "assistant", lambda _: answer)
 
 
 def with_turn(row: Answer, role: str, change: Callable[[str], str]) -> Answer:

@@ -91,12 +91,12 @@ def attack_document(summary: AttackSummary) -> ReportDocument:
     """Return the report of an attack: each judge's flips beside their controls, and the probes of bias."""
     outcomes: list[Block] = [
         Paragraph(
-            words=f"{judge_line(one)}: {verdict(one)} {gate_line(one, summary.most_flips)}".strip(),
+            words=f"{judge_line(judge)}: {verdict(judge)} {gate_line(judge, summary.most_flips)}".strip(),
             tone="outcome",
         )
-        for one in summary.judges
+        for judge in summary.judges
     ]
-    judges = [block for at, one in enumerate(summary.judges, 1) for block in _judge(one, f"judge-{at}")]
+    judges = [block for at, judge in enumerate(summary.judges, 1) for block in _judge(judge, f"judge-{at}")]
     return ReportDocument(
         title=summary.name,
         kind="attack on judges",
@@ -110,25 +110,27 @@ def attack_document(summary: AttackSummary) -> ReportDocument:
     )
 
 
-def _judge(one: JudgeAttacked, anchor: str) -> list[Block]:
-    rests_on = f". {plain_line(one)}" if one.n_rows else ""
-    scale = f"Scale {one.scale[0]:g} to {one.scale[1]:g}, version {one.prompt_version}{rests_on}."
+def _judge(judge: JudgeAttacked, anchor: str) -> list[Block]:
+    rests_on = f". {plain_line(judge)}" if judge.n_rows else ""
+    scale = f"Scale {judge.scale[0]:g} to {judge.scale[1]:g}, version {judge.prompt_version}{rests_on}."
     blocks: list[Block] = [
-        Heading(judge_line(one), anchor=anchor),
+        Heading(judge_line(judge), anchor=anchor),
         Paragraph(scale, tone="muted"),
     ]
-    if one.overall:
-        families = _rates([*one.families, one.overall], f"{one.judge}: families of attacks")
+    if judge.overall:
+        families = _rates([*judge.families, judge.overall], f"{judge.judge}: families of attacks")
         blocks += [Paragraph(LEAD, tone="lead", where="page"), families]
-    if worked := _most_often(one):
-        blocks.append(Paragraph(worked))
-    if one.probes:
-        blocks += [Heading("What else changes its scores", level=3), *_probes(one)]
-    if one.flips:
-        blocks += [Heading("Verdicts that were set", level=3, where="page"), *_flips(one)]
-    if one.attacks:
-        each = _rates(one.attacks, f"{one.judge}: each attack")
-        blocks.append(Fold(summary=f"Each attack ({count(len(one.attacks))})", blocks=[each]))
+    worked = sorted((rate for rate in judge.attacks if rate.n_flips), key=lambda rate: -rate.n_flips)
+    if worked:
+        listed = ", ".join(f"{rate.name} ({rate.n_flips} of {rate.n})" for rate in worked[:MOST_NAMED])
+        blocks.append(Paragraph(f"Most often: {listed}."))
+    if judge.probes:
+        blocks += [Heading("What else changes its scores", level=3), *_probes(judge)]
+    if judge.flips:
+        blocks += [Heading("Verdicts that were set", level=3, where="page"), *_flips(judge)]
+    if judge.attacks:
+        each = _rates(judge.attacks, f"{judge.judge}: each attack")
+        blocks.append(Fold(summary=f"Each attack ({count(len(judge.attacks))})", blocks=[each]))
     return blocks
 
 
@@ -156,14 +158,7 @@ def _share(estimate: Estimate | None, tone: Tone = "") -> Cell:
     return Cell(_percent(estimate), beside, tone, at=estimate)
 
 
-def _most_often(one: JudgeAttacked) -> str:
-    """Return the attacks that worked most often, in a line; empty where none did."""
-    worked = sorted((rate for rate in one.attacks if rate.n_flips), key=lambda rate: -rate.n_flips)
-    told = ", ".join(f"{rate.name} ({rate.n_flips} of {rate.n})" for rate in worked[:MOST_NAMED])
-    return f"Most often: {told}." if told else ""
-
-
-def _probes(one: JudgeAttacked) -> list[Block]:
+def _probes(judge: JudgeAttacked) -> list[Block]:
     def missing(probe: ProbeEffect) -> str:
         n = probe.n_unpaired
         return f"{plural(n, 'row')} left out: a score is missing" if n else ""
@@ -182,33 +177,33 @@ def _probes(one: JudgeAttacked) -> list[Block]:
     ]
     return [
         Paragraph("Mean paired difference as a share of the scale; 0 is no bias.", tone="muted"),
-        table_of(f"{one.judge}: probes of bias", one.probes, columns),
+        table_of(f"{judge.judge}: probes of bias", judge.probes, columns),
     ]
 
 
-def _flips(one: JudgeAttacked) -> list[Block]:
-    n_flips = one.overall.n_flips if one.overall else 0
-    cut = f"{count(len(one.flips))} of {count(n_flips)}, one of each attack first. "
-    shown = (
-        f"{cut if n_flips > len(one.flips) else ''}Characters that nobody sees are shown by their numbers."
+def _flips(judge: JudgeAttacked) -> list[Block]:
+    n_flips = judge.overall.n_flips if judge.overall else 0
+    cut = f"{count(len(judge.flips))} of {count(n_flips)}, one of each attack first. "
+    note = (
+        f"{cut if n_flips > len(judge.flips) else ''}Characters that nobody sees are shown by their numbers."
     )
     folds = [
         Fold(
             summary=f"{flip.attack} ({flip.place}), row {visible(flip.question_id)}: "
             f"{number(flip.before)} → {number(flip.after)}",
-            blocks=[Pairs([(name, visible(words)) for name, words in _texts(flip) if words is not None])],
+            blocks=[Pairs([(name, visible(text)) for name, text in _texts(flip) if text is not None])],
         )
-        for flip in one.flips
+        for flip in judge.flips
     ]
-    return [Paragraph(shown, tone="muted", where="page"), *folds]
+    return [Paragraph(note, tone="muted", where="page"), *folds]
 
 
 def _dots(summary: AttackSummary) -> list[Block]:
     """Return how often each family of attacks set the verdict, by judge."""
     dots = [
-        dot(family.name, family.flips, one.judge)
-        for one in summary.judges
-        for family in [*one.families, *([one.overall] if one.overall else [])]
+        dot(family.name, family.flips, judge.judge)
+        for judge in summary.judges
+        for family in [*judge.families, *([judge.overall] if judge.overall else [])]
         if family.flips
     ]
     return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
@@ -222,81 +217,81 @@ def _texts(flip: VerdictFlip) -> list[tuple[str, str]]:
         ("attacked", flip.attacked),
         ("its verdict", flip.reason_after),
     ]
-    return [(name, visible(words)) for name, words in texts if words is not None]
+    return [(name, visible(text)) for name, text in texts if text is not None]
 
 
-def judge_line(one: JudgeAttacked) -> str:
+def judge_line(judge: JudgeAttacked) -> str:
     """Return the judge and its model."""
-    return one.judge if one.model == NO_MODEL else f"{one.judge} by {one.model}"
+    return judge.judge if judge.model == NO_MODEL else f"{judge.judge} by {judge.model}"
 
 
-def verdict(one: JudgeAttacked) -> str:
+def verdict(judge: JudgeAttacked) -> str:
     """Return the outcome of an attack in one or two sentences."""
-    rate = one.overall
-    if one.n_attacked is None:
+    rate = judge.overall
+    if judge.n_attacked is None:
         return "No attack was asked for."
     if rate is None or rate.flips is None:
-        return "No attack was tried." if not one.n_attacked else "No attack was answered."
-    said = (
+        return "No attack was tried." if not judge.n_attacked else "No attack was answered."
+    sentence = (
         f"{count(rate.n_flips)} of {plural(rate.flips.n, 'attack')} set the verdict "
         f"({percent(rate.flips.value)}, {level(rate.flips)} interval {percent_ends(rate.flips)})"
     )
     if rate.control is not None:
-        said += f"; harmless text of the same length did so in {_percent(rate.control)}"
-    return f"{said}. {_excess(rate)}".strip()
+        sentence += f"; harmless text of the same length did so in {_percent(rate.control)}"
+    return f"{sentence}. {_excess(rate)}".strip()
 
 
 def _excess(rate: AttackRate) -> str:
-    found = rate.excess
-    if found is None or rate.n_flips == 0:
+    excess = rate.excess
+    if excess is None or rate.n_flips == 0:
         return ""
-    if found.low is None or found.high is None:
+    if excess.low is None or excess.high is None:
         return ""
-    if found.low > 0:
+    if excess.low > 0:
         return "That is more than harmless text does."
     return "That is not shown to be more than harmless text does."
 
 
-def gate_line(one: JudgeAttacked, most: float | None) -> str:
+def gate_line(judge: JudgeAttacked, most: float | None) -> str:
     """Return what became of the gate; empty where none was set."""
-    if one.gate is None or most is None:
+    if judge.gate is None or most is None:
         return ""
-    asked = f"at most {most * 100:g} % may flip"
-    words = {
-        "kept": f"Kept: {asked}.",
-        "exceeded": f"Exceeded: {asked}.",
-        "cannot tell": f"Cannot tell: {asked}, and the interval reaches from below to above that. Use more "
+    demand = f"at most {most * 100:g} % may flip"
+    sentences = {
+        "kept": f"Kept: {demand}.",
+        "exceeded": f"Exceeded: {demand}.",
+        "cannot tell": f"Cannot tell: {demand}, and the interval reaches from below to above that. Use more "
         "rows.",
     }
-    return words[one.gate]
+    return sentences[judge.gate]
 
 
 def _percent(estimate: Estimate | None) -> str:
     return "" if estimate is None else percent(estimate.value)
 
 
-def plain_line(one: JudgeAttacked) -> str:
+def plain_line(judge: JudgeAttacked) -> str:
     """Return what the attack rests on."""
-    others = statuses(one.plain)
-    told = plural(one.n_rows, "plain row")
-    if one.n_attacked is not None:
-        told += f", of which {count(one.n_attacked)} could be attacked"
-    return f"{told}; {others}" if others else told
+    others = statuses(judge.plain)
+    sentence = plural(judge.n_rows, "plain row")
+    if judge.n_attacked is not None:
+        sentence += f", of which {count(judge.n_attacked)} could be attacked"
+    return f"{sentence}; {others}" if others else sentence
 
 
-def probe_line(one: ProbeEffect) -> str:
+def probe_line(probe: ProbeEffect) -> str:
     """Return what a probe found, in a sentence: an effect, none, or why it was not measured."""
-    if one.effect is None:
-        return f"not measured: {one.why}"
-    n = plural(one.effect.n, "pair")
-    if one.effect.low is None:
-        if one.effect.value == 0:
+    if probe.effect is None:
+        return f"not measured: {probe.why}"
+    n = plural(probe.effect.n, "pair")
+    if probe.effect.low is None:
+        if probe.effect.value == 0:
             return f"no score moved ({n})"
-        return f"moved by {number(one.effect.value)} of the scale on every row ({n}, no interval)"
-    where = f"{level(one.effect)} interval {interval(one.effect)}, {n}"
-    if not one.found:
-        return f"no effect found: {number(one.effect.value)} of the scale ({where})"
-    return f"{number(one.effect.value)} of the scale ({where})"
+        return f"moved by {number(probe.effect.value)} of the scale on every row ({n}, no interval)"
+    where = f"{level(probe.effect)} interval {interval(probe.effect)}, {n}"
+    if not probe.found:
+        return f"no effect found: {number(probe.effect.value)} of the scale ({where})"
+    return f"{number(probe.effect.value)} of the scale ({where})"
 
 
 def visible(text: str) -> str:

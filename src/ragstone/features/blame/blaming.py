@@ -100,7 +100,7 @@ def notes_of_system(
             f"The judge's share is of the {plural(n_second, 'question')} with a second opinion. "
             f"{plural(n_lost_alone, 'lost point')} have none, and are blamed on others as the judge has it."
         )
-    stubborn = [one for one in facts if one.point.lost and one.found is False and one.gold]
+    stubborn = [fact for fact in facts if fact.point.lost and fact.found is False and fact.gold]
     n_stubborn = sum(one.gold is not None and one.gold.right is False for one in stubborn)
     if n_stubborn:
         notes.append(
@@ -109,8 +109,8 @@ def notes_of_system(
         )
     if plan.model is not None:
         n_failed = sum(
-            one.point.lost and one.point.answerable and bool(one.relevant) and one.gold is None
-            for one in facts
+            fact.point.lost and fact.point.answerable and bool(fact.relevant) and fact.gold is None
+            for fact in facts
         )
         if n_failed:
             notes.append(
@@ -128,7 +128,7 @@ def notes_of_system(
 
 
 def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
-    n_untold = sum(one.steps is not None and not one.steps.expected for one in facts)
+    n_untold = sum(fact.steps is not None and not fact.steps.expected for fact in facts)
     if not n_untold:
         return []
     return [
@@ -301,16 +301,16 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         systems=[
             share_out(
                 points[system],
-                found,
+                cause,
                 clusters,
                 second=second,
                 returned=_returned(facts[system]),
                 notes=notes_of_system(plan, points[system], facts[system], refused[system]),
                 seed=plan.settings.run.seed,
             )
-            for system, found in causes.items()
+            for system, cause in causes.items()
         ],
-        causes=[row for found in causes.values() for row in found],
+        causes=[row for cause in causes.values() for row in cause],
         answers=answers,
         judgements=judgements,
     )
@@ -341,7 +341,11 @@ async def _seconds(plan: BlamePlan, desk: BlameCoordinator) -> dict[tuple[str, s
     if plan.second is None:
         return {}
     systems = {lead.system for lead in plan.leads}
-    rows = [row for row in plan.run.answers if row.system in systems and _answerable(plan, row)]
+    rows = [
+        row
+        for row in plan.run.answers
+        if row.system in systems and answerable(row, plan.run.questions.get(row.question_id))
+    ]
     return await desk.told(plan.second, rows, model=plan.second_model)
 
 
@@ -354,10 +358,6 @@ def second_name(plan: BlamePlan) -> str | None:
     return f"{plan.second.name} ({plan.second_model})" if plan.second_model else plan.second.name
 
 
-def _answerable(plan: BlamePlan, row: Answer) -> bool:
-    return answerable(row, plan.run.questions.get(row.question_id))
-
-
 def _in_order(points: Points, facts: Sequence[PointFacts]) -> list[PointFacts]:
     place = {point.question_id: at for at, point in enumerate(points.counted)}
     return sorted(facts, key=lambda one: place[one.point.question_id])
@@ -365,7 +365,9 @@ def _in_order(points: Points, facts: Sequence[PointFacts]) -> list[PointFacts]:
 
 def _returned(facts: Sequence[PointFacts]) -> Returned | None:
     """Return how many lost points come back with the right passages in hand; None where nobody asked."""
-    asked = [one.gold.right for one in facts if one.point.lost and one.gold and one.gold.right is not None]
+    asked = [
+        fact.gold.right for fact in facts if fact.point.lost and fact.gold and fact.gold.right is not None
+    ]
     return Returned(n=len(asked), n_right=sum(asked)) if asked else None
 
 

@@ -11,13 +11,12 @@ from ragstone.features.blame.points import CountedPoint, Points
 from ragstone.features.blame.steps import AgentSteps, has_figures, read_steps, results_of, telling_result
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import found_relevant, is_right
 from ragstone.kernel.stages.answer import answer_given
 from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.systems.conditions import gold_contexts
+from ragstone.kernel.systems.rag import gold_contexts
 from ragstone.kernel.systems.rows import with_columns
 
 CLOSED_BOOK = (
@@ -61,7 +60,7 @@ class BlameCoordinator:
 
         What the run's judgements say is not asked again. model: in place of that of `[judge]`.
         """
-        asks = model_name(judge, model or self.plan.settings.judge.model or NO_MODEL)
+        asks = judge.model_name(model or self.plan.settings.judge.model or NO_MODEL)
         known = {
             (row.question_id, row.system): row
             for row in self.plan.run.judgements
@@ -226,20 +225,20 @@ class BlameCoordinator:
             judge = load_judge("grounding")
         rows = [
             Answer(
-                question_id=one.id,
+                question_id=question.id,
                 system=REFERENCE,
-                answer=_likeliest(references(one), passages[one.id]),
-                contexts=passages[one.id],
-                question=one.question,
+                answer=_likeliest(references(question), passages[question.id]),
+                contexts=passages[question.id],
+                question=question.question,
             )
-            for one in questions
-            if references(one)
+            for question in questions
+            if references(question)
         ]
         return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
 
     async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""
-        undecided = {key: one for key, one in facts.items() if self.everything or needs_memory(one)}
+        undecided = {key: fact for key, fact in facts.items() if self.everything or needs_memory(fact)}
         questions = list(dict.fromkeys(name for name, _ in undecided))
         asked = [self.plan.run.questions[name] for name in questions if name in self.plan.run.questions]
         closed = await self._answers(asked, {}, "none", CLOSED_BOOK)
@@ -307,7 +306,9 @@ def _key(answer: Answer) -> Key:
 def _likeliest(alternatives: Sequence[str], passages: Iterable[Context]) -> str:
     """Return the alternative that stands in the passages, else the first: any one of them is right."""
     text = " ".join(context.text for context in passages).casefold()
-    return next((one for one in alternatives if one.casefold() in text), alternatives[0])
+    return next(
+        (alternative for alternative in alternatives if alternative.casefold() in text), alternatives[0]
+    )
 
 
 LEAST = 20  # characters of a context that can tell which document it is from

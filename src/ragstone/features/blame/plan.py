@@ -19,16 +19,15 @@ from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.config.systems import RagSystem
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.engine.digests import digest_of
-from ragstone.kernel.engine.manifest import FILE
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
+from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.notes import evidence_notes, lacking_notes
 from ragstone.kernel.systems.prompting import load_prompt
@@ -102,7 +101,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     the run has not, for a second one that is the first, for judges or prompts that have changed since;
     DataError for a folder that is no run, one without questions, and where nothing was scored.
     """
-    summary, manifest = read_summary(folder), read_manifest(folder / FILE) or {}
+    summary, manifest = read_summary(folder), read_manifest(folder / MANIFEST) or {}
     of_sheet = not manifest and not (folder / QUESTIONS).is_file()
     of_run, notes = (
         (_settings_of_sheet(settings, summary), []) if of_sheet else _settings_of_run(settings, manifest)
@@ -119,7 +118,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     second, labels = _second(settings, leads[0])
     second_model = settings.blame.second_model or of_run.judge.model
     if second is not None:
-        _check_second(second, model_name(second, second_model or NO_MODEL), judge, leads[0])
+        _check_second(second, second.model_name(second_model or NO_MODEL), judge, leads[0])
     return BlamePlan(
         run=run,
         settings=of_run,
@@ -200,7 +199,7 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
             if table.get("kind") == "rag"  # of others the manifest keeps no headers, and nothing is needed
         }
     except (KeyError, msgspec.ValidationError) as mistake:
-        raise DataError(f"{FILE}: not one of this version of Ragstone ({mistake}). Run again.") from None
+        raise DataError(f"{MANIFEST}: not one of this version of Ragstone ({mistake}). Run again.") from None
     made = msgspec.structs.replace(settings, **decisive, systems={**settings.systems, **systems})
     changed = [
         f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's is asked."
@@ -257,7 +256,7 @@ def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
         judge = next((one for one in found if one.name == name), None) or load_judge(name)
     if judge.best == "lowest":
         raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
-    asks = model_name(judge, settings.judge.model or NO_MODEL)
+    asks = judge.model_name(settings.judge.model or NO_MODEL)
     if judge.prompt_version != lead.prompt_version:
         raise ConfigError(
             f"{name}: the run was judged by version {lead.prompt_version}, today it is "

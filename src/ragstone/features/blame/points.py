@@ -192,9 +192,9 @@ def _shares(
     points: Sequence[CountedPoint], caused: Mapping[str, Caused], clusters: Mapping[str, str], seed: int
 ) -> list[ComponentShare]:
     """Return the shares of these points, in the order of COMPONENTS."""
-    of = [caused[one.question_id].component if one.question_id in caused else None for one in points]
+    of = [caused[point.question_id].component if point.question_id in caused else None for point in points]
     columns: dict[str, list[float]] = {name: [float(one == name) for one in of] for name in COMPONENTS}
-    groups = [clusters.get(one.question_id, one.question_id) for one in points]
+    groups = [clusters.get(point.question_id, point.question_id) for point in points]
     found = mean_estimates(columns, groups, seed=seed)
     return [ComponentShare(component=name, n=of.count(name), share=found.get(name)) for name in COMPONENTS]
 
@@ -214,7 +214,7 @@ def _largest(
     first, second = ordered[0].component, ordered[1].component
     pairs = list(combinations([row.component for row in ordered], 2))
     # Questions without a second opinion say nothing of the judge.
-    doubted = [one for one in points if one.second is not None]
+    doubted = [point for point in points if point.second is not None]
     alone = _p_values([pair for pair in pairs if "judge" not in pair], points, caused, clusters, seed)
     beside = _p_values([pair for pair in pairs if "judge" in pair], doubted, caused, clusters, seed)
     found = alone | beside
@@ -238,7 +238,7 @@ def _p_values(
     """Return the p-value of each pair, the points that nobody could assign counted with its second."""
     if not pairs:
         return {}
-    names = [one.question_id for one in points]
+    names = [point.question_id for point in points]
     of = [caused[name].component if name in caused else None for name in names]
     own = [[float(one == name) for name in COMPONENTS] for one in of]
     most = [[float(one in (name, "cannot tell")) for name in COMPONENTS] for one in of]

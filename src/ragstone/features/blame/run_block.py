@@ -54,8 +54,8 @@ def blocks(blamed: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
 def brief_blocks(blamed: BlameSummary) -> list[Block]:
     """Return what fits into a pull request: how many lost their point, and the shares."""
     found: list[Block] = [Heading("Blame")]
-    for one in blamed.systems:
-        whose = f"{one.system}: of" if len(blamed.systems) > 1 else "Of"
-        lost = f"{whose} {plural(one.n_counted, 'counted question')}, {count(one.n_lost)} lost their point."
-        found += [Paragraph(lost), shares_table(one)]
+    for row in blamed.systems:
+        whose = f"{row.system}: of" if len(blamed.systems) > 1 else "Of"
+        lost = f"{whose} {plural(row.n_counted, 'counted question')}, {count(row.n_lost)} lost their point."
+        found += [Paragraph(lost), shares_table(row)]
     return found

@@ -7,7 +7,7 @@ from itertools import compress
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.judging.conversation import call_text
 from ragstone.kernel.judging.lexical import context_overlap
 from ragstone.kernel.judging.trajectory import ExpectedCall, differences, expected_calls, pair_calls
@@ -106,7 +106,7 @@ def results_of(answer: Answer) -> list[str]:
 def has_figures(answer: Answer) -> bool:
     """Return whether the answer has every number of the reference; words alone are alike for many things."""
     held = held_values(answer.answer)
-    return any(all(values & held for values in stated_values(one)) for one in references(answer))
+    return any(all(values & held for values in stated_values(reference)) for reference in references(answer))
 
 
 def telling_result(answer: Answer) -> str:

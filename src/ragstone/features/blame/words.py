@@ -110,14 +110,14 @@ def shares_table(row: SystemBlame) -> Table:
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     """Return the causes with links to their questions; in a terminal with some of their points instead."""
-    mine = [one for one in causes if one.system == row.system]
+    mine = [cause for cause in causes if cause.system == row.system]
     ours = {cause: [one for one in mine if one.cause == cause] for cause in row.causes}
     if not causes and row.causes:
         return [Paragraph(f"Causes: {', '.join(f'{cause} {count(n)}' for cause, n in row.causes.items())}.")]
 
     def questions(cause: Cause) -> Cell:
         more = len(ours[cause]) - SHOWN_QUESTIONS
-        links = [Link(one.question_id, f"q-{quote(one.question_id)}", one.because) for one in ours[cause]]
+        links = [Link(row.question_id, f"q-{quote(row.question_id)}", row.because) for row in ours[cause]]
         beside = f"and {count(more)} more: filter the questions by this cause" if more > 0 else ""
         return Cell("", beside, links=tuple(links[:SHOWN_QUESTIONS]))
 
@@ -128,7 +128,7 @@ def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     ]
     brief: list[Block] = []
     for cause, n in row.causes.items():
-        points = [f"{one.question_id}: {one.because}" for one in ours[cause]]
+        points = [f"{row.question_id}: {row.because}" for row in ours[cause]]
         brief += [Heading(f"{cause} ({plural(n, 'point')})", level=3), Listing(points, most=SHOWN_CAUSES)]
     table = [table_of(f"Causes of {row.system}", ours, columns, caption="Causes", where="page")]
     return [*(table if ours else []), SurfacePart(brief, where="terminal")]
@@ -213,11 +213,10 @@ def left_out(row: SystemBlame) -> str:
 def shown_shares(row: SystemBlame) -> list[ComponentShare]:
     """Return the shares, the largest first; what nobody could assign only where there is some."""
     shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
-    return sorted(shown, key=lambda share: (share.component == "cannot tell", -_value(share)))
-
-
-def _value(share: ComponentShare) -> float:
-    return share.share.value if share.share else -1.0
+    return sorted(
+        shown,
+        key=lambda share: (share.component == "cannot tell", -(share.share.value if share.share else -1.0)),
+    )
 
 
 def notes(summary: BlameSummary) -> list[str]:

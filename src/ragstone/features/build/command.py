@@ -9,12 +9,12 @@ import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
+from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
 from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
-    from ragstone.features.build.certificate import EvaluationSet
+    from ragstone.features.build.certificate.page import EvaluationSet
     from ragstone.features.build.session import Make
     from ragstone.kernel.config import Settings
     from ragstone.kernel.llm.forecast import Forecast
@@ -50,6 +50,16 @@ MultiHop = Annotated[
 ]
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
+]
+
+BuildSources = Annotated[
+    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
+]
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        "--test-share", min=0, max=1, help="Share of the documents whose questions are held out for testing."
+    ),
 ]
 
 
@@ -137,18 +147,14 @@ def facts(
 
     settings = choose(asking.settings(), "run", seed=seed)
     settings = choose(settings, "build", model=model, count=count, test_share=test_share)
-    settings = with_changes(settings, _names(falsify))
+    changes = None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
+    settings = with_changes(settings, changes)
     made = _build(
         sources, settings, build_fact_rows, forecast_facts, output=output, limit=limit, asking=asking
     )
     n_false = sum(row.reference == "false" for row in made.questions)
-    said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
-    _end(made, said, asking)
-
-
-def _names(falsify: str | None) -> list[str] | None:
-    """Return the names of an option `a,b`; None where it is not given."""
-    return None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
+    outcome = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
+    _end(made, outcome, asking)
 
 
 def _build(
@@ -170,14 +176,14 @@ def _build(
     return build_in_session(rows, make, settings, output=output, force=asking.force, how=asking.session)
 
 
-def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
-    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+def _end(made: "EvaluationSet", outcome: str, asking: Asking) -> None:
+    """Show the certificate of an evaluation set, what it cost, and the outcome with its files.
 
     Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
     not whole.
     """
-    from ragstone.features.build.certificate import certificate_document
-    from ragstone.features.build.certificate_words import what_was_lost
+    from ragstone.features.build.certificate.page import certificate_document
+    from ragstone.features.build.certificate.wording import what_was_lost
     from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import asked_line
 
@@ -187,7 +193,7 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     else:
         show(render_terminal(certificate_document(made.certificate)))
     say(asked_line(made.calls))
-    say(f"{said}; all drafts, the rejected ones too, are in the same folder.")
+    say(f"{outcome}; all drafts, the rejected ones too, are in the same folder.")
     if made.built.declared.test_share:
         counts = Counter(made.sides.values())
         say(

@@ -9,9 +9,8 @@ import msgspec
 
 from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.judging.render import UNTRUSTED, named_inputs
-from ragstone.kernel.judging.replies import REASON, Field, reply_form, reply_type
-from ragstone.kernel.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.kernel.judging.render import REASON, Field, named_inputs, prompt_for_fields
+from ragstone.kernel.llm import Ask, CallFailed, Prompt, row_nonce
 from ragstone.kernel.records import Status
 
 CriticInput = Literal["audience", "context", "question", "answer"]
@@ -116,15 +115,20 @@ async def criticise(
     of its own and knows nothing of the others.
     """
     groups = [list(critics)] if one_call and len(critics) > 1 else [[critic] for critic in critics]
-    found: list[CriticScore] = []
+    scores: list[CriticScore] = []
     for group in groups:
         try:
             reply = await ask(render_critics(group, inputs, secret))
         except CallFailed as failure:
-            found += [_failed(critic, failure) for critic in group]
+            scores += [
+                CriticScore(
+                    critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
+                )
+                for critic in group
+            ]
             continue
         for critic, start in zip(group, _starts(group), strict=True):
-            found.append(
+            scores.append(
                 CriticScore(
                     critic=critic.name,
                     version=critic.version,
@@ -133,19 +137,19 @@ async def criticise(
                     score=getattr(reply.value, f"{start}score"),
                 )
             )
-    return found
+    return scores
 
 
 def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret: bytes) -> Prompt:
     """Return the call that asks these critics, one or more of them."""
     read = {name for critic in critics for name in critic.inputs}
-    shown: dict[str, str] = {name: inputs[name] for name in (*SHARED, *OWN) if name in read}
+    texts: dict[str, str] = {name: inputs[name] for name in (*SHARED, *OWN) if name in read}
     # The nonce depends on what stands before the question, not on the question: so the questions of one
     # passage share the prompt's beginning, passage included, and caches of prompts hit. Who wrote the passage
     # can guess it no better for that. Without a passage there is nothing to share.
-    keyed = [shown[name] for name in SHARED if name in shown] if "context" in shown else [*shown.values()]
+    keyed = [texts[name] for name in SHARED if name in texts] if "context" in texts else [*texts.values()]
     versions = [part for critic in critics for part in (critic.name, str(critic.version))]
-    told = [named_inputs(critic.prompt) for critic in critics]
+    parts = [named_inputs(critic.prompt) for critic in critics]
     fields = [
         field
         for start, critic in zip(_starts(critics), critics, strict=True)
@@ -155,13 +159,13 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
         )
     ]
     if len(critics) > 1:
-        told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
-        told.insert(0, TOGETHER)
-    return fenced_prompt(
-        "\n\n".join([*told, UNTRUSTED]),
-        shown,
-        form=reply_form(fields),
-        reply=reply_type("CriticReply", fields),
+        parts = [f"# {critic.name}\n{text}" for critic, text in zip(critics, parts, strict=True)]
+        parts.insert(0, TOGETHER)
+    return prompt_for_fields(
+        parts,
+        texts,
+        fields,
+        name="CriticReply",
         nonce=row_nonce(secret, [*versions, *keyed]),
         max_tokens=sum(critic.max_tokens for critic in critics),
     )
@@ -170,9 +174,3 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
 def _starts(critics: Sequence[Critic]) -> list[str]:
     """Return what the fields of each critic begin with, in a reply that holds those of all."""
     return [f"{critic.name}_" for critic in critics] if len(critics) > 1 else [""]
-
-
-def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
-    return CriticScore(
-        critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
-    )

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import msgspec
 
+from ragstone.features.build.built import noted
 from ragstone.features.build.critic import Critic, CriticScore, criticise
 from ragstone.kernel.dataset.answers import answers_correctly, is_guessable
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose, noted
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.judging.render import UNANSWERABLE
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Question, references
@@ -32,55 +33,61 @@ async def critique(
     """
     if candidate.loss is not None:
         return candidate
-    asked = [
+    fitting = [
         critic for critic in critics if critic.for_unanswerable or candidate.question.answerable is not False
     ]
-    if not asked:
+    if not fitting:
         return candidate
     inputs = {
         "audience": audience,
-        "context": shown_passages(candidate.passages),
+        "context": format_passages(candidate.passages),
         "question": candidate.question.question,
         "answer": _answer(candidate.question),
     }
-    found = await criticise(asked, inputs, ask=ask, secret=secret, one_call=one_call)
-    return _judged(candidate, found, threshold)
+    scores = await criticise(fitting, inputs, ask=ask, secret=secret, one_call=one_call)
+    return _judged(candidate, scores, threshold)
 
 
-def shown_passages(passages: Sequence[SourcePassage]) -> str:
+def format_passages(passages: Sequence[SourcePassage]) -> str:
     """Return passages as critics see them: under their titles, and numbered where there are several."""
-    texts = [f"{one.title}\n\n{one.text}" if one.title else one.text for one in passages]
+    texts = [f"{passage.title}\n\n{passage.text}" if passage.title else passage.text for passage in passages]
     if len(texts) == 1:
         return texts[0]
     return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
-def _judged(candidate: Candidate, found: Sequence[CriticScore], threshold: int) -> Candidate:
-    scores = {one.critic: float(one.score) for one in found if one.score is not None}
+def _judged(candidate: Candidate, verdicts: Sequence[CriticScore], threshold: int) -> Candidate:
+    scores = {verdict.critic: float(verdict.score) for verdict in verdicts if verdict.score is not None}
     judged = noted(
         candidate,
-        rationales={one.critic: one.rationale for one in found if one.score is not None},
-        critics={one.critic: one.version for one in found},
+        rationales={verdict.critic: verdict.rationale for verdict in verdicts if verdict.score is not None},
+        critics={verdict.critic: verdict.version for verdict in verdicts},
     )
     question = msgspec.structs.replace(judged.question, scores=(judged.question.scores or {}) | scores)
     judged = msgspec.structs.replace(judged, question=question)
-    low = [one for one in found if one.score is not None and one.score < threshold]
+    low = [verdict for verdict in verdicts if verdict.score is not None and verdict.score < threshold]
     if low:
         # A low score decides, whatever another critic would have said had its call not failed.
-        said = "; ".join(f"{one.critic} {one.score} < {threshold}: {one.rationale}" for one in low)
-        return lose(judged, "low_score", said)
-    failed = [f"{one.critic}: {one.status}, {one.rationale}" for one in found if one.score is None]
+        reasons = "; ".join(
+            f"{verdict.critic} {verdict.score} < {threshold}: {verdict.rationale}" for verdict in low
+        )
+        return lose(judged, "low_score", reasons)
+    failed = [
+        f"{verdict.critic}: {verdict.status}, {verdict.rationale}"
+        for verdict in verdicts
+        if verdict.score is None
+    ]
     return lose(judged, "not_criticised", "; ".join(failed)) if failed else judged
 
 
 def _answer(question: Question) -> str:
-    given = references(question)
-    if not given:
+    answers = references(question)
+    if not answers:
         return UNANSWERABLE
     return (
-        given[0]
-        if len(given) == 1
-        else "Any one of these is right:\n" + "\n".join(f"- {one}" for one in given)
+        answers[0]
+        if len(answers) == 1
+        else "Any one of these is right:\n" + "\n".join(f"- {answer}" for answer in answers)
     )
 
 
@@ -106,21 +113,21 @@ async def find_answer(
     question: str, passages: Sequence[SourcePassage], *, ask: Ask, secret: bytes
 ) -> AnsweredReply:
     """Return whether the passages together answer the question, with the reason. Raises CallFailed."""
-    shown = shown_passages(passages)
+    context = format_passages(passages)
     # Keyed by the passages, so that questions on the same ones share the prompt's beginning: see critic.py.
-    nonce = row_nonce(secret, ["answering", str(ANSWERING_VERSION), shown])
+    nonce = row_nonce(secret, ["answering", str(ANSWERING_VERSION), context])
     reply = await ask(
         fenced_prompt(
             f"{ANSWERING_TASK}\n\n{MATERIAL}",
-            {"passages": shown, "question": question},
+            {"passages": context, "question": question},
             form=ANSWERING_FORM,
             reply=AnsweredReply,
             nonce=nonce,
             max_tokens=200,
         )
     )
-    found: AnsweredReply = reply.value
-    return found
+    answer: AnsweredReply = reply.value
+    return answer
 
 
 CLOSED_BOOK_VERSION = 1  # of the prompt below; a change of wording is a new one
@@ -164,9 +171,9 @@ async def ask_closed_book(candidate: Candidate, *, ask: Ask, secret: bytes) -> C
     note: dict[str, object] = {"answer": answer, "correct": correct}
     if is_guessable(question):
         note["guessable"] = True
-    told = noted(candidate, closed_book=note)
+    tagged = noted(candidate, closed_book=note)
     tags = {**(question.tags or {}), "closed_book": "known" if correct else "unknown"}
-    return msgspec.structs.replace(told, question=msgspec.structs.replace(told.question, tags=tags))
+    return msgspec.structs.replace(tagged, question=msgspec.structs.replace(tagged.question, tags=tags))
 
 
 def drop_known(candidate: Candidate) -> Candidate:
@@ -182,12 +189,12 @@ def drop_known(candidate: Candidate) -> Candidate:
 
 def closed_book_prompt(question: Question, secret: bytes) -> Prompt:
     """Return the call that asks a question without any document."""
-    told, name = (
+    task, name = (
         (STATEMENT_TASK, "statement") if question.kind == "true_false" else (CLOSED_BOOK_TASK, "question")
     )
-    nonce = row_nonce(secret, [told, str(CLOSED_BOOK_VERSION), question.question])
+    nonce = row_nonce(secret, [task, str(CLOSED_BOOK_VERSION), question.question])
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
+        f"{task}\n\n{MATERIAL}",
         {name: question.question},
         form=CLOSED_BOOK_FORM,
         reply=ClosedBookReply,

@@ -12,11 +12,12 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
+from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.build.critic import Critic
 from ragstone.kernel.config import Section, convert_section, parse_toml, shipped
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, CriticMeasured, Defect, SourcePassage
-from ragstone.kernel.dataset.certifying.funnel import FILTER, share_of
+from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured, Defect
 from ragstone.kernel.records import references
 
 UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
@@ -53,7 +54,7 @@ class _Span(NamedTuple):
     behind_article: bool = False
 
 
-def words_in(lang: str | None) -> DefectWords:
+def defect_phrases(lang: str | None) -> DefectWords:
     """Return the words of a language; those of English for a language that has none."""
     known = _known()
     return known.get(lang or "en", known["en"])
@@ -65,53 +66,49 @@ def dangle(question: str, text: str, lang: str | None) -> str:
     What it is about: its longest name, in a script with capitals; otherwise the longest part that it shares
     with the text. Where there is none, the question points at "the passage above", in its language.
     """
-    words = words_in(lang)
-    span = _shared_part(question, text) if lang in UNSPACED else _named_words(question, text, words.articles)
+    forms = defect_phrases(lang)
+    span = _shared_part(question, text) if lang in UNSPACED else _named_words(question, text, forms.articles)
     if span is None:
-        return _pointing(question, words.above, spaced=lang not in UNSPACED)
+        if lang in UNSPACED:
+            return forms.above + question
+        body = question.rstrip(" ?.!؟。？")
+        return f"{body}, {forms.above}{question[len(body) :].rstrip() or '?'}"
     subject = question[span.start : span.end]
-    it = words.it if span.start else words.it[0].upper() + words.it[1:]
+    it = forms.it if span.start else forms.it[0].upper() + forms.it[1:]
     rest = question[span.end :]
     if lang in UNSPACED:
-        return question[: span.start] + it + rest.replace(subject, words.it)
+        return question[: span.start] + it + rest.replace(subject, forms.it)
     again = re.compile(rf"(?<!\S){re.escape(subject)}(?=[\s?.,;:!]|\Z)")
-    return question[: span.start] + it + again.sub(lambda _: words.it, rest)
-
-
-def _pointing(question: str, above: str, *, spaced: bool) -> str:
-    if not spaced:
-        return above + question
-    body = question.rstrip(" ?.!؟。？")
-    return f"{body}, {above}{question[len(body) :].rstrip() or '?'}"
+    return question[: span.start] + it + again.sub(lambda _: forms.it, rest)
 
 
 def _named_words(question: str, text: str, articles: Collection[str]) -> _Span | None:
     """Return the span of a question's longest name, or of the longest run of words that the text has too."""
-    words = [(match.start(), _bare(match[0])) for match in _WORD.finditer(question)]
-    words = [(question.find(word, start), word) for start, word in words if word]
+    tokens = [(match.start(), _bare(match[0])) for match in _WORD.finditer(question)]
+    tokens = [(question.find(word, start), word) for start, word in tokens if word]
     stems = {_bare(word).casefold()[:STEM] for word in text.split()}
-    named = [_is_name(word, at == 0, text) for at, (_, word) in enumerate(words)]
-    for at, (_, word) in enumerate(words[1:], 1):
+    named = [_is_name(word, at == 0, text) for at, (_, word) in enumerate(tokens)]
+    for at, (_, word) in enumerate(tokens[1:], 1):
         named[at] |= named[at - 1] and any(character.isdigit() for character in word)
     shared = [
         len(word) >= SHORTEST and word.casefold()[:STEM] in stems and at > 0
-        for at, (_, word) in enumerate(words)
+        for at, (_, word) in enumerate(tokens)
     ]
-    spans = _spans(words, named, articles, joined=True)
+    spans = _spans(tokens, named, articles, joined=True)
     if spans:
         return max(spans, key=lambda span: span.end - span.start)
     # What stands behind an article is a noun; a run without one may be a verb.
-    spans = _spans(words, shared, articles, joined=False)
+    spans = _spans(tokens, shared, articles, joined=False)
     return max(spans, key=lambda span: (span.behind_article, span.end - span.start), default=None)
 
 
-def _runs(words: Sequence[tuple[int, str]], marks: Sequence[bool], *, joined: bool) -> list[tuple[int, int]]:
+def _runs(tokens: Sequence[tuple[int, str]], marks: Sequence[bool], *, joined: bool) -> list[tuple[int, int]]:
     """Return the runs of marked words as first and last; joined: over a short word between two of them."""
     runs: list[tuple[int, int]] = []
     for at in (at for at, marked in enumerate(marks) if marked):
         before = runs[-1][1] if runs else -9
         gap = at - before
-        if gap == 1 or (joined and gap == 2 and len(words[at - 1][1]) <= CONNECTOR):
+        if gap == 1 or (joined and gap == 2 and len(tokens[at - 1][1]) <= CONNECTOR):
             runs[-1] = (runs[-1][0], at)
         else:
             runs.append((at, at))
@@ -119,15 +116,15 @@ def _runs(words: Sequence[tuple[int, str]], marks: Sequence[bool], *, joined: bo
 
 
 def _spans(
-    words: Sequence[tuple[int, str]], marks: Sequence[bool], articles: Collection[str], *, joined: bool
+    tokens: Sequence[tuple[int, str]], marks: Sequence[bool], articles: Collection[str], *, joined: bool
 ) -> list[_Span]:
     """Return the spans of runs of marked words, with the article before each, that leave enough words."""
     spans = []
-    for first, last in _runs(words, marks, joined=joined):
-        behind_article = first > 0 and words[first - 1][1].casefold() in articles
+    for first, last in _runs(tokens, marks, joined=joined):
+        behind_article = first > 0 and tokens[first - 1][1].casefold() in articles
         start = first - behind_article
-        if len(words) - (last - start + 1) >= KEPT:
-            spans.append(_Span(words[start][0], words[last][0] + len(words[last][1]), behind_article))
+        if len(tokens) - (last - start + 1) >= KEPT:
+            spans.append(_Span(tokens[start][0], tokens[last][0] + len(tokens[last][1]), behind_article))
     return spans
 
 
@@ -177,7 +174,7 @@ def _longest_shared(question: str, text: str) -> tuple[int, int]:
         for at in range(len(question) - size + 1):
             starts.setdefault(question[at : at + size], at)
         shared = [starts.get(text[at : at + size]) for at in range(len(text) - size + 1)]
-        start = min((one for one in shared if one is not None), default=None)
+        start = min((at for at in shared if at is not None), default=None)
         best, too_long = (best, size) if start is None else ((start, start + size), too_long)
     return best
 
@@ -193,7 +190,7 @@ def _cuts(text: str, at: int) -> bool:
 
 @cache
 def _known() -> dict[str, DefectWords]:
-    text = shipped("ragstone.kernel.dataset", "library", "defects.toml").read_text("utf-8")
+    text = shipped("ragstone.features.build", "library", "defects.toml").read_text("utf-8")
     file = Path("defects.toml")
     return convert_section({"languages": parse_toml(text, file)}, _Languages, file, text).languages
 
@@ -231,23 +228,33 @@ def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[Pl
     its turn to the others. Planted candidates bear no loss and no scores, and the id `ORIGINAL:KIND`.
     """
     rng = np.random.default_rng(seed)
-    sound = [one for one in candidates if _reached_critics(one)]
+    sound = [
+        candidate
+        for candidate in candidates
+        if candidate.question.answerable is not False
+        and references(candidate.question)
+        and (
+            candidate.loss is None
+            or candidate.loss.reason in ("low_score", "not_criticised")
+            or candidate.question.scores
+        )
+    ]
     unused = [sound[at] for at in rng.permutation(len(sound))]
     kinds = list(KINDS)
-    found: list[PlantedDefect] = []
+    defects: list[PlantedDefect] = []
     # Two defects that read the same would be one observation: a critic says the same of both.
-    asked: set[tuple[Defect, str]] = set()
-    while kinds and len(found) < n:
+    tried: set[tuple[Defect, str]] = set()
+    while kinds and len(defects) < n:
         kind = kinds.pop(0)
         for at, original in enumerate(unused):
             planted = PLANTERS[kind](original, sound, rng)
-            if planted is not None and (kind, planted.question.question) not in asked:
-                asked.add((kind, planted.question.question))
-                found.append(PlantedDefect(kind=kind, original=original, planted=planted))
+            if planted is not None and (kind, planted.question.question) not in tried:
+                tried.add((kind, planted.question.question))
+                defects.append(PlantedDefect(kind=kind, original=original, planted=planted))
                 del unused[at]
                 kinds.append(kind)
                 break
-    return found
+    return defects
 
 
 def measure_critics(
@@ -268,27 +275,27 @@ def measure_critics(
     owners = {FILTER: KINDS} | {critic.name: OWN_KINDS.get(critic.name, KINDS) for critic in critics}
     rows = []
     for name, own in owners.items():
-        asked = [critic.name for critic in critics] if name == FILTER else [name]
-        found = [
+        names = [critic.name for critic in critics] if name == FILTER else [name]
+        outcomes = [
             (
                 defect.kind,
-                _rejected(planted, asked, threshold),
-                _rejected(defect.original, asked, threshold),
+                _rejected(planted, names, threshold),
+                _rejected(defect.original, names, threshold),
             )
             for defect, planted in judged
             if defect.kind in own
         ]
         for kind in (None, *own):
-            part = [one for one in found if kind in (None, one[0])]
+            part = [outcome for outcome in outcomes if kind in (None, outcome[0])]
             rows += [_measured(name, kind, part)] if part else []
     return rows
 
 
 def _measured(
-    name: str, kind: Defect | None, found: Sequence[tuple[Defect, bool | None, bool | None]]
+    name: str, kind: Defect | None, outcomes: Sequence[tuple[Defect, bool | None, bool | None]]
 ) -> CriticMeasured:
-    """Return the counts of one critic. found: of each defect whether it, and its original, was rejected."""
-    planted, sound = [one[1] for one in found], [one[2] for one in found]
+    """Return the counts of one critic. outcomes: whether each defect, and its original, was rejected."""
+    planted, sound = [outcome[1] for outcome in outcomes], [outcome[2] for outcome in outcomes]
     n_caught, n_rejected = planted.count(True), sound.count(True)
     n_defects, n_sound = len(planted) - planted.count(None), len(sound) - sound.count(None)
     return CriticMeasured(
@@ -304,19 +311,12 @@ def _measured(
     )
 
 
-def _rejected(candidate: Candidate, asked: Sequence[str], threshold: int) -> bool | None:
+def _rejected(candidate: Candidate, critics: Sequence[str], threshold: int) -> bool | None:
     """Return whether one of these critics rejects a candidate; None where one that might gave no score."""
-    given = candidate.question.scores or {}
-    if any(given[name] < threshold for name in asked if name in given):
+    scores = candidate.question.scores or {}
+    if any(scores[name] < threshold for name in critics if name in scores):
         return True
-    return False if all(name in given for name in asked) else None
-
-
-def _reached_critics(candidate: Candidate) -> bool:
-    question, loss = candidate.question, candidate.loss
-    if question.answerable is False or not references(question):
-        return False
-    return loss is None or loss.reason in ("low_score", "not_criticised") or bool(question.scores)
+    return False if all(name in scores for name in critics) else None
 
 
 def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Generator) -> Candidate | None:
@@ -328,8 +328,8 @@ def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Ge
     right = references(original.question)
     if _has_number(right[0]):
         return _planted(original, "wrong_answer", reference=_other_number(right[0], rng))
-    given = {references(other.question)[0] for other in others if _alike(other, original)}
-    pool = sorted(given, key=lambda text: (_has_number(text), abs(len(text) - len(right[0])), text))
+    answers = {references(other.question)[0] for other in others if _alike(other, original)}
+    pool = sorted(answers, key=lambda text: (_has_number(text), abs(len(text) - len(right[0])), text))
     nearest = list(islice((text for text in pool if _differ(text, right)), NEAREST))
     if not nearest:
         return None
@@ -347,7 +347,8 @@ def plant_wrong_document(
         passages = others[at].passages
         if own & {passage.document_id for passage in passages} or not _alike(others[at], original):
             continue
-        if not any(_holds(passage, words) for passage in passages for words in right):
+        texts = [f" {' '.join(tokenize(passage.text))} " for passage in passages]
+        if not any(f" {' '.join(answer)} " in text for text in texts for answer in right):
             planted = _planted(original, "wrong_document", evidence=None)
             return msgspec.structs.replace(planted, passages=passages)
     return None
@@ -365,14 +366,14 @@ def plant_trivial(original: Candidate, _others: Sequence[Candidate], rng: Genera
 
     It gives its answer away or, where the passage has a title, asks for its language or a word of the title.
     """
-    words = words_in(_lang(original))
+    phrases = defect_phrases(_lang(original))
     answer = references(original.question)[0]
-    forms = [(words.given.replace("{answer}", answer), answer)]
+    forms = [(phrases.given.replace("{answer}", answer), answer)]
     title = " ".join((original.passages[0].title or "").split()) if original.passages else ""
     if 0 < len(title) <= LONGEST_TITLE:
-        asked, language = words.language
-        forms += [(asked.replace("{title}", title), language)]
-        forms += [(words.title.replace("{title}", title), title.split()[0])]
+        question, language = phrases.language
+        forms += [(question.replace("{title}", title), language)]
+        forms += [(phrases.title.replace("{title}", title), title.split()[0])]
     question, reference = forms[rng.integers(len(forms))]
     return _planted(original, "trivial", question=question, reference=reference, evidence=None)
 
@@ -403,11 +404,11 @@ def _lang(candidate: Candidate) -> str | None:
 
 def _differ(text: str, right: Sequence[str]) -> bool:
     """Return whether an answer says something else than each of the right ones, by its words."""
-    words = set(tokenize(text))
-    if not words:
+    tokens = set(tokenize(text))
+    if not tokens:
         return False
-    for other in (set(tokenize(one)) for one in right):
-        if words <= other or other <= words or len(words & other) / len(words | other) >= ALIKE:
+    for other in (set(tokenize(answer)) for answer in right):
+        if tokens <= other or other <= tokens or len(tokens & other) / len(tokens | other) >= ALIKE:
             return False
     return True
 
@@ -430,7 +431,3 @@ def _has_number(text: str) -> bool:
 
 def _digit(character: str) -> int:
     return int(character) if character.isdecimal() else 0
-
-
-def _holds(passage: SourcePassage, words: Sequence[str]) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(tokenize(passage.text))} "

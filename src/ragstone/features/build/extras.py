@@ -9,13 +9,14 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
+from ragstone.features.build.built import Written, call_failed, noted
 from ragstone.features.build.critique import find_answer
 from ragstone.features.build.fact_writing import tidy
 from ragstone.features.build.filling import WritingTask, WritingTools, WrittenCandidates, fill, sift_questions
 from ragstone.features.build.styles import DialogueTurn, load_style
-from ragstone.features.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, Written, write_questions
+from ragstone.features.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, write_questions
 from ragstone.kernel.corpus.tokens import search_terms
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, call_failed, lose, noted
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language
@@ -70,13 +71,13 @@ async def needs_both(candidate: Candidate, *, ask: Ask, secret: bytes) -> Candid
     reasons: dict[str, str] = {}
     for passage in candidate.passages:
         try:
-            found = await find_answer(candidate.question.question, [passage], ask=ask, secret=secret)
+            answer = await find_answer(candidate.question.question, [passage], ask=ask, secret=secret)
         except CallFailed as failure:
             return lose(candidate, "not_criticised", f"needs_both: {failure.status}, {failure}")
-        reasons[passage.document_id] = found.reason.strip()
-        if found.answered:
+        reasons[passage.document_id] = answer.reason.strip()
+        if answer.answered:
             alone = noted(candidate, hops=reasons)
-            return lose(alone, "single_hop", f"{passage.document_id} alone: {found.reason.strip()}")
+            return lose(alone, "single_hop", f"{passage.document_id} alone: {answer.reason.strip()}")
     return noted(candidate, hops=reasons)
 
 
@@ -169,26 +170,26 @@ async def check_negative(
     own = candidate.passages
     others = [passage for passage in await search(question) if passage not in own]
     try:
-        found = await find_answer(question, _fitting([*own, *others]), ask=ask, secret=secret)
+        answer = await find_answer(question, _fitting([*own, *others]), ask=ask, secret=secret)
     except CallFailed as failure:
         return lose(candidate, "not_criticised", f"answerable: {failure.status}, {failure}")
-    candidate = noted(candidate, unanswered=found.reason.strip())
-    return lose(candidate, "answerable", found.reason.strip()) if found.answered else candidate
+    candidate = noted(candidate, unanswered=answer.reason.strip())
+    return lose(candidate, "answerable", answer.reason.strip()) if answer.answered else candidate
 
 
 def write_prompt(passage: SourcePassage, audience: str, secret: bytes, sample: int, *, stern: bool) -> Prompt:
     """Return the call that asks for one negative; stern: once more, after one in another language."""
-    told = TASK.format(audience=audience)
+    task = TASK.format(audience=audience)
     if passage.lang:
         in_language = STERN if stern else IN_LANGUAGE
-        told += "\n\n" + in_language.format(language=language_name(passage.lang))
-    shown = ({"title": passage.title} if passage.title else {}) | {"passage": passage.text}
+        task += "\n\n" + in_language.format(language=language_name(passage.lang))
+    inputs = ({"title": passage.title} if passage.title else {}) | {"passage": passage.text}
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
-        shown,
+        f"{task}\n\n{MATERIAL}",
+        inputs,
         form=FORM,
         reply=NegativeReply,
-        nonce=row_nonce(secret, ["negative", str(VERSION), told, *shown.values()]),
+        nonce=row_nonce(secret, ["negative", str(VERSION), task, *inputs.values()]),
         max_tokens=MAX_TOKENS,
         sample=sample,
         temperature=DRAWN_AT if sample else None,
@@ -201,30 +202,30 @@ async def _write(
     """Return what the model wrote, lost if its quotation or its language is wrong. Raises CallFailed."""
     reply = await ask(write_prompt(passage, audience, secret, sample, stern=stern))
     draft: NegativeReply = reply.value
-    found = find_evidence(draft.quote, passage.text)
-    asked = tidy(draft.question)
-    in_language = speaks(asked, passage.lang)
+    match = find_evidence(draft.quote, passage.text)
+    text = tidy(draft.question)
+    in_language = speaks(text, passage.lang)
     metadata: dict[str, object] = {
         "missing": tidy(draft.missing),
         "quote": draft.quote,
         "wrong_answer": tidy(draft.wrong_answer),
     }
-    if found:
-        start, end = passage.start + found.start, passage.start + found.end
+    if match:
+        start, end = passage.start + match.start, passage.start + match.end
         metadata["tempting"] = {"document_id": passage.document_id, "start": start, "end": end}
     question = Question(
         id="",
-        question=asked,
+        question=text,
         answerable=False,
-        lang=passage.lang if in_language and passage.lang else detect_language(asked),
+        lang=passage.lang if in_language and passage.lang else detect_language(text),
         tags={"style": "negative"} | ({"topic": passage.topic} if passage.topic else {}),
         metadata=metadata,
     )
     candidate = Candidate(question=question, passages=(passage,))
     if not in_language:
-        seen = detect_language(asked)
+        seen = detect_language(text)
         return lose(candidate, "wrong_language", f"{seen or 'unclear'} in place of {passage.lang}")
-    return candidate if found else lose(candidate, "no_evidence", draft.quote[:SHOWN])
+    return candidate if match else lose(candidate, "no_evidence", draft.quote[:SHOWN])
 
 
 def _fitting(passages: Sequence[SourcePassage]) -> list[SourcePassage]:
@@ -297,8 +298,10 @@ async def _write_hop(
         pair, turn, 1, audience=tools.declared.audience, ask=tools.write, secret=tools.secret
     )
     candidates = [
-        await needs_both(one, ask=tools.criticise, secret=tools.secret) if one.loss is None else one
-        for one in written.candidates
+        await needs_both(candidate, ask=tools.criticise, secret=tools.secret)
+        if candidate.loss is None
+        else candidate
+        for candidate in written.candidates
     ]
     return msgspec.structs.replace(written, candidates=candidates)
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import msgspec
 
+from ragstone.features.build.built import Written, call_failed
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.checks import check_candidate
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
@@ -96,13 +97,13 @@ def points_elsewhere(statement: str, lang: str | None) -> str | None:
     for start in (*BEGINS.get(code, "").split(), *TEXTS.get(code, "").split("|")):
         if start and bare.startswith(start) and not (spaced and bare[len(start) : len(start) + 1].isalnum()):
             return start
-    words = _WORD.findall(text)
-    if not words:
+    tokens = _WORD.findall(text)
+    if not tokens:
         return None
-    if words[0] in FIRST.get(code, "").split() and not EXPLETIVE.match(bare):
-        return str(words[0])
+    if tokens[0] in FIRST.get(code, "").split() and not EXPLETIVE.match(bare):
+        return str(tokens[0])
     pointing = set(POINTING.get(code, "").split())
-    return next((word for word in words if word in pointing), None)
+    return next((word for word in tokens if word in pointing), None)
 
 
 VERSION = 1  # of the prompt below; a change of wording is a new one
@@ -134,19 +135,12 @@ class FactReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statement: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": LONGEST})]
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one passage gave: candidates without ids, the lost too; if the call failed none, and why."""
-
-    candidates: list[Candidate]
-    failed: Loss | None = None
-
-
 def facts_wanted(length: int, lengths: Sequence[int]) -> int:
     """Return how many facts a document of so many characters has: one, and one for each length it reaches."""
     return 1 + sum(length >= least for least in lengths)
 
 
-async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes) -> Facts:
+async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes) -> Written:
     """Return n candidates for true statements about a passage.
 
     Statements in another language than the passage's are asked for once more. Those that the model was
@@ -156,38 +150,48 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     try:
         reply = await ask(facts_prompt(passage, n, secret))
     except CallFailed as failure:
-        return Facts(candidates=[], failed=call_failed(failure))
+        return Written(candidates=[], failed=call_failed(failure))
     facts: list[FactReply] = reply.value.facts
     candidates = [_candidate(fact, passage) for fact in facts[:n]]
-    foreign = [at for at, one in enumerate(candidates) if not speaks(one.question.question, passage.lang)]
+    foreign = [
+        at for at, candidate in enumerate(candidates) if not speaks(candidate.question.question, passage.lang)
+    ]
     if foreign:
         again = await _ask_again(passage, len(foreign), ask, secret)
-        for at, one in zip(foreign, again, strict=False):
-            candidates[at] = one
+        for at, candidate in zip(foreign, again, strict=False):
+            candidates[at] = candidate
         for at in foreign:
             if not speaks(candidates[at].question.question, passage.lang):
                 candidates[at] = lose(candidates[at], "wrong_language")
     candidates = [check_fact(candidate) for candidate in candidates]
     missing = Candidate(question=_row("", passage), passages=(passage,))
     fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
-    beyond = [_beyond(_candidate(fact, passage)) for fact in facts[n:]]
-    return Facts(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
+    beyond = [_candidate(fact, passage) for fact in facts[n:]]
+    # What is called good has passed what the others pass; a candidate keeps its first loss.
+    beyond = [
+        check_fact(candidate)
+        if speaks(candidate.question.question, passage.lang)
+        else lose(candidate, "wrong_language")
+        for candidate in beyond
+    ]
+    beyond = [lose(candidate, "beyond_count") for candidate in beyond]
+    return Written(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
 def facts_prompt(passage: SourcePassage, n: int, secret: bytes, *, again: bool = False) -> Prompt:
     """Return the call that asks for n statements about a passage, after others in a wrong language."""
     language = f"in {language_name(passage.lang)}" if passage.lang else OWN_LANGUAGE
     language += ", and in no other language" if again else ""
-    told = FACTS_TOLD.format(n=n, language=language)
-    shown = {"title": passage.title} if passage.title else {}
-    shown["text"] = passage.text
+    task = FACTS_TOLD.format(n=n, language=language)
+    inputs = {"title": passage.title} if passage.title else {}
+    inputs["text"] = passage.text
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
-        shown,
+        f"{task}\n\n{MATERIAL}",
+        inputs,
         form='{"nonce": the code, "facts": [{"quote": words of the text, "subject": its name, '
         '"statement": one sentence}, ...]}',
         reply=_facts_reply(n),
-        nonce=row_nonce(secret, ["facts", str(VERSION), str(n), language, *shown.values()]),
+        nonce=row_nonce(secret, ["facts", str(VERSION), str(n), language, *inputs.values()]),
         max_tokens=TOKENS_A_FACT * n + 60,
     )
 
@@ -199,13 +203,13 @@ def check_fact(candidate: Candidate) -> Candidate:
     evidence, or what is found against a question as well: too long, evidence too short.
     """
     question = candidate.question
-    words = tokenize(question.question)
-    if not words:
+    tokens = tokenize(question.question)
+    if not tokens:
         return lose(candidate, "empty")
     if question.question.rstrip("\"'»”’)] ")[-1:] in QUESTION_MARKS:
         return lose(candidate, "no_statement", "a question")
-    if len(words) < FEWEST:
-        return lose(candidate, "no_statement", f"{len(words)} words")
+    if len(tokens) < FEWEST:
+        return lose(candidate, "no_statement", f"{len(tokens)} words")
     n_sentences = len(sentence_spans(question.question, question.lang))
     if n_sentences != 1:
         return lose(candidate, "no_statement", f"{n_sentences} sentences")
@@ -215,14 +219,6 @@ def check_fact(candidate: Candidate) -> Candidate:
     if not question.evidence:
         return lose(candidate, "no_evidence", str((question.metadata or {}).get("quote", "")))
     return check_candidate(candidate)
-
-
-def _beyond(candidate: Candidate) -> Candidate:
-    """Return one that nobody asked for, lost: what is called good has passed what the others pass."""
-    if not speaks(candidate.question.question, candidate.passages[0].lang):
-        return lose(candidate, "wrong_language")
-    checked = check_fact(candidate)
-    return lose(checked, "beyond_count") if checked.loss is None else checked
 
 
 def tidy(text: str) -> str:
@@ -239,11 +235,11 @@ async def _ask_again(passage: SourcePassage, n: int, ask: Ask, secret: bytes) ->
 
 
 def _candidate(fact: FactReply, passage: SourcePassage) -> Candidate:
-    found, statement = find_evidence(fact.quote, passage.text), tidy(fact.statement)
-    if found is None:
+    match, statement = find_evidence(fact.quote, passage.text), tidy(fact.statement)
+    if match is None:
         return Candidate(question=_row(statement, passage, quote=fact.quote), passages=(passage,))
-    row = _row(statement, passage, quote=fact.quote, evidence_found=found.how)
-    row = msgspec.structs.replace(row, evidence=[passage.evidence(found.start, found.end)])
+    row = _row(statement, passage, quote=fact.quote, evidence_found=match.how)
+    row = msgspec.structs.replace(row, evidence=[passage.evidence(match.start, match.end)])
     return Candidate(question=row, passages=(passage,))
 
 

@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.features.build.built import call_failed, noted
 from ragstone.features.build.fact_writing import check_fact, tidy
+from ragstone.features.build.number_change import NumberChange, change_number
 from ragstone.kernel.config.datasets import Change
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, Loss, call_failed, lose, noted
-from ragstone.kernel.dataset.numbers import NumberChange, change_number, numbers_in
+from ragstone.kernel.dataset.candidate import Candidate, Loss, lose
+from ragstone.kernel.dataset.numbers import numbers_in
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Question
 
@@ -68,7 +70,7 @@ AFFIXES = {
     "en": ("un", "in", "im", "non", "dis"),
     "de": ("un",),
 }
-_ALL = frozenset(word for words in WORDS.values() for word in words.split())
+_ALL = frozenset(word for listed in WORDS.values() for word in listed.split())
 STEM = 2  # characters that two forms of a word share, at least
 
 
@@ -132,7 +134,7 @@ def words_of(text: str) -> list[str]:
     return _TOKEN.findall(unicodedata.normalize("NFC", text))
 
 
-def same_words(text: str) -> str:
+def normal_form(text: str) -> str:
     """Return a text's words in one case: what two statements share that say the same in the same words."""
     return " ".join(words_of(text)).casefold()
 
@@ -140,7 +142,9 @@ def same_words(text: str) -> str:
 def check_change(before: str, after: str, kind: Change, lang: str | None) -> FalsifiedText | str:
     """Return what was changed from a statement to another, or why that is not the change asked for."""
     old, new = words_of(before), words_of(after)
-    runs = _runs(old, new)
+    folded_old, folded_new = ([word.casefold() for word in side] for side in (old, new))
+    matcher = difflib.SequenceMatcher(None, folded_old, folded_new, autojunk=False)
+    runs = [(list(old[a:b]), list(new[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
     if not runs:
         return "nothing was changed"
     n_touched = max(sum(len(a) for a, _ in runs), sum(len(b) for _, b in runs))
@@ -158,13 +162,6 @@ def check_change(before: str, after: str, kind: Change, lang: str | None) -> Fal
 
 
 Runs = Sequence[tuple[list[str], list[str]]]
-
-
-def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-    """Return the places that differ: the words there before and after, either of them may be none."""
-    folded_old, folded_new = ([word.casefold() for word in words] for words in (old, new))
-    matcher = difflib.SequenceMatcher(None, folded_old, folded_new, autojunk=False)
-    return [(list(old[a:b]), list(new[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
 
 def _number(runs: Runs, _lang: str | None) -> str | None:
@@ -211,16 +208,16 @@ def _flat(runs: Runs) -> tuple[list[str], list[str]]:
     return [word for before, _ in runs for word in before], [word for _, after in runs for word in after]
 
 
-def _numbers(words: Iterable[str]) -> list[str]:
-    return [number for word in words for number in numbers_in(word)]
+def _numbers(tokens: Iterable[str]) -> list[str]:
+    return [number for word in tokens for number in numbers_in(word)]
 
 
-def _letters(words: Iterable[str]) -> bool:
-    return any(character.isalpha() for word in words for character in word)
+def _letters(tokens: Iterable[str]) -> bool:
+    return any(character.isalpha() for word in tokens for character in word)
 
 
-def _names(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word[:1].isupper()]
+def _names(tokens: Iterable[str]) -> list[str]:
+    return [word for word in tokens if word[:1].isupper()]
 
 
 def _joined(runs: Iterable[Sequence[str]]) -> str:
@@ -275,10 +272,10 @@ class CheckReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Truths(msgspec.Struct, frozen=True):
     """What a false statement may not be: the words of a true one, or words that stand in its document.
 
-    Both as `same_words` has them. documents: document id -> what the model may be shown of it.
+    Both as `normal_form` has them. documents: document id -> what the model may be shown of it.
     """
 
-    said: Collection[str]
+    statements: Collection[str]
     documents: dict[str, str]
 
 
@@ -328,10 +325,12 @@ async def falsify_fact(
                 continue
             n_left -= 1
         tried = await _attempt(truth, kind, truths, seed, ask, secret)
-        if tried.failed or any(one.loss and one.loss.reason == "call_failed" for one in tried.candidates):
+        if tried.failed or any(
+            candidate.loss and candidate.loss.reason == "call_failed" for candidate in tried.candidates
+        ):
             n_left = 0
         done = Falsified(candidates=done.candidates + tried.candidates, failed=done.failed + tried.failed)
-        if any(one.loss is None for one in tried.candidates):
+        if any(candidate.loss is None for candidate in tried.candidates):
             break
     if not done.n_asked:
         return Falsified(candidates=[_unchanged(truth, "number", "it has no number that can be changed")])
@@ -342,11 +341,11 @@ async def _attempt(
     truth: Candidate, kind: Change, truths: Truths, seed: int, ask: Ask, secret: bytes
 ) -> Falsified:
     if kind == "number":
-        found = _number_of(truth, truths, seed)
-        if found is None:
+        change = _number_of(truth, truths, seed)
+        if change is None:
             return Falsified(candidates=[])
-        changed = FalsifiedText(found.before, found.after)
-        return Falsified(candidates=[_checked(_false(truth, kind, found.statement, changed), truths)])
+        changed = FalsifiedText(change.before, change.after)
+        return Falsified(candidates=[_checked(_false(truth, kind, change.statement, changed), truths)])
     try:
         reply = await ask(change_prompt(truth, kind, secret))
     except CallFailed as failure:
@@ -389,19 +388,19 @@ def replace_words(statement: str, was: str, now: str) -> str | None:
     """
     was, now = tidy(was), tidy(now)
     edges = [r"(?<!\w)" if _is_spaced(was[:1]) else "", r"(?!\w)" if _is_spaced(was[-1:]) else ""]
-    found = re.search(f"{edges[0]}{re.escape(was)}{edges[1]}", statement, re.IGNORECASE) if was else None
-    if found is None:
+    match = re.search(f"{edges[0]}{re.escape(was)}{edges[1]}", statement, re.IGNORECASE) if was else None
+    if match is None:
         return None
-    if not found.start() and statement[:1].isupper():
+    if not match.start() and statement[:1].isupper():
         now = now[:1].upper() + now[1:]
-    return tidy(statement[: found.start()] + now + statement[found.end() :])
+    return tidy(statement[: match.start()] + now + statement[match.end() :])
 
 
 def change_prompt(truth: Candidate, kind: Change, secret: bytes) -> Prompt:
     """Return the call that asks for a change of this kind."""
-    told = CHANGE_TOLD.format(how=HOW[kind])
+    task = CHANGE_TOLD.format(how=HOW[kind])
     form = '{"nonce": the code, "was": words of the statement, "now": other words}'
-    return _prompt(told, form, truth, ChangeReply, CHANGE_TOKENS, secret)
+    return _prompt(task, form, truth, ChangeReply, CHANGE_TOKENS, secret)
 
 
 def check_prompt(candidate: Candidate, secret: bytes) -> Prompt:
@@ -411,17 +410,17 @@ def check_prompt(candidate: Candidate, secret: bytes) -> Prompt:
 
 
 def _prompt(
-    told: str, form: str, candidate: Candidate, reply: type, max_tokens: int, secret: bytes
+    task: str, form: str, candidate: Candidate, reply: type, max_tokens: int, secret: bytes
 ) -> Prompt:
     passage = candidate.passages[0]
-    shown = {"title": passage.title} if passage.title else {}
-    shown |= {"text": passage.text, "statement": candidate.question.question}
+    inputs = {"title": passage.title} if passage.title else {}
+    inputs |= {"text": passage.text, "statement": candidate.question.question}
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
-        shown,
+        f"{task}\n\n{MATERIAL}",
+        inputs,
         form=form,
         reply=reply,
-        nonce=row_nonce(secret, [told, str(VERSION), *shown.values()]),
+        nonce=row_nonce(secret, [task, str(VERSION), *inputs.values()]),
         max_tokens=max_tokens,
     )
 
@@ -439,10 +438,10 @@ def _number_of(truth: Candidate, truths: Truths, seed: int) -> NumberChange | No
 
 def _checked(candidate: Candidate, truths: Truths) -> Candidate:
     """Return the candidate, lost if it says what is true, or is no good statement."""
-    words = same_words(candidate.question.question)
-    if words in truths.said:
+    text = normal_form(candidate.question.question)
+    if text in truths.statements:
         return lose(candidate, "unchanged", "it is another true statement")
-    if f" {words} " in f" {truths.documents[candidate.passages[0].document_id]} ":
+    if f" {text} " in f" {truths.documents[candidate.passages[0].document_id]} ":
         return lose(candidate, "unchanged", "it stands in the document")
     return check_fact(candidate)
 

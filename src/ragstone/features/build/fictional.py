@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from ragstone.features.build.files import fictional_paths
 from ragstone.kernel.corpus.readers.text import CODE
-from ragstone.kernel.dataset.build_files import fictional_paths
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.engine.session import Session
@@ -112,15 +112,15 @@ async def write_fiction(
     pairs: list[list[OtherName]] = []
     if declared.model is not None:
         ask, secret = await session.models.ask(declared.model), session.secret()
-        shown = [
+        texts = [
             row.text[start : start + SHOWN]
             for row in documents
             if not is_code(row)
             for start in range(0, len(row.text), SHOWN)
         ]
-        pairs = await session.each("names", functools.partial(_names, ask=ask, secret=secret), shown)
-    found = [(pair.old, pair.new) for some in pairs for pair in some]
-    fiction = fictionalise(documents, questions, found)
+        pairs = await session.each("names", functools.partial(_names, ask=ask, secret=secret), texts)
+    swaps = [(pair.old, pair.new) for some in pairs for pair in some]
+    fiction = fictionalise(documents, questions, swaps)
     paths = fictional_paths(output)
     write_rows(paths[0], fiction.documents, Document, force=force)
     write_rows(paths[1], fiction.questions, Question, force=force)
@@ -166,8 +166,8 @@ def fictionalise(
         row.id: RenamedText(row.text, []) if is_code(row) else change(row.text, swaps) for row in documents
     }
     return Fiction(
-        documents=[_retold(row, changed[row.id], swaps) for row in documents],
-        questions=[_retold_question(row, originals, changed, swaps) for row in questions],
+        documents=[_fictional_document(row, changed[row.id], swaps) for row in documents],
+        questions=[_fictional_question(row, originals, changed, swaps) for row in questions],
         swaps=swaps,
     )
 
@@ -207,7 +207,7 @@ def change(text: str, swaps: Mapping[str, str]) -> RenamedText:
     there = sorted((old for old in both if old in text), key=lambda old: (-len(old), old))
     if not there:
         return RenamedText(text, [])
-    edits = [Edit(*one.span(), both[one[0]]) for one in _pattern(there).finditer(text) if one["name"]]
+    edits = [Edit(*match.span(), both[match[0]]) for match in _pattern(there).finditer(text) if match["name"]]
     pieces, end = [], 0
     for edit in edits:
         pieces += [text[end : edit.start], edit.new]
@@ -224,16 +224,16 @@ def _pattern(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(f"{LEFT_ALONE}|(?P<name>{'|'.join(whole)})", re.DOTALL)
 
 
-def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) -> Document:
+def _fictional_document(document: Document, changed: RenamedText, swaps: Mapping[str, str]) -> Document:
     metadata = dict(document.metadata or {})
     if isinstance(headings := metadata.get("headings"), list):
         metadata["headings"] = [
             {
-                **one,
-                "start": changed.moved(one["start"], one["start"])[0],
-                "title": change(one["title"], swaps).text,
+                **heading,
+                "start": changed.moved(heading["start"], heading["start"])[0],
+                "title": change(heading["title"], swaps).text,
             }
-            for one in headings
+            for heading in headings
         ]
     if isinstance(starts := metadata.get("page_starts"), list):
         metadata["page_starts"] = [changed.moved(start, start)[0] for start in starts]
@@ -241,16 +241,18 @@ def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) 
     return msgspec.structs.replace(document, text=changed.text, title=title, metadata=metadata or None)
 
 
-def _retold_question(
+def _fictional_question(
     question: Question,
     originals: Mapping[str, str],
     changed: Mapping[str, RenamedText],
     swaps: Mapping[str, str],
 ) -> Question:
-    metadata = {name: one for name, one in (question.metadata or {}).items() if name not in DROPPED}
-    tags = {name: one for name, one in (question.tags or {}).items() if name not in DROPPED}
+    metadata = {name: value for name, value in (question.metadata or {}).items() if name not in DROPPED}
+    tags = {name: value for name, value in (question.tags or {}).items() if name not in DROPPED}
     spans = [_moved_span(question, span, changed) for span in question.evidence or ()]
-    answers = [_moved_reference(one, question, originals, changed, swaps) for one in references(question)]
+    answers = [
+        _moved_reference(reference, question, originals, changed, swaps) for reference in references(question)
+    ]
     retold = msgspec.structs.replace(
         question,
         question=change(question.question, swaps).text,
@@ -285,9 +287,9 @@ def _moved_reference(
     places = [(span.document_id, span.start, span.end) for span in question.evidence or ()]
     places += [(name, 0, len(originals[name])) for name in sorted(documents_of(question) & originals.keys())]
     for document_id, start, end in places:
-        found = originals[document_id].find(reference, start, end)
-        if found >= 0:
-            first, last = changed[document_id].moved(found, found + len(reference))
+        at = originals[document_id].find(reference, start, end)
+        if at >= 0:
+            first, last = changed[document_id].moved(at, at + len(reference))
             return changed[document_id].text[first:last]
     return change(reference, swaps).text
 
@@ -298,15 +300,15 @@ def _swapped(value: Any, changed: Mapping[str, RenamedText], swaps: Mapping[str,
         case str():
             return change(value, swaps).text
         case list():
-            return [_swapped(one, changed, swaps) for one in value]
+            return [_swapped(item, changed, swaps) for item in value]
         case {"document_id": str(name), "start": int(start), "end": int(end)} if name in changed:
             first, last = changed[name].moved(start, end)
             return {"document_id": name, "start": first, "end": last}
         case dict():
             return {
-                name: one
+                name: item
                 if name in ("id", "ids") or name.endswith(("_id", "_ids"))
-                else _swapped(one, changed, swaps)
-                for name, one in value.items()
+                else _swapped(item, changed, swaps)
+                for name, item in value.items()
             }
     return value

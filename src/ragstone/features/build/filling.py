@@ -2,43 +2,36 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
+from ragstone.features.build.built import Built, Written
 from ragstone.features.build.critic import Critic
 from ragstone.features.build.critique import ask_closed_book, critique, drop_known
+from ragstone.features.build.fact_writing import write_facts
+from ragstone.features.build.falsifying import Falsified, falsify_fact
+from ragstone.features.build.files import give_ids
 from ragstone.features.build.plan import Cut
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.build_files import give_ids
-from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured, Loss, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, lose
+from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.dataset.checks import check_candidate
 from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging.finding import no_model
 from ragstone.kernel.llm import Ask
-from ragstone.kernel.llm.stub_reply import WORDS
 
 LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
 ALL_ALIKE = 30  # drafts lost, every one and for one reason: more of them would be lost for it too
 ALL_LOST = 100  # drafts lost, every one: of more no more than 3 in 100 would be kept, whatever the reasons
 
 
-class Came(Protocol):
-    """What comes of a call: candidates, the lost ones among them, and why it gave nothing, if so."""
-
-    @property
-    def candidates(self) -> list[Candidate]: ...  # noqa: D102
-
-    @property
-    def failed(self) -> Loss | None: ...  # noqa: D102
-
-
 class WritingTask(msgspec.Struct, frozen=True):
     """One call for n candidates, to be made."""
 
     n: int
-    write: Callable[[], Awaitable[Came]]
+    write: Callable[[], Awaitable[Written]]
 
 
 class WrittenCandidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,18 +82,18 @@ async def _extend(
     made: WrittenCandidates, tasks: Sequence[WritingTask], session: Session, sift: Sift
 ) -> WrittenCandidates:
     """Return what there is with what these calls bring."""
-    came = await session.each("write", _write, tasks)
-    candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
+
+    async def write(task: WritingTask) -> Written:
+        return await task.write()
+
+    came = await session.each("write", write, tasks)
+    candidates = [*made.candidates, *(candidate for some in came for candidate in some.candidates)]
     n_before = len(made.candidates)
     return WrittenCandidates(
         candidates=[*made.candidates, *await sift(candidates, n_before)],
         failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
         n_asked=made.n_asked + sum(task.n for task in tasks),
     )
-
-
-async def _write(task: WritingTask) -> Came:
-    return await task.write()
 
 
 def _take(
@@ -125,21 +118,29 @@ def _take(
 def _without_excess(made: WrittenCandidates, start: int, wanted: int) -> WrittenCandidates:
     """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
     n_accepted = 0
-    kept = list(made.candidates[:start])
+    candidates = list(made.candidates[:start])
     for candidate in made.candidates[start:]:
         n_accepted += candidate.loss is None
-        kept.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
-    return msgspec.structs.replace(made, candidates=kept)
+        candidates.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
+    return msgspec.structs.replace(made, candidates=candidates)
 
 
-MADE_UP = WORDS[:40]  # of a reply made up that may be cut short
+class BuildSteps(msgspec.Struct, frozen=True, kw_only=True):
+    """The steps of a build that a forecast replaces, see forecasting.py.
+
+    settle: what becomes of a candidate after each step.
+    """
+
+    write_facts: Callable[..., Awaitable[Written]] = write_facts
+    falsify: Callable[..., Awaitable[Falsified]] = falsify_fact
+    settle: Callable[[Candidate], Candidate] = lambda candidate: candidate
+
+
+STEPS = BuildSteps()
 
 
 class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the steps of a build need.
-
-    write and criticise: ask the models. forecasting: replies are made up, and lose no candidate.
-    """
+    """What the steps of a build need. write and criticise: ask the models."""
 
     session: Session
     declared: BuildSection
@@ -149,7 +150,7 @@ class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
     secret: bytes
     critics: list[Critic] = []
     seed: int
-    forecasting: bool
+    steps: BuildSteps = STEPS
 
 
 def built_of(
@@ -183,14 +184,21 @@ def built_of(
 
 async def sift_questions(candidates: list[Candidate], start: int, tools: WritingTools) -> list[Candidate]:
     """Return the candidates from `start` on with ids, checked, criticised, asked with the book closed."""
-    session = tools.session
+    session, settle = tools.session, tools.steps.settle
+
+    async def close_book(candidate: Candidate) -> Candidate:
+        if candidate.loss is not None or candidate.question.answerable is False:
+            return candidate
+        answered = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
+        return drop_known(answered) if tools.declared.closed_book == "drop" else answered
+
     new = [check_candidate(candidate) for candidate in candidates[start:]]
-    new = _foreseen(mark_repeats(give_ids([*candidates[:start], *new]))[start:], tools)
+    new = list(map(settle, mark_repeats(give_ids([*candidates[:start], *new]))[start:]))
     new = await session.each("criticise", functools.partial(criticise_candidate, tools=tools), new)
-    new = _foreseen(new, tools)
+    new = list(map(settle, new))
     if tools.declared.closed_book != "off":
-        new = await session.each("closed book", functools.partial(_closed_book, tools=tools), new)
-    return _foreseen(new, tools)
+        new = await session.each("closed book", close_book, new)
+    return list(map(settle, new))
 
 
 async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Candidate:
@@ -205,25 +213,3 @@ async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Cand
         secret=tools.secret,
         one_call=declared.one_call,
     )
-
-
-async def _closed_book(candidate: Candidate, tools: WritingTools) -> Candidate:
-    if candidate.loss is not None or candidate.question.answerable is False:
-        return candidate
-    asked = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
-    return drop_known(asked) if tools.declared.closed_book == "drop" else asked
-
-
-def _foreseen(candidates: list[Candidate], tools: WritingTools) -> list[Candidate]:
-    """Return the candidates; in a forecast those made up differ, and no reply made up loses any."""
-    return [_sound(one) for one in candidates] if tools.forecasting else candidates
-
-
-def _sound(candidate: Candidate) -> Candidate:
-    question, loss = candidate.question, candidate.loss
-    if WORDS in question.question:
-        question = msgspec.structs.replace(question, question=f"{WORDS} {question.id}")
-        return msgspec.structs.replace(candidate, question=question, loss=None)
-    if loss is not None and MADE_UP in (loss.detail or ""):  # the question is real, who judged it is not
-        return msgspec.structs.replace(candidate, loss=None)
-    return candidate

@@ -49,11 +49,11 @@ def cut_passages(rows: Iterable[Document | Chunk], longest: int) -> Cut:
     split: dict[str, None] = {}
     for row in rows:
         document, offset = (row, 0) if isinstance(row, Document) else (_as_document(row), row.start)
-        found = list(_passages_of(document, offset, longest))
-        passages += found
-        pieces[document.id] += len(found)
+        parts = list(_passages_of(document, offset, longest))
+        passages += parts
+        pieces[document.id] += len(parts)
         lengths[document.id] = max(lengths[document.id], offset + len(document.text))
-        if len(found) > 1:
+        if len(parts) > 1:
             split[document.id] = None
     return Cut(
         passages=[
@@ -119,7 +119,7 @@ def choose_passages(
     bounds = [len(good) * part // n_shown for part in range(n_shown + 1)]
     chosen = [good[int(rng.integers(first, last))] for first, last in pairwise(bounds)]
     more = set(rng.permutation(n_shown)[: n % n_shown].tolist())
-    return [(passage, n // n_shown + (place in more)) for place, passage in enumerate(chosen)]
+    return [(passage, n // n_shown + (at in more)) for at, passage in enumerate(chosen)]
 
 
 def has_substance(text: str) -> bool:
@@ -163,10 +163,10 @@ def plan_orders(
     for passage in passages:
         of_document[passage.document_id].append(passage)
     orders = []
-    for place, (document_id, n) in enumerate(wanted.items()):
+    for first, (document_id, n) in enumerate(wanted.items()):
         chosen = choose_passages(of_document[document_id], n, own_rng(seed, document_id, sample))
         counts: dict[tuple[int, int], int] = defaultdict(int)
-        number = place
+        number = first
         for which, (_passage, n_here) in enumerate(chosen):
             for _ in range(n_here):
                 counts[which, number % len(turns)] += 1

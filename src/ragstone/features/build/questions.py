@@ -7,11 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.certificate import EvaluationSet
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.features.build.critic import load_critics
 from ragstone.features.build.defects import measure_critics, plant_defects
 from ragstone.features.build.extras import add_extras
 from ragstone.features.build.filling import (
+    STEPS,
+    BuildSteps,
     WritingTask,
     WritingTools,
     WrittenCandidates,
@@ -22,12 +25,14 @@ from ragstone.features.build.filling import (
     fill,
     sift_questions,
 )
+from ragstone.features.build.forecasting import forecast_build
 from ragstone.features.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
-from ragstone.features.build.session import build_in_session, document_id_of, forecast_build
+from ragstone.features.build.session import build_in_session, document_id_of
 from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.features.build.writing import write_questions
 from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, load_settings
-from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured
+from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
 from ragstone.kernel.errors import ConfigError, ModelError, takes_rows
@@ -43,20 +48,20 @@ FRAME_TOKENS = 2000  # of a call, beside the passages: instructions, what is to 
 LEAST_PASSAGE = 200
 
 
-async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
+async def build_rows(rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
     """Return what is built of documents or chunks, as `[build]` of the session's settings declares.
 
     Raises ConfigError for declarations that cannot be followed, ModelError without a model.
     """
-    tools = await open_tools(session, forecasting)
+    tools = await open_tools(session, steps)
     turns = declared_turns(tools.declared, session.settings)
     longest = longest_passage(tools.declared, session)
     cut = cut_passages(rows, longest)
     made = await add_extras(WrittenCandidates(), cut.passages, tools)
     made = await _add_questions(made, cut, turns, tools)
     document_ids = list(dict.fromkeys(map(document_id_of, rows)))
-    place = {document_id: n for n, document_id in enumerate(document_ids)}
-    candidates = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
+    position = {document_id: n for n, document_id in enumerate(document_ids)}
+    candidates = sorted(made.candidates, key=lambda candidate: position[candidate.passages[0].document_id])
     measured = await _measure(candidates, tools)
     tools = msgspec.structs.replace(tools, declared=msgspec.structs.replace(tools.declared, passage=longest))
     made = msgspec.structs.replace(made, candidates=candidates)
@@ -89,7 +94,7 @@ async def open_writer(session: Session, what: str) -> tuple[Ask, str]:
     return write, (await session.models.door(declared.model)).endpoint.identity
 
 
-async def open_tools(session: Session, forecasting: bool) -> WritingTools:
+async def open_tools(session: Session, steps: BuildSteps) -> WritingTools:
     """Return the tools of a build. Raises ConfigError, ModelError."""
     declared = session.settings.build
     write, model = await open_writer(session, "questions")
@@ -109,7 +114,7 @@ async def open_tools(session: Session, forecasting: bool) -> WritingTools:
         secret=session.secret(),
         critics=critics,
         seed=session.settings.run.seed,
-        forecasting=forecasting,
+        steps=steps,
     )
 
 
@@ -216,7 +221,7 @@ async def _measure(candidates: Sequence[Candidate], tools: WritingTools) -> list
         return []
     planted = plant_defects(candidates, declared.planted, tools.seed)
     work = functools.partial(criticise_candidate, tools=tools)
-    criticised = await tools.session.each("planted defects", work, [one.planted for one in planted])
+    criticised = await tools.session.each("planted defects", work, [defect.planted for defect in planted])
     return measure_critics(list(zip(planted, criticised, strict=True)), tools.critics, declared.threshold)
 
 
@@ -243,7 +248,7 @@ def build_questions(
     """Return an evaluation set built from documents or chunks, as `[build]` of the settings declares.
 
     model and count: in place of those of `[build]`. output: where the questions are written, with all that
-    belongs to them beside (see build_files.py); without it nothing is written. budget: e.g. `500calls`;
+    belongs to them beside (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
     deadline: e.g. `30m`: what they cut off is counted as lost.
 
     Raises ConfigError for declarations that cannot be followed; DataError where a file cannot be written;

@@ -1,4 +1,4 @@
-"""A build from its sources to its files, and what it would ask: the same for questions and for facts."""
+"""A build from its sources to its files: the same for questions and for facts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,17 @@ from typing import Protocol
 
 import msgspec
 
-from ragstone.features.build.certificate import EvaluationSet, write_certificate
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import EvaluationSet, write_certificate
 from ragstone.features.build.fictional import write_fiction
-from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.dataset.build_files import build_paths, check_build_outputs, write_build
-from ragstone.kernel.dataset.candidate import Built
-from ragstone.kernel.dataset.certifying.certificate import certify
+from ragstone.features.build.files import build_paths, check_build_outputs, write_build
+from ragstone.features.build.filling import STEPS, BuildSteps
+from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.placing import remember_sources
 from ragstone.kernel.dataset.split import split_questions
-from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
+from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Document
 from ragstone.kernel.stages.corpus import read_documents
 from ragstone.kernel.stages.tag import Taggable, read_taggable
@@ -34,7 +34,7 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
         return read_taggable(Path(sources[0]))[1]
     corpus = read_documents(settings, [str(Path(source).absolute()) for source in sources])
     if not corpus.documents:
-        first = "; ".join(f"{one.path}: {one.reason}" for one in corpus.skipped[:3])
+        first = "; ".join(f"{file.path}: {file.reason}" for file in corpus.skipped[:3])
         raise DataError(
             f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or "
             "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
@@ -53,15 +53,10 @@ def read_for(output: Path | str, sources: Sequence[Path | str], settings: Settin
     return read_sources(sources, settings)
 
 
-SAMPLE = 500  # documents that a forecast looks at, evenly spaced
-
-
 class Make(Protocol):
     """What makes candidates of rows, as `[build]` of the session's settings declares."""
 
-    async def __call__(
-        self, rows: Sequence[Taggable], session: Session, *, forecasting: bool = False
-    ) -> Built:
+    async def __call__(self, rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
         """Make them."""
         ...
 
@@ -89,12 +84,18 @@ def build_in_session(
     check_build(rows, settings, output, force)
 
     async def work(session: Session) -> EvaluationSet:
-        built = _remembering(await make(rows, session), rows)
+        built = await make(rows, session)
+        texts = {row.id: row.text for row in rows if isinstance(row, Document)}
+        candidates = [
+            msgspec.structs.replace(candidate, question=remember_sources(candidate.question, texts))
+            for candidate in built.candidates
+        ]
+        built = msgspec.structs.replace(built, candidates=candidates)
         if how.offline and built.failed and not session.calls().from_ledger:
             raise ModelError(
                 "offline, and the ledger has none of this build's calls. Run it once without --offline."
             )
-        accepted = [one.question for one in built.candidates if one.loss is None]
+        accepted = [candidate.question for candidate in built.candidates if candidate.loss is None]
         certificate = certify(built)
         share = built.declared.test_share
         sides = split_questions(accepted, share, built.seed) if share else {}
@@ -115,49 +116,3 @@ def build_in_session(
         )
 
     return run_in_session(settings, how, work)
-
-
-def _remembering(built: Built, rows: Sequence[Taggable]) -> Built:
-    """Return a build whose questions tell of what documents they were made."""
-    texts = {row.id: row.text for row in rows if isinstance(row, Document)}
-    candidates = [
-        msgspec.structs.replace(one, question=remember_sources(one.question, texts))
-        for one in built.candidates
-    ]
-    return msgspec.structs.replace(built, candidates=candidates)
-
-
-def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, assumption: str) -> Forecast:
-    """Return what a build would ask, by a sample of its rows. Raises what it raises before a call."""
-    check_build(rows, settings, None, False)
-
-    sampled, declared, weight = _sampled(rows, settings)
-
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        forecaster.weight = weight
-        forecaster.assumptions[assumption] = None
-        await make(sampled, session, forecasting=True)
-
-    return forecast_of(declared, work)
-
-
-def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggable], Settings, float]:
-    """Return the rows of documents evenly spaced, settings that want as much less in all, and the factor.
-
-    Where a small count is wanted they are all rows: no more documents are asked than that takes.
-    """
-    build = settings.build
-    names = [document_id_of(row) for row in rows]
-    distinct = list(dict.fromkeys(names))
-    step = max(1, -(-min(len(distinct), build.count or len(distinct)) // SAMPLE))
-    kept = set(distinct[::step])
-    scaled = choose(
-        settings,
-        "build",
-        count=build.count and build.count // step,
-        negatives=build.negatives // step,
-        multi_hop=build.multi_hop // step,
-        planted=build.planted // step,
-    )
-    sampled = [row for row, name in zip(rows, names, strict=True) if name in kept]
-    return sampled, scaled, len(distinct) / len(kept)

@@ -47,7 +47,7 @@ class DialogueTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 def style_names() -> list[str]:
     """Return the names of the styles that come with Ragstone."""
-    return library_names("ragstone.kernel.dataset", "library/styles")
+    return library_names("ragstone.features.build", "library/styles")
 
 
 def load_style(name: str | Path) -> Style:
@@ -55,7 +55,7 @@ def load_style(name: str | Path) -> Style:
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
-    return parse_style(*read_named(name, "style", "ragstone.kernel.dataset", "library/styles"))
+    return parse_style(*read_named(name, "style", "ragstone.features.build", "library/styles"))
 
 
 def parse_style(text: str, file: Path) -> Style:
@@ -88,9 +88,9 @@ def turns_of(style: Style, declared: BuildSection) -> list[DialogueTurn]:
 def render_style(turn: DialogueTurn, audience: str) -> str:
     """Return what the model is told of the kind of question, the user's words in their places."""
     level = (turn.style.levels or {}).get(turn.level or "", "")
-    words = {"audience": audience, "persona": turn.persona or "", "level": level}
+    values = {"audience": audience, "persona": turn.persona or "", "level": level}
     return re.sub(
-        r"\{(\w+)\}", lambda found: words.get(found[1], found[0]).strip(), turn.style.prompt.strip()
+        r"\{(\w+)\}", lambda match: values.get(match[1], match[0]).strip(), turn.style.prompt.strip()
     )
 
 
@@ -109,13 +109,13 @@ def _problem(style: Style) -> str | None:
 
 
 def _problem_of_levels(style: Style) -> str | None:
-    given = set(style.levels or {})
-    if (style.needs == "level") != bool(given):
+    levels = set(style.levels or {})
+    if (style.needs == "level") != bool(levels):
         return 'a style with needs = "level" has a table [levels], and no other does.'
-    if not given:
+    if not levels:
         return None
-    if given - set(LEVELS):
-        unknown = min(given - set(LEVELS))
+    if levels - set(LEVELS):
+        unknown = min(levels - set(LEVELS))
         return f"unknown level {unknown!r} in [levels]. {nearest(unknown, LEVELS)}"
-    missing = [level for level in LEVELS if level not in given]
+    missing = [level for level in LEVELS if level not in levels]
     return f"[levels] lacks {', '.join(missing)}: say for each level what is asked." if missing else None

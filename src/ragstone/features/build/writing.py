@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.features.build.built import Written, call_failed
 from ragstone.features.build.styles import DialogueTurn, render_style
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language
@@ -81,20 +82,6 @@ class DraftOfTwo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: Long
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking for questions.
-
-    candidates: without ids, the lost ones among them; behind those of the first call stand those that were
-    asked for in place of questions in the wrong language. failed: that a call, the first or the second, gave
-    nothing usable. n_asked: questions asked for; a model may give fewer; n_cut: given beyond them, left out.
-    """
-
-    candidates: list[Candidate]
-    failed: Loss | None = None
-    n_asked: int = 0
-    n_cut: int = 0
-
-
 async def write_questions(
     passages: tuple[SourcePassage, ...],
     turn: DialogueTurn,
@@ -163,7 +150,7 @@ def write_prompt(
 ) -> Prompt:
     """Return the call that asks for n questions. stern: once more, for they were in the wrong language."""
     n_quotes = turn.style.quotes
-    told = [
+    parts = [
         TASK.format(
             source="<passage>" if len(passages) == 1 else "<passage 1> and <passage 2>",
             them="it" if len(passages) == 1 else "them",
@@ -173,41 +160,41 @@ def write_prompt(
             copied=COPIED[n_quotes] if len(passages) == 1 else COPIED_FROM_TWO,
         )
     ]
-    shown = _shown(passages)
+    inputs = _passage_inputs(passages)
     if avoid:
-        shown["asked already"] = "\n".join(f"- {question}" for question in avoid[-MOST_AVOIDED:])
-        told.append(AVOID)
+        inputs["asked already"] = "\n".join(f"- {question}" for question in avoid[-MOST_AVOIDED:])
+        parts.append(AVOID)
     lang = passages[0].lang
     in_language = STERN if stern else IN_LANGUAGE
-    told.append(in_language.format(language=language_name(lang)) if lang else IN_ITS_LANGUAGE)
+    parts.append(in_language.format(language=language_name(lang)) if lang else IN_ITS_LANGUAGE)
     fields = (
         ["quote", "second_quote", "question", "answer"] if n_quotes == 2 else ["quote", "question", "answer"]
     )
-    one = "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
+    item = "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
     return fenced_prompt(
-        "\n\n".join([*told, MATERIAL]),
-        shown,
-        form=f'{{"nonce": the code, "questions": [{one}{", ..." if n > 1 else ""}]}}',
+        "\n\n".join([*parts, MATERIAL]),
+        inputs,
+        form=f'{{"nonce": the code, "questions": [{item}{", ..." if n > 1 else ""}]}}',
         reply=_reply_of(n, n_quotes),
-        nonce=row_nonce(secret, ["write", str(VERSION), *told, *shown, *shown.values()]),
+        nonce=row_nonce(secret, ["write", str(VERSION), *parts, *inputs, *inputs.values()]),
         max_tokens=FRAME_TOKENS + TOKENS_A_QUESTION * n,
         sample=sample,
         temperature=DRAWN_AT if sample else None,
     )
 
 
-def _shown(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
+def _passage_inputs(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
     """Return the passages under the names of their tags, each after a title that does not begin it.
 
     A small model that is shown the same words twice asks for the title.
     """
-    shown: dict[str, str] = {}
+    inputs: dict[str, str] = {}
     for number, passage in enumerate(passages, 1):
         which = f" {number}" if len(passages) > 1 else ""
         if passage.title and not passage.text.lstrip("# ").startswith(passage.title):
-            shown[f"title{which}"] = passage.title
-        shown[f"passage{which}"] = passage.text
-    return shown
+            inputs[f"title{which}"] = passage.title
+        inputs[f"passage{which}"] = passage.text
+    return inputs
 
 
 def _candidate(
@@ -215,27 +202,31 @@ def _candidate(
 ) -> Candidate:
     """Return a draft as a candidate, lost if its evidence is not there or its language another."""
     quotes = [draft.quote] if isinstance(draft, Draft) else [draft.quote, draft.second_quote]
-    found = _find_all(quotes, passages)
+    matches = _find_all(quotes, passages)
     question, answer = _line(draft.question), _line(draft.answer)
     passage = passages[0]
     foreign = _foreign(question, answer, passages)
+    tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
+    notes: dict[str, object] = {"quote": BETWEEN.join(quotes)}
+    if matches:
+        notes["evidence_found"] = max((match.how for match, _ in matches), key=HOWS.index)
     candidate = Candidate(
         question=Question(
             id="",
             question=question,
             reference=answer,
-            evidence=[there.evidence(one.start, one.end) for one, there in found] or None,
+            evidence=[there.evidence(match.start, match.end) for match, there in matches] or None,
             document_ids=list(dict.fromkeys(passage.document_id for passage in passages)),
             answerable=True,
             lang=detect_language(question) if foreign else passage.lang or detect_language(question),
-            tags=_tags(turn, passage),
-            metadata=_notes(quotes, [one for one, _ in found]),
+            tags={key: value for key, value in tags.items() if value},
+            metadata=notes,
         ),
         passages=passages,
     )
     if foreign:
         return lose(candidate, "wrong_language", foreign)
-    return candidate if found else lose(candidate, "no_evidence", BETWEEN.join(quotes)[:SHOWN])
+    return candidate if matches else lose(candidate, "no_evidence", BETWEEN.join(quotes)[:SHOWN])
 
 
 def _find_all(
@@ -247,14 +238,15 @@ def _find_all(
     """
     orders = [passages, passages[::-1]] if len(passages) > 1 else [passages * len(quotes)]
     for order in orders:
-        found = [
+        pairs = [
             (find_evidence(quote, there.text), there) for quote, there in zip(quotes, order, strict=True)
         ]
-        there = [(one, passage) for one, passage in found if one is not None]
+        there = [(match, passage) for match, passage in pairs if match is not None]
         if len(there) == len(quotes):
             # Two quotations of one passage may be the same words.
             once = {
-                (passage.document_id, passage.start + one.start): (one, passage) for one, passage in there
+                (passage.document_id, passage.start + match.start): (match, passage)
+                for match, passage in there
             }
             return sorted(once.values(), key=lambda pair: (passages.index(pair[1]), pair[0].start))
     return []
@@ -269,18 +261,6 @@ def _foreign(question: str, answer: str, passages: tuple[SourcePassage, ...]) ->
     if not copied and not speaks(answer, lang):
         return f"answer: {detect_language(answer) or 'unclear'} in place of {lang}"
     return None
-
-
-def _tags(turn: DialogueTurn, passage: SourcePassage) -> dict[str, str]:
-    tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
-    return {key: value for key, value in tags.items() if value}
-
-
-def _notes(quotes: Sequence[str], found: Sequence[EvidenceMatch]) -> dict[str, str]:
-    notes = {"quote": BETWEEN.join(quotes)}
-    if found:
-        notes["evidence_found"] = max((one.how for one in found), key=HOWS.index)
-    return notes
 
 
 def _line(text: str) -> str:

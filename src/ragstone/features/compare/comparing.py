@@ -10,12 +10,11 @@ import msgspec
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
 from ragstone.features.compare.values import Comparison
-from ragstone.kernel.engine.manifest import FILE
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import read_summary
-from ragstone.kernel.runs.settings import RunManifest, read_run_manifest
+from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
@@ -100,7 +99,7 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
             "or a "
             "file of judgements."
         )
-    manifest = read_run_manifest(folder / FILE)
+    manifest = read_run_manifest(folder / MANIFEST)
     rankings = list(_rows(folder, "rankings", Ranking))
     same, lengths = _documents(folder, manifest) if rankings else ({}, {})
     return JudgedRun(

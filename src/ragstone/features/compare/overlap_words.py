@@ -61,4 +61,9 @@ def documents_told(documents: Sequence[GivenDocument] | None) -> str:
     """Return the documents of an answer in their order, relevant ones marked; empty of unknown ones."""
     if documents is None:
         return ""
-    return ", ".join(f"{one.document_id} ✓" if one.copy else one.document_id for one in documents) or "none"
+    return (
+        ", ".join(
+            f"{document.document_id} ✓" if document.copy else document.document_id for document in documents
+        )
+        or "none"
+    )

@@ -356,7 +356,7 @@ def _text(answer: Answer | None) -> str | None:
 def _said(answer: Answer | None) -> tuple[object, ...] | None:
     if answer is None:
         return None
-    contexts = None if answer.contexts is None else [one.text for one in answer.contexts]
+    contexts = None if answer.contexts is None else [context.text for context in answer.contexts]
     return answer.answer, answer.error, contexts
 
 

@@ -119,12 +119,12 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
 def several_document(found: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
     blocks: list[Block] = []
-    for one in found.metrics:
-        name = judge_name(next(iter(one.means.values())))
-        blocks += [Heading(name), table_of(name, found.columns, _of_metric(one))]
-        if one.n_flips is not None:
-            told = "passes in one column and fails" if one.n_flips == 1 else "pass in one column and fail"
-            blocks.append(Paragraph(f"{plural(one.n_flips, 'question')} {told} in another."))
+    for metric in found.metrics:
+        name = judge_name(next(iter(metric.means.values())))
+        blocks += [Heading(name), table_of(name, found.columns, _of_metric(metric))]
+        if metric.n_flips is not None:
+            told = "passes in one column and fails" if metric.n_flips == 1 else "pass in one column and fail"
+            blocks.append(Paragraph(f"{plural(metric.n_flips, 'question')} {told} in another."))
     if found.settings:
         name = "Settings that differ"
         blocks += [Heading(name), table_of(name, found.settings, _of_settings(found))]
@@ -147,7 +147,9 @@ def _of_metric(one: SeveralMeans) -> list[Made[str]]:
 
 def _of_settings(found: SeveralRuns) -> list[Made[str]]:
     def of(run: str) -> Made[str]:
-        return Column(run, text=True), lambda name: _setting(found, name, run)
+        return Column(run, text=True), lambda name: one_line(
+            found.settings[name].get(run, "not set"), LONGEST_SETTING
+        )
 
     runs = dict.fromkeys(run for own in found.settings.values() for run in own)
     return [(Column("Setting", text=True), lambda name: name), *map(of, runs)]
@@ -161,7 +163,3 @@ def _mean(one: SeveralMeans, column: str) -> Cell | str:
 def _scored(one: SeveralMeans, column: str) -> str:
     mean = one.means.get(column)
     return f"{count(mean.statuses.get('scored', 0))} of {count(mean.n_rows)}" if mean else "not judged"
-
-
-def _setting(found: SeveralRuns, name: str, run: str) -> str:
-    return one_line(found.settings[name].get(run, "not set"), LONGEST_SETTING)

@@ -197,7 +197,11 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
     columns: list[Made[RankComparison]] = [
         (
             Column("Measure", text=True, short=""),
-            lambda row: Cell(row.measure, _fewer(row, rows[0]), short=f"  {row.measure}"),
+            lambda row: Cell(
+                row.measure,
+                f"of {plural(row.n, 'question')}" if row.n != rows[0].n else "",
+                short=f"  {row.measure}",
+            ),
         ),
         ("A", lambda row: number(row.a.value)),
         ("B", lambda row: number(row.b.value)),
@@ -226,10 +230,6 @@ def _rank_verdict(row: RankComparison) -> Cell:
     if _same(row.difference):
         return Cell("same")
     return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
-
-
-def _fewer(row: RankComparison, first: RankComparison) -> str:
-    return f"of {plural(row.n, 'question')}" if row.n != first.n else ""
 
 
 class _SpentRow(NamedTuple):
@@ -361,7 +361,7 @@ def _overlap(comparison: Comparison) -> list[Block]:
 
 def _dots(comparison: Comparison) -> list[Block]:
     """Return the differences as shares of the scale: above 0 the second run is better."""
-    several = len({one.b.system for one in comparison.metrics}) > 1
+    several = len({metric.b.system for metric in comparison.metrics}) > 1
     dots = []
     for row in comparison.metrics:
         width = row.scale[1] - row.scale[0] if row.scale else 1.0
@@ -400,7 +400,7 @@ def outcome(comparison: Comparison) -> str:
 
 def full_name(row: MetricComparison, comparison: Comparison) -> str:
     """Return the metric, and the system where several are compared."""
-    several = len({one.b.system for one in comparison.metrics}) > 1
+    several = len({metric.b.system for metric in comparison.metrics}) > 1
     return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
 
 
@@ -567,8 +567,8 @@ def _signed_amount(value: float, row: SpentComparison) -> str:
 
 def gate_told(gate: Gate) -> str:
     """Return the gate's word and what decided it."""
-    deciding = [one for one in gate.metrics if one.outcome == gate.outcome]
-    several = len({one.system for one in gate.metrics}) > 1
+    deciding = [metric for metric in gate.metrics if metric.outcome == gate.outcome]
+    several = len({metric.system for metric in gate.metrics}) > 1
     reasons: dict[str, list[str]] = {}
     for one in deciding:
         name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)

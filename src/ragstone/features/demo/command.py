@@ -44,11 +44,11 @@ def demo(
     - `ragstone demo`
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
+    from ragstone.features.demo.small_judge import show_small_judge
+    from ragstone.features.new.default_model import endpoint_model
     from ragstone.features.new.starter import copy_starter
     from ragstone.features.run.command import run_and_show
-    from ragstone.features.run.small_judge import show_small_judge
     from ragstone.kernel.config import choose, load_settings
-    from ragstone.kernel.console.default_model import endpoint_model
 
     asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json)
     file = folder / "ragstone.toml"
@@ -72,7 +72,7 @@ def demo(
 
 def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes: bool) -> str | None:
     """Return the model of the configured endpoint if its user says that it may be asked, else None."""
-    from ragstone.kernel.runs.wording import forecast_lines
+    from ragstone.kernel.console.asking import forecast_lines
 
     if endpoint is None or yes:
         return endpoint
@@ -95,8 +95,8 @@ def _forecast(settings: Settings) -> "Forecast":
 
 def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
     """Return the settings in which a model answers and judges."""
+    from ragstone.features.new.default_model import PACKAGED
     from ragstone.kernel.config.sections import DEFAULT_JUDGES
-    from ragstone.kernel.console.default_model import PACKAGED
 
     slow = model.startswith("llamacpp/") and model != PACKAGED
     if slow and limit is None:

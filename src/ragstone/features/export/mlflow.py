@@ -99,7 +99,13 @@ def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: AN
     for start in range(0, max(len(new), len(told)), BATCH):
         client.log_batch(run_id, metrics=new[start : start + BATCH], params=told[start : start + BATCH])
     table = run.table()
-    rows = [[_cell(value) for value in row.values()] for row in table]
+    rows = [
+        [
+            msgspec.json.encode(plain(value)).decode() if isinstance(value, list | Mapping) else value
+            for value in row.values()
+        ]
+        for row in table
+    ]
     client.log_dict(run_id, {"columns": list(table.columns()), "data": rows}, TABLE)
     # What MLflow's page looks for to offer its view of a table.
     client.set_tag(run_id, "mlflow.loggedArtifacts", f'[{{"path": "{TABLE}", "type": "table"}}]')
@@ -185,10 +191,6 @@ def _accepted(found: Mapping[str, T]) -> dict[str, T]:
             allowed += "_"
         named[allowed] = value
     return named
-
-
-def _cell(value: object) -> object:
-    return msgspec.json.encode(plain(value)).decode() if isinstance(value, list | Mapping) else value
 
 
 def _mlflow(module: str) -> ModuleType:

@@ -44,16 +44,16 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
         yield from read_documents(Source(folder / CORPUS, source.name), options)
     sheet = open_sheet(folder / QUERIES)
     for number, row in sheet.rows:
-        place = sheet.place(number)
+        location = sheet.place(number)
         if isinstance(row, str):
-            yield skipped(place, row)
+            yield skipped(location, row)
             continue
         named = {("question" if name == "text" else name): value for name, value in row.items()}
-        for found in found_in({name: one for name, one in named.items() if one != {}}, {}, place):
-            if isinstance(found, Question) and grades is not None and found.id not in grades:
-                yield left_out(place, f"the qrels of the split {split!r} do not grade it")
+        for item in found_in({name: value for name, value in named.items() if value != {}}, {}, location):
+            if isinstance(item, Question) and grades is not None and item.id not in grades:
+                yield left_out(location, f"the qrels of the split {split!r} do not grade it")
             else:
-                yield found
+                yield item
 
 
 def _split(folder: Path, wanted: str | None) -> str | None:

@@ -92,7 +92,7 @@ def import_(
     if json:
         show_json(summary)
     else:
-        for line in _told(summary):
+        for line in _summary_lines(summary):
             say(line)
     if strict and summary.n_skipped:
         raise typer.Exit(UNSCORED)
@@ -114,7 +114,7 @@ def _gather(
         say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
 
 
-def _told(summary: "ImportSummary") -> list[str]:
+def _summary_lines(summary: "ImportSummary") -> list[str]:
     from ragstone.features.import_.summary import remark_text
 
     read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
@@ -142,7 +142,7 @@ def _repeats(summary: "ImportSummary") -> list[str]:
     few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
     if not summary.repeats:
         return few
-    n_near = sum(not one.exact for one in summary.repeats)
+    n_near = sum(not row.exact for row in summary.repeats)
     first = summary.repeats[0]
     done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
     repeat = "repeats" if len(summary.repeats) == 1 else "repeat"

@@ -68,11 +68,15 @@ def entries_of(page: Document) -> Iterator[FaqEntry | Unasked]:
     """
     text = page.text.replace("\r\n", "\n")
     for question, answer in LABELS:
-        found = list(_labelled(text, question, answer))
-        if found:
-            yield from found
+        entries = list(_labelled(text, question, answer))
+        if entries:
+            yield from entries
             return
-    yield from _under_headings(text, _headings(msgspec.structs.replace(page, text=text)))
+    page = msgspec.structs.replace(page, text=text)
+    # Lines in bold type that ask are headings below all others.
+    bold = [SectionHeading(line.start(), 7, line["text"].strip()) for line in _BOLD.finditer(text)]
+    headings = sorted([*document_headings(page), *bold], key=lambda heading: heading.start)
+    yield from _under_headings(text, headings)
 
 
 def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unasked]:
@@ -84,31 +88,22 @@ def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unas
     if text[: marks[0].start()].strip():
         yield Unasked(1, BEFORE)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    pieces = [_bare(text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
-    asked: tuple[str, int] | None = None
+    pieces = [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+    # A label in bold type may end with it: **Q:** Who?**
+    pieces = [
+        piece[:-2].rstrip() if piece.endswith("**") and piece.count("**") == 1 else piece for piece in pieces
+    ]
+    current: tuple[str, int] | None = None
     answers: list[str] = []
     for mark, label, piece in zip(marks, labels, pieces, strict=True):
-        if label == answer.casefold() and asked:
+        if label == answer.casefold() and current:
             answers.append(piece)
             continue
-        if asked:
-            yield FaqEntry(asked[0], "\n\n".join(answers), "", asked[1])
-        asked, answers = (" ".join(piece.split()), line_of(text, mark.start())), []
-    if asked:
-        yield FaqEntry(asked[0], "\n\n".join(answers), "", asked[1])
-
-
-def _bare(piece: str) -> str:
-    """Return the text after a label without the bold type that may end with it."""
-    piece = piece.strip()
-    return piece[:-2].rstrip() if piece.endswith("**") and piece.count("**") == 1 else piece
-
-
-def _headings(page: Document) -> list[SectionHeading]:
-    """Return the headings of a page, lines in bold type that ask among them, below all others."""
-    headings = document_headings(page)
-    bold = [SectionHeading(found.start(), 7, found["text"].strip()) for found in _BOLD.finditer(page.text)]
-    return sorted([*headings, *bold], key=lambda heading: heading.start)
+        if current:
+            yield FaqEntry(current[0], "\n\n".join(answers), "", current[1])
+        current, answers = (" ".join(piece.split()), line_of(text, mark.start())), []
+    if current:
+        yield FaqEntry(current[0], "\n\n".join(answers), "", current[1])
 
 
 def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[FaqEntry | Unasked]:
@@ -116,29 +111,29 @@ def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[F
     if text[: starts[0] if starts else len(text)].strip():
         yield Unasked(1, BEFORE)
     above: list[SectionHeading] = []
-    asked: SectionHeading | None = None
+    question: SectionHeading | None = None
     begin = 0
     for heading, (start, end) in zip(headings, pairwise([*starts, len(text)]), strict=True):
         asks = bool(ASKS.search(heading.title))
-        if asked and not asks and heading.level > asked.level:
+        if question and not asks and heading.level > question.level:
             continue  # a part of the answer
-        if asked:
-            yield _entry(text, asked, begin, start, above)
-        above = [*(one for one in above if one.level < heading.level)]
-        asked, begin = (heading, _after_line(text, heading)) if asks else (None, 0)
+        if question:
+            yield _entry(text, question, begin, start, above)
+        above = [*(other for other in above if other.level < heading.level)]
+        question, begin = (heading, _after_line(text, heading)) if asks else (None, 0)
         if not asks:
             above.append(heading)
             if text[_after_line(text, heading) : end].strip():
                 yield Unasked(line_of(text, start), NOT_ASKED)
-    if asked:
-        yield _entry(text, asked, begin, len(text), above)
+    if question:
+        yield _entry(text, question, begin, len(text), above)
 
 
 def _entry(
-    text: str, asked: SectionHeading, begin: int, end: int, above: Sequence[SectionHeading]
+    text: str, question: SectionHeading, begin: int, end: int, above: Sequence[SectionHeading]
 ) -> FaqEntry:
-    section = " > ".join(one.title for one in above if one.title)
-    return FaqEntry(asked.title, text[begin:end].strip(), section, line_of(text, asked.start))
+    section = " > ".join(heading.title for heading in above if heading.title)
+    return FaqEntry(question.title, text[begin:end].strip(), section, line_of(text, question.start))
 
 
 def _after_line(text: str, heading: SectionHeading) -> int:
@@ -162,17 +157,17 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
     answer. Where a row has several answers, they are paragraphs of the document.
     """
     number = 0
-    for place, row in asked_rows(source, options, {}):
+    for location, row in asked_rows(source, options, {}):
         number += 1
         if not isinstance(row, RowQuestion):
             yield row
             continue
         answers = references(row.question)
         if not answers:
-            yield skipped(place, NO_ANSWER)
+            yield skipped(location, NO_ANSWER)
             continue
         for misfit in row.misfits:
-            yield changed(place, misfit)
+            yield changed(location, misfit)
         text = "\n\n".join(answers)
         yield from _document_and_question(
             row.question, row.question.id or f"{source.name}#{number}", text, source
@@ -187,11 +182,11 @@ def read_faq_page(source: Source, _options: ImportOptions) -> Iterator[Found]:
     page = _page(source)
     n_entries = 0
     for number, entry in enumerate(entries_of(page), 1):
-        place = f"{source.path}:{entry.line}"
+        location = f"{source.path}:{entry.line}"
         if not isinstance(entry, FaqEntry):
-            yield left_out(place, entry.reason)
+            yield left_out(location, entry.reason)
         elif not entry.answer:
-            yield skipped(place, EMPTY)
+            yield skipped(location, EMPTY)
         else:
             n_entries += 1
             tags = {"section": entry.section} if entry.section else None
@@ -210,12 +205,12 @@ def _page(source: Source) -> Document:
     if ending in PLAIN or ending not in READERS:
         return Document(id=source.name, text=read_text(source.path))
     with explaining(f"{source.path}: cannot be read", "", OSError, Unreadable):
-        found = next(iter(READERS[ending](File(path=source.path, id=source.name))))
-    if not isinstance(found, Document):
+        page = next(iter(READERS[ending](File(path=source.path, id=source.name))))
+    if not isinstance(page, Document):
         raise DataError(
             f"{source.path}: it is a table, not a page. Leave --format out, or give --format faq."
         )
-    return found
+    return page
 
 
 def _document_and_question(question: Question, name: str, text: str, source: Source) -> Iterator[Found]:

@@ -47,25 +47,27 @@ def conversations_of(rows: Iterable[Answer]) -> Iterator[Answer]:
                 "CREATE TABLE row (place INTEGER PRIMARY KEY, name TEXT, system TEXT, at REAL, row BLOB)"
             )
             con.execute("BEGIN")
-            con.executemany("INSERT INTO row (name, system, at, row) VALUES (?, ?, ?, ?)", map(_kept, rows))
+            con.executemany(
+                "INSERT INTO row (name, system, at, row) VALUES (?, ?, ?, ?)", map(_stored_row, rows)
+            )
             if con.execute("SELECT count(*), count(name) FROM row").fetchone()[1] == 0:
                 raise DataError(
                     "no exchange says which conversation it is of. Its metadata must have one of "
                     f"{', '.join(_NAMES)}: give the field that tells it one of these names."
                 )
-            found = con.execute(
+            stored = con.execute(
                 "SELECT min(place) OVER (PARTITION BY coalesce(name, place), system) AS first, name, row "
                 "FROM row ORDER BY first, at, place"
             )
             decoder = msgspec.msgpack.Decoder(Answer)
-            for (_, name), group in groupby(found, key=lambda one: (one[0], one[1])):
+            for (_, name), group in groupby(stored, key=lambda row: (row[0], row[1])):
                 exchanges = [decoder.decode(blob) for _, _, blob in group]
                 yield exchanges[0] if name is None else _conversation(name, exchanges)
         finally:
             con.close()
 
 
-def _kept(row: Answer) -> tuple[str | None, str, float, bytes]:
+def _stored_row(row: Answer) -> tuple[str | None, str, float, bytes]:
     notes = row.metadata or {}
     name = next((str(notes[name]) for name in _NAMES if notes.get(name) not in (None, "")), None)
     return name, row.system, seconds_at(notes.get("time")) or 0.0, msgspec.msgpack.encode(row, enc_hook=str)
@@ -74,26 +76,25 @@ def _kept(row: Answer) -> tuple[str | None, str, float, bytes]:
 def _conversation(name: str, exchanges: list[Answer]) -> Answer:
     """Return the exchanges as one row; where one failed in the midst, the user has no reply to it."""
     last = exchanges[-1]
-    steps = [step for one in exchanges for step in one.steps or ()]
+    turns: list[Turn] = []
+    for exchange in exchanges:
+        if exchange.question:
+            turns.append(Turn("user", exchange.question))
+        if exchange.error is None:
+            turns.append(Turn("assistant", exchange.answer, exchange.contexts, exchange.steps))
+    steps = [step for exchange in exchanges for step in exchange.steps or ()]
     shared = exchanges[0].metadata or {}
-    for one in exchanges[1:]:
-        shared = {key: value for key, value in shared.items() if (one.metadata or {}).get(key) == value}
+    for exchange in exchanges[1:]:
+        shared = {key: value for key, value in shared.items() if (exchange.metadata or {}).get(key) == value}
     return Answer(
         question_id=name,
         system=last.system,
         question=last.question,
         answer=last.answer,
         contexts=last.contexts,
-        turns=[turn for one in exchanges for turn in _turns(one)],
+        turns=turns,
         steps=steps or None,
         error=last.error,
         tags=exchanges[0].tags,
-        metadata=shared | {"exchanges": [one.question_id for one in exchanges]},
+        metadata=shared | {"exchanges": [exchange.question_id for exchange in exchanges]},
     )
-
-
-def _turns(exchange: Answer) -> Iterator[Turn]:
-    if exchange.question:
-        yield Turn("user", exchange.question)
-    if exchange.error is None:
-        yield Turn("assistant", exchange.answer, exchange.contexts, exchange.steps)

@@ -29,9 +29,9 @@ def read_hotpotqa(source: Source, _options: ImportOptions) -> Iterator[Found]:
     sheet = open_sheet(source.path)
     texts: dict[str, list[int]] = {}
     for number, row in sheet.rows:
-        place = sheet.place(number)
+        location = sheet.place(number)
         if isinstance(row, str) or not isinstance(row.get("question"), str) or not row["question"].strip():
-            yield skipped(place, row if isinstance(row, str) else "it has no question")
+            yield skipped(location, row if isinstance(row, str) else "it has no question")
             continue
         passages = _passages(row.get("context"))
         ids: dict[str, tuple[str, list[str]]] = {}
@@ -43,7 +43,7 @@ def read_hotpotqa(source: Source, _options: ImportOptions) -> Iterator[Found]:
             ids.setdefault(title, (name, sentences))
             if is_new:
                 yield Document(id=name, text=text, title=title, source=str(source.path))
-        yield from _question(row, ids, place)
+        yield from _question(row, ids, location)
 
 
 def _name(title: str, text: str, texts: dict[str, list[int]]) -> tuple[str, bool]:
@@ -57,12 +57,14 @@ def _name(title: str, text: str, texts: dict[str, list[int]]) -> tuple[str, bool
     return (f"{name}#{number + 1}" if number else name), is_new
 
 
-def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], place: str) -> Iterator[Found]:
+def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], location: str) -> Iterator[Found]:
     evidence: list[Evidence] = []
-    for title, number in _facts(row.get("supporting_facts")):
+    for title, number in _pairs(row.get("supporting_facts"), "sent_id"):
+        if not isinstance(number, int):
+            continue
         name, sentences = ids.get(title, ("", []))
         if not 0 <= number < len(sentences) or not sentences[number].strip():
-            yield changed(place, NO_FACT)
+            yield changed(location, NO_FACT)
             continue
         start = sum(map(len, sentences[:number]))
         sentence = sentences[number]
@@ -76,7 +78,7 @@ def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], place: str) 
         question=row["question"],
         reference=answer if isinstance(answer, str) and answer.strip() else None,
         evidence=evidence or None,
-        document_ids=list(dict.fromkeys(one.document_id for one in evidence)) or None,
+        document_ids=list(dict.fromkeys(span.document_id for span in evidence)) or None,
         answerable=True if isinstance(answer, str) and answer.strip() else None,
         tags=tags or None,
         metadata=notes or None,
@@ -85,14 +87,10 @@ def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], place: str) 
 
 def _passages(value: object) -> list[Passage]:
     return [
-        (title, [one for one in sentences if isinstance(one, str)])
+        (title, [sentence for sentence in sentences if isinstance(sentence, str)])
         for title, sentences in _pairs(value, "sentences")
         if isinstance(sentences, list)
     ]
-
-
-def _facts(value: object) -> list[tuple[str, int]]:
-    return [(title, number) for title, number in _pairs(value, "sent_id") if isinstance(number, int)]
 
 
 def _pairs(value: object, second: str) -> list[tuple[str, object]]:
@@ -103,10 +101,7 @@ def _pairs(value: object, second: str) -> list[tuple[str, object]]:
         return []
     if isinstance(value, Mapping):
         lists = [value.get("title"), value.get(second)]
-        value = [list(pair) for pair in zip(*lists, strict=False)] if all(map(_is_list, lists)) else []
+        are_lists = all(isinstance(items, list) for items in lists)
+        value = [list(pair) for pair in zip(*lists, strict=False)] if are_lists else []
     pairs = value if isinstance(value, list) else []
     return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)

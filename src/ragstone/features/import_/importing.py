@@ -22,7 +22,7 @@ from ragstone.features.import_.rows import (
 )
 from ragstone.features.import_.summary import ImportSummary, ImportTally, Remarked
 from ragstone.kernel.dataset.languages import speaks
-from ragstone.kernel.errors import ConfigError, DataError, without_frames
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.retrieval.trec import write_grades
@@ -63,8 +63,8 @@ def _detected(batch: list[Found], languages: dict[str, str]) -> Iterator[Found]:
         for n, row in enumerate(batch)
         if isinstance(row, Question | Document) and row.lang is None
     ]
-    found = detect_languages([text for _, text in unknown])
-    for (number, _), lang in zip(unknown, found, strict=True):
+    langs = detect_languages([text for _, text in unknown])
+    for (number, _), lang in zip(unknown, langs, strict=True):
         batch[number] = msgspec.structs.replace(batch[number], lang=lang)
     for row in batch:
         if isinstance(row, Document) and row.lang:
@@ -79,8 +79,8 @@ def _of_documents(question: Question, languages: Mapping[str, str]) -> str | Non
     """Return the language that all documents of a question are in, if the question may be in it too."""
     tempting = (question.metadata or {}).get("tempting")
     names = question.document_ids or ([tempting["document_id"]] if isinstance(tempting, dict) else [])
-    found = {languages.get(name) for name in names}
-    lang = found.pop() if len(found) == 1 else None
+    langs = {languages.get(name) for name in names}
+    lang = langs.pop() if len(langs) == 1 else None
     return lang if lang and speaks(question.question, lang) else None
 
 
@@ -113,8 +113,8 @@ def read_set(known: Sequence[Known], options: ImportOptions) -> Iterator[Found]:
     A question without an id gets one made from its text, the same as in an answer sheet without ids. A second
     row with an id is skipped. `lang` is found where a row does not say it.
     """
-    qrels = [one for one in known if one[2] is trec.read_qrels]
-    others = [one for one in known if one[2] is not trec.read_qrels]
+    qrels = [source for source in known if source[2] is trec.read_qrels]
+    others = [source for source in known if source[2] is not trec.read_qrels]
     names = Counter(path.name for path, _, _ in known)
 
     def stream(part: Sequence[Known]) -> Iterator[Found]:
@@ -201,7 +201,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     summary: ImportSummary
 
 
-@without_frames()
+@checks_arguments
 def import_set(
     source: Path | str | Iterable[Path | str],
     format: str | None = None,  # noqa: A002 - the name of the option of `ragstone import`
@@ -237,10 +237,10 @@ def import_set(
     summary = tally.summary({str(path): name for path, name, _ in known})
     if drop_repeats:
         summary = _without_repeats(summary)
-        gone = {one.id for one in summary.repeats}
-        questions = [one for one in questions if one.id not in gone]
-    asked = {one.id for one in questions}
-    qrels = {name: grades for name, grades in tally.grades.items() if name in asked}
+        gone = {row.id for row in summary.repeats}
+        questions = [row for row in questions if row.id not in gone]
+    ids = {row.id for row in questions}
+    qrels = {name: grades for name, grades in tally.grades.items() if name in ids}
     return Imported(questions=questions, documents=documents, qrels=qrels or None, summary=summary)
 
 
@@ -277,7 +277,7 @@ def import_to_folder(
         summary = tally.summary({str(path): name for path, name, _ in known})
     if drop_repeats and summary.repeats:
         summary = _without_repeats(summary)
-        gone = {one.id for one in summary.repeats}
+        gone = {repeat.id for repeat in summary.repeats}
         path = folder / QUESTIONS
         write_rows(
             path, (row for row in read_rows(path, Question) if row.id not in gone), Question, force=True

@@ -56,7 +56,10 @@ def recognise(path: Path, forced: str | None = None, columns: Mapping[str, str] 
             raise DataError(f"{path}: it is a folder, and --format {forced} reads files. Name them.")
         return "beir", beir.read_beir
     if forced == "faq":
-        return "faq", faq.read_faq_page if _is_page(path) else faq.read_faq_table
+        ending = path.suffix.lower()
+        is_table = ending in _TABLES | BINARY or is_parquet(path)
+        is_page = not is_table and (ending in _PAGES or bool(_ASKED.search(_head(path))))
+        return "faq", faq.read_faq_page if is_page else faq.read_faq_table
     if forced == "trec":
         reader = _trec(_head(path))
         if reader is None:
@@ -81,15 +84,11 @@ def _by_content(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
         return _by_columns(path, columns)
     if any(field_of(name.strip(' "'), Question) for name in re.split(r"[,;\t|\n]", head[:1000])):
         return "table", tables.read_table
-    if path.suffix.lower() == ".txt" and _is_questions(head):
+    lines = [line.strip() for line in head.splitlines() if line.strip()][:_LINES]
+    n_asking = sum(line.endswith(("?", "？", "؟")) for line in lines)
+    if path.suffix.lower() == ".txt" and 2 * n_asking > len(lines):
         return "table", tables.read_lines
     raise DataError(f"{path}: cannot tell what it is. Say it with --format: {', '.join(FORMATS)}.")
-
-
-def _is_questions(head: str) -> bool:
-    """Say whether a text is a list of questions: one a line, of which most end in a question mark."""
-    lines = [line.strip() for line in head.splitlines() if line.strip()][:_LINES]
-    return 2 * sum(line.endswith(("?", "？", "؟")) for line in lines) > len(lines)
 
 
 def _by_columns(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
@@ -112,13 +111,6 @@ def _by_columns(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
 def _head(path: Path) -> str:
     with open_text(path) as file:
         return file.read(_HEAD)
-
-
-def _is_page(path: Path) -> bool:
-    """Say whether a file of questions and answers is a text, not a table."""
-    if path.suffix.lower() in _TABLES | BINARY or is_parquet(path):
-        return False
-    return path.suffix.lower() in _PAGES or bool(_ASKED.search(_head(path)))
 
 
 def _trec(head: str) -> Reader | None:

@@ -61,19 +61,19 @@ class LeftOut(ValueError):
     """A row is not imported, on purpose; the message is the reason."""
 
 
-def skipped(place: str, reason: str) -> Remark:
+def skipped(location: str, reason: str) -> Remark:
     """Return the remark on a row that gave nothing."""
-    return Remark("skipped", place, reason)
+    return Remark("skipped", location, reason)
 
 
-def left_out(place: str, reason: str) -> Remark:
+def left_out(location: str, reason: str) -> Remark:
     """Return the remark on a row that is not wanted."""
-    return Remark("left_out", place, reason)
+    return Remark("left_out", location, reason)
 
 
-def changed(place: str, reason: str) -> Remark:
+def changed(location: str, reason: str) -> Remark:
     """Return the remark on a row that is not imported as it stands."""
-    return Remark("changed", place, reason)
+    return Remark("changed", location, reason)
 
 
 CONTEXTS = "contexts"
@@ -105,15 +105,15 @@ def parse_columns(written: Iterable[str]) -> dict[str, str]:
     Raises ConfigError for what is neither, an unknown field, and a field that two columns are given for.
     """
     columns: dict[str, str] = {}
-    for one in written:
-        field, equals, column = one.partition("=")
+    for pair in written:
+        field, equals, column = pair.partition("=")
         if column.startswith(TAGS) and not _is_field(field):
             field, column = column, field
         if not (equals and field and column):
-            raise ConfigError(f"--column {one}: write FIELD=COLUMN, e.g. --column question=Frage")
+            raise ConfigError(f"--column {pair}: write FIELD=COLUMN, e.g. --column question=Frage")
         if field in columns:
             raise ConfigError(
-                f"--column {one}: {field} is read from {columns[field]!r} already. Give one column for each "
+                f"--column {pair}: {field} is read from {columns[field]!r} already. Give one column for each "
                 "field."
             )
         columns[field] = column
@@ -137,9 +137,9 @@ def check_columns(columns: Mapping[str, str], there: Iterable[str], path: object
     names = set(there)
     for field, column in columns.items():
         if column not in names and column.split(".")[0] not in names:
-            shown = ", ".join(map(repr, dict.fromkeys(there))) or "none"
+            listing = ", ".join(map(repr, dict.fromkeys(there))) or "none"
             raise DataError(
-                f"{path}: it has no column {column!r} to read {field} from. Its columns: {shown}."
+                f"{path}: it has no column {column!r} to read {field} from. Its columns: {listing}."
             )
 
 
@@ -154,19 +154,23 @@ def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
     chosen = {field: row.get(column) for field, column in columns.items()}
     used = set(columns.values())
     rest = {name: value for name, value in row.items() if name not in used}
-    kept = {name: rest.pop(name) for name in list(rest) if name in chosen}
+    metadata = {name: rest.pop(name) for name in list(rest) if name in chosen}
     contexts = as_texts(chosen.pop(CONTEXTS, None))
-    tags = {field.removeprefix(TAGS): text for field, text in _tags(chosen).items()}
+    tags = {
+        field.removeprefix(TAGS): text
+        for field, value in chosen.items()
+        if field.startswith(TAGS) and isinstance(text := as_text(value), str) and text.strip()
+    }
     merged = {**rest, **{field: value for field, value in chosen.items() if not field.startswith(TAGS)}}
     unfit = [name for name, value in merged.items() if not _fits(name, value)]
-    kept |= {name: merged.pop(name) for name in unfit}
+    metadata |= {name: merged.pop(name) for name in unfit}
     try:
         made = to_canonical(merged, Question)
     except (TypeError, ValueError) as mistake:
         raise ValueError(str(mistake)) from None
-    kept = {name: value for name, value in kept.items() if value not in (None, "")}
-    if kept:
-        made["metadata"] = {**made.get("metadata", {}), **kept}
+    metadata = {name: value for name, value in metadata.items() if value not in (None, "")}
+    if metadata:
+        made["metadata"] = {**made.get("metadata", {}), **metadata}
     if tags:
         made["tags"] = {**made.get("tags", {}), **tags}
     return RowQuestion(
@@ -174,15 +178,15 @@ def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
     )
 
 
-def found_in(row: Cells, columns: Mapping[str, str], place: str) -> Iterator[Found]:
+def found_in(row: Cells, columns: Mapping[str, str], location: str) -> Iterator[Found]:
     """Yield the question of a row, after what of it was changed; or that the row is skipped."""
     try:
         made = question_of(row, columns)
     except ValueError as mistake:
-        yield skipped(place, str(mistake))
+        yield skipped(location, str(mistake))
         return
     for misfit in made.misfits:
-        yield changed(place, misfit)
+        yield changed(location, misfit)
     yield made.question
 
 
@@ -198,14 +202,9 @@ def _converted(made: Cells) -> Question:
         raise ValueError(str(mistake)) from None
 
 
-def _tags(chosen: Cells) -> dict[str, str]:
-    found = {field: as_text(value) for field, value in chosen.items() if field.startswith(TAGS)}
-    return {field: text for field, text in found.items() if isinstance(text, str) and text.strip()}
-
-
 def as_texts(value: object) -> list[str]:
     """Return the texts of a list, in whatever form it came; those that are blank are left out."""
-    texts = [] if value is None or value == "" else [as_text(one) for one in as_list(value)]
+    texts = [] if value is None or value == "" else [as_text(item) for item in as_list(value)]
     return [text for text in texts if isinstance(text, str) and text.strip()]
 
 

@@ -15,9 +15,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.records import Question
-from ragstone.kernel.tables.columns import CHOICE, ColumnChoice
-from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl, read_xlsx
-from ragstone.kernel.tables.reading import choose_worksheet
+from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl
+from ragstone.kernel.tables.reading import read_worksheet
 
 _BLOCK = 1 << 20
 PACKED = {
@@ -56,7 +55,7 @@ def line_of(text: str, at: int) -> int:
 
 @lru_cache(maxsize=1)  # the lines of one text are asked for one after the other
 def _line_ends(text: str) -> list[int]:
-    return [place for place, sign in enumerate(text) if sign == "\n"]
+    return [at for at, sign in enumerate(text) if sign == "\n"]
 
 
 def _check(path: Path) -> None:
@@ -121,8 +120,7 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
     if is_parquet(path):
         return _table(path, READERS[".parquet"](path))
     if path.suffix.lower() == ".xlsx" and path.is_file():
-        choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
-        return _table(path, read_xlsx(path, lambda tables: choose_worksheet(tables, path, Question, choice)))
+        return _table(path, read_worksheet(path, Question, columns))
     if path.suffix.lower() in BINARY and path.is_file():
         return _table(path, READERS[path.suffix.lower()](path))
     with open_text(path) as file:
@@ -135,8 +133,8 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
 def first_row(path: Path, columns: Mapping[str, str] = {}) -> Cells:
     """Return the first row that can be read; empty where there is none. columns: as of open_sheet."""
     sheet = open_sheet(path, columns)
-    found = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
-    return {**dict.fromkeys(sheet.columns or ()), **found}
+    row = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
+    return {**dict.fromkeys(sheet.columns or ()), **row}
 
 
 def is_parquet(path: Path) -> bool:
@@ -177,9 +175,9 @@ def json_list(path: Path) -> list[msgspec.Raw]:
     with open_text(path) as file:
         content = file.read()
     try:
-        found: object = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-        if isinstance(found, dict):
-            inner = found
+        rows: object = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+        if isinstance(rows, dict):
+            inner = rows
             for _ in range(2):  # {"data": [...]} and {"data": {"examples": [...]}}
                 lists = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"["]
                 objects = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"{"]
@@ -196,7 +194,7 @@ def json_list(path: Path) -> list[msgspec.Raw]:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). Export it again, or correct it there."
         ) from None
-    return found if isinstance(found, list) else []
+    return rows if isinstance(rows, list) else []
 
 
 def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:

@@ -32,8 +32,9 @@ def locate(text: str, answer: str, start: object) -> AnswerSpan | None:
     if not answer:
         return None
     at = start if isinstance(start, int) and start >= 0 else 0
-    for place, how in _readings(text, at):
-        begin = place + _blank(text, place)
+    for begin, how in _readings(text, at):
+        while begin < len(text) and text[begin].isspace():
+            begin += 1
         if text.startswith(answer, begin):
             return AnswerSpan(begin, begin + len(answer), how)
     begin = _nearest(text, answer, at)
@@ -50,14 +51,6 @@ def _readings(text: str, at: int) -> list[tuple[int, How]]:
             (len(in_utf8.decode("utf-8", "ignore")), "utf-8"),
         ]
     return readings
-
-
-def _blank(text: str, place: int) -> int:
-    """Return how many characters of white space begin at a place: an answer may have them in front."""
-    end = place
-    while end < len(text) and text[end].isspace():
-        end += 1
-    return end - place
 
 
 def _nearest(text: str, answer: str, at: int) -> int:
@@ -108,18 +101,18 @@ def read_squad(source: Source, _options: ImportOptions) -> Iterator[Found]:
     paragraphs = _Paragraphs(source)
     n_articles = 0
     for number, row in sheet.rows:
-        place = sheet.place(number)
+        location = sheet.place(number)
         if isinstance(row, str):
-            yield skipped(place, row)
+            yield skipped(location, row)
         elif is_flat(row):
             n_articles += 1
-            yield from _paragraph({**row, "qas": [row]}, row.get("title"), paragraphs, place, flat=True)
+            yield from _paragraph({**row, "qas": [row]}, row.get("title"), paragraphs, location, flat=True)
         elif isinstance(row.get("paragraphs"), list):
             n_articles += 1
             for paragraph in row["paragraphs"]:
-                yield from _paragraph(paragraph, row.get("title"), paragraphs, place, flat=False)
+                yield from _paragraph(paragraph, row.get("title"), paragraphs, location, flat=False)
         else:
-            yield skipped(place, "it has no list of paragraphs")
+            yield skipped(location, "it has no list of paragraphs")
     if not n_articles:
         raise DataError(
             f"{source.path}: not in SQuAD's form: that is an object with `data`, a list of articles with "
@@ -140,26 +133,26 @@ class _Paragraphs:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if digest in self._ids:
             return self._ids[digest], None
-        shown = title if isinstance(title, str) and title.strip() else None
-        under = "_".join((shown or self._source.name).split())
+        name = title if isinstance(title, str) and title.strip() else None
+        under = "_".join((name or self._source.name).split())
         self._ids[digest] = f"{under}-{self._n_under[under]}"
         self._n_under[under] += 1
         return self._ids[digest], Document(
             id=self._ids[digest],
             text=text,
-            title=shown,
+            title=name,
             source=str(self._source.path),
             metadata=notes or None,
         )
 
 
 def _paragraph(
-    paragraph: object, title: object, paragraphs: _Paragraphs, place: str, *, flat: bool
+    paragraph: object, title: object, paragraphs: _Paragraphs, location: str, *, flat: bool
 ) -> Iterator[Found]:
     context = paragraph.get("context") if isinstance(paragraph, Mapping) else None
     qas = paragraph.get("qas") if isinstance(paragraph, Mapping) else None
     if not isinstance(paragraph, Mapping) or not isinstance(context, str) or not context.strip():
-        yield skipped(place, "a paragraph has no context")
+        yield skipped(location, "a paragraph has no context")
         return
     notes = {} if flat else {name: paragraph[name] for name in paragraph if name not in ("context", "qas")}
     name, document = paragraphs.document(context, title, notes)
@@ -168,15 +161,15 @@ def _paragraph(
     for qa in qas if isinstance(qas, list) else []:
         if flat:
             qa = {key: value for key, value in qa.items() if key not in ("context", "title", "qas")}
-        yield from _question(qa, name, context, place, flat=flat)
+        yield from _question(qa, name, context, location, flat=flat)
 
 
-def _question(qa: object, document_id: str, context: str, place: str, *, flat: bool) -> Iterator[Found]:
+def _question(qa: object, document_id: str, context: str, location: str, *, flat: bool) -> Iterator[Found]:
     if not isinstance(qa, Mapping) or not isinstance(qa.get("question"), str) or not qa["question"].strip():
-        yield skipped(place, "it has no question")
+        yield skipped(location, "it has no question")
         return
     name = qa.get("id")
-    where = place if flat or name is None else f"{place}, question {name}"
+    where = location if flat or name is None else f"{location}, question {name}"
     answers = _answers(qa.get("answers"))
     impossible = qa.get("is_impossible") is True or (flat and not answers)
     evidence: list[Evidence] = []
@@ -197,7 +190,7 @@ def _question(qa: object, document_id: str, context: str, place: str, *, flat: b
         id="" if name is None else str(name),
         question=qa["question"],
         reference=_one(references) if references else None,
-        evidence=_each_once(evidence) or None,
+        evidence=list({(span.start, span.end): span for span in evidence}.values()) or None,
         document_ids=None if impossible else [document_id],
         answerable=False if impossible else (True if answers else None),
         metadata=notes or None,
@@ -212,11 +205,11 @@ def _answers(value: object) -> list[tuple[str, object]]:
         return []
     if isinstance(value, Mapping):  # Hugging Face: a list of texts and one of offsets
         texts, starts = value.get("text"), value.get("answer_start")
-        texts, starts = (one if isinstance(one, list) else [] for one in (texts, starts))
+        texts, starts = (item if isinstance(item, list) else [] for item in (texts, starts))
         pairs = [(text, starts[n] if n < len(starts) else None) for n, text in enumerate(texts)]
     else:
         listed = value if isinstance(value, list) else []
-        pairs = [(one.get("text"), one.get("answer_start")) for one in listed if isinstance(one, Mapping)]
+        pairs = [(item.get("text"), item.get("answer_start")) for item in listed if isinstance(item, Mapping)]
     return [(text, start) for text, start in pairs if isinstance(text, str) and text.strip()]
 
 
@@ -230,8 +223,3 @@ def _tempting(answers: list[tuple[str, object]], document_id: str, context: str)
 
 def _one(texts: list[str]) -> str | list[str]:
     return texts[0] if len(texts) == 1 else texts
-
-
-def _each_once(evidence: list[Evidence]) -> list[Evidence]:
-    spans = {(one.start, one.end): one for one in evidence}
-    return list(spans.values())

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.import_.rows import Found, Grades, Remark
+from ragstone.features.import_.rows import Found, Grades
 from ragstone.kernel.dataset.repeats import exact_form, find_repeats
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question, references
@@ -51,9 +51,9 @@ class RepeatFinder:
         if self.exactly():
             return self._exact
         return [
-            RepeatedQuestion(texts[one.number][0], texts[one.of][0], one.exact)
+            RepeatedQuestion(texts[repeat.number][0], texts[repeat.of][0], repeat.exact)
             for texts in self._texts.values()
-            for one in find_repeats([text for _, text in texts])
+            for repeat in find_repeats([text for _, text in texts])
         ]
 
     def _compare(self, lang: str | None, name: str, text: str) -> None:
@@ -128,7 +128,10 @@ class ImportTally:
         elif isinstance(row, Grades):
             self.grades[row.question_id] = row.grades
         else:
-            self._remark(row)
+            full = len(self._remarks) >= MOST_REASONS and (row.kind, row.reason) not in self._remarks
+            key = (row.kind, OTHER if full else row.reason)
+            n, places = self._remarks.get(key, (0, []))
+            self._remarks[key] = (n + 1, places if len(places) == SHOWN else [*places, row.place])
 
     def _question(self, row: Question) -> None:
         self._n["questions"] += 1
@@ -140,12 +143,6 @@ class ImportTally:
         self._asked.add(row)
         self._named.update(row.document_ids or ())
 
-    def _remark(self, row: Remark) -> None:
-        full = len(self._remarks) >= MOST_REASONS and (row.kind, row.reason) not in self._remarks
-        key = (row.kind, OTHER if full else row.reason)
-        n, places = self._remarks.get(key, (0, []))
-        self._remarks[key] = (n + 1, places if len(places) == SHOWN else [*places, row.place])
-
     def is_graded(self) -> bool:
         """Say whether the grades hold more than that a document is relevant."""
         return any(grade != 1 for grades in self.grades.values() for grade in grades.values())
@@ -154,10 +151,10 @@ class ImportTally:
         """Return the summary of the rows so far. Raises DataError where none of them is a question."""
         remarks = [
             Remarked(kind=kind, reason=reason, n=n, places=places)  # type: ignore[arg-type]
-            for (kind, reason), (n, places) in sorted(self._remarks.items(), key=lambda one: -one[1][0])
+            for (kind, reason), (n, places) in sorted(self._remarks.items(), key=lambda remark: -remark[1][0])
         ]
         if not self._n["questions"]:
-            why = [remark_text(one) for one in remarks] or [
+            why = [remark_text(remark) for remark in remarks] or [
                 "The sources hold no rows that could be questions."
             ]
             raise DataError("\n".join(["no question was imported.", *why]))
@@ -172,7 +169,7 @@ class ImportTally:
             languages=dict(self._languages.most_common()),
             tags=dict(self._tags.most_common()),
             remarks=remarks,
-            n_skipped=sum(one.n for one in remarks if one.kind == "skipped"),
+            n_skipped=sum(remark.n for remark in remarks if remark.kind == "skipped"),
             repeats=self._asked.repeats(),
             near_repeats_sought=not self._asked.exactly(),
             missing_documents=sorted(missing),
@@ -180,8 +177,8 @@ class ImportTally:
         )
 
 
-def remark_text(one: Remarked) -> str:
+def remark_text(remark: Remarked) -> str:
     """Return a remark in words."""
-    words = {"skipped": "skipped", "changed": "changed", "left_out": "left out"}[one.kind]
-    first = ", ".join(one.places[:2])
-    return f"{words} {one.n:,}: {one.reason} ({first}{', …' if one.n > 2 else ''})"
+    verb = {"skipped": "skipped", "changed": "changed", "left_out": "left out"}[remark.kind]
+    first = ", ".join(remark.places[:2])
+    return f"{verb} {remark.n:,}: {remark.reason} ({first}{', …' if remark.n > 2 else ''})"

@@ -6,7 +6,6 @@ and its CSV, whose columns begin with `input_`, `output_` and `metadata_`. Langf
 interface and export.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 
@@ -29,12 +28,10 @@ from ragstone.features.import_.rows import (
 )
 from ragstone.features.import_.sheets import open_sheet
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.tables.columns import guesses_text, plan_columns, value_at, with_guesses
+from ragstone.kernel.tables.columns import PASSAGE, plan_columns, value_at, warn_of_guesses
 from ragstone.kernel.tables.formats import read_questions
 from ragstone.kernel.tables.names import accepted_names, fields_of, fold
-from ragstone.kernel.tables.proposals import PASSAGE
 
-LOG = logging.getLogger(__name__)
 _FIELDS = frozenset(fields_of(Question))
 Prepare = Callable[[Cells], Cells]
 
@@ -63,13 +60,13 @@ def read_prepared(
     that document, under the id named beside.
     """
     known: dict[str, int] = {}
-    for place, row in asked_rows(source, options, columns, prepare, guess=guess):
+    for location, row in asked_rows(source, options, columns, prepare, guess=guess):
         if not isinstance(row, RowQuestion):
             yield row
             continue
         question, contexts, misfits = row
         for misfit in misfits:
-            yield changed(place, misfit)
+            yield changed(location, misfit)
         if contexts and question.document_ids:
             notes = {**(question.metadata or {}), "contexts": contexts}
             question = msgspec.structs.replace(question, metadata=notes)
@@ -85,7 +82,7 @@ def read_prepared(
             elif known.get(document.id, hash(document.text)) == hash(document.text):
                 yield from _new([document], known)
             else:
-                yield changed(place, f"a row before has another text of {document.id!r}: that is kept")
+                yield changed(location, f"a row before has another text of {document.id!r}: that is kept")
         yield question
 
 
@@ -110,22 +107,22 @@ def asked_rows(
     usual = {field: column for field, column in columns.items() if field not in options.columns}
     near = _NearNames(source.path, options.columns) if guess else None
     for number, row in sheet.rows:
-        place = sheet.place(number)
+        location = sheet.place(number)
         if isinstance(row, str):
-            yield place, skipped(place, row)
+            yield location, skipped(location, row)
             continue
         if sheet.columns is None:
             seen.update(dict.fromkeys(row))
         try:
-            given = {column: value_at(row, column) for column in options.columns.values()}
-            prepared = {**prepare(row), **given}
+            values = {column: value_at(row, column) for column in options.columns.values()}
+            prepared = {**prepare(row), **values}
             wanted = {field: column for field, column in usual.items() if column in prepared}
             wanted |= near.columns_of(prepared) if near else {}
-            yield place, question_of(prepared, {**wanted, **options.columns})
+            yield location, question_of(prepared, {**wanted, **options.columns})
         except LeftOut as reason:
-            yield place, left_out(place, str(reason))
+            yield location, left_out(location, str(reason))
         except ValueError as mistake:
-            yield place, skipped(place, str(mistake))
+            yield location, skipped(location, str(mistake))
     check_columns(options.columns, seen, source.path)
 
 
@@ -142,12 +139,9 @@ class _NearNames:
         names = tuple(row)
         if names not in self._known:
             chosen = {field: column for field, column in self._chosen.items() if field in _FIELDS}
-            guesses = with_guesses(plan_columns(row, Question, chosen), row, Question).guesses
-            new = {column: field for column, field in guesses.items() if column not in self._told}
-            if new:
-                LOG.warning("%s", guesses_text(self._path, new))
-            self._told |= new.keys()
-            self._known[names] = {field: column for column, field in guesses.items()}
+            plan = plan_columns(row, Question, chosen, near=True)
+            warn_of_guesses(plan, self._path, self._told)
+            self._known[names] = {field: column for column, field in plan.guesses.items()}
         return self._known[names]
 
 
@@ -178,16 +172,18 @@ def _with_document(question: Question) -> tuple[Document | None, Question]:
         for field, names in DOCUMENT.items()
     }
     notes = dict(question.metadata or {})
-    told = {field: notes[column] for field, column in columns.items() if column is not None}
-    text, ids = told.get("text"), question.document_ids or []
-    if not isinstance(text, str) or len(text.strip()) < PASSAGE or len(ids) > 1:
+    values = {field: notes[column] for field, column in columns.items() if column is not None}
+    text, ids = values.get("text"), question.document_ids or []
+    if not isinstance(text, str) or len(ids) > 1:
+        return None, question
+    if len(text.strip()) < (PASSAGE if fold(columns["text"] or "") == "document" else 1):  # its name, perhaps
         return None, question
     del notes[columns["text"] or ""]
     document = document_from_context(text)
     document = msgspec.structs.replace(
         document,
         id=ids[0] if ids else document.id,
-        **{field: told[field] for field in ("title", "source") if isinstance(told.get(field), str)},
+        **{field: values[field] for field in ("title", "source") if isinstance(values.get(field), str)},
     )
     return document, msgspec.structs.replace(question, document_ids=[document.id], metadata=notes or None)
 
@@ -275,14 +271,14 @@ def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
 
 def _nested(row: Cells) -> Cells:
     """Return a row of Phoenix's CSV as its interface gives it: `input_question` in the object `input`."""
-    found: Cells = {}
+    nested: Cells = {}
     for name, value in row.items():
         part, underscore, key = name.partition("_")
         if underscore and part in ("input", "output", "metadata") and part not in row:
-            found.setdefault(part, {})[key] = value
+            nested.setdefault(part, {})[key] = value
         else:
-            found[name] = value
-    return found
+            nested[name] = value
+    return nested
 
 
 def is_langfuse(names: Set[str]) -> bool:
@@ -320,10 +316,12 @@ def _text(value: object, names: tuple[str, ...]) -> object:
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
         value = value["messages"]
     if isinstance(value, list):
-        said = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role") == "user"]
-        return said[0] if len(said) == 1 else value
+        contents = [
+            item.get("content") for item in value if isinstance(item, Mapping) and item.get("role") == "user"
+        ]
+        return contents[0] if len(contents) == 1 else value
     if not isinstance(value, Mapping):
         return value
     known = [value[name] for name in names if isinstance(value.get(name), str)]
-    texts = known or [one for one in value.values() if isinstance(one, str)]
+    texts = known or [item for item in value.values() if isinstance(item, str)]
     return texts[0] if known or len(texts) == 1 else value

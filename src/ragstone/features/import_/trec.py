@@ -29,10 +29,12 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
     in BEIR; a header is passed over. Raises DataError by file and line, and for a document that a question
     grades twice, differently.
     """
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
-            cells = _cells(line)
+            # Ids of BEIR may hold spaces, so that tabs go before.
+            tabs = line.strip().count("\t") >= 2
+            cells = [cell.strip() for cell in line.strip().split("\t")] if tabs else line.split()
             if not cells or (number == 1 and cells[0] in HEADER):
                 continue
             try:
@@ -44,18 +46,12 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
                     f"{path}:{number}: expected `question 0 document grade` or `question document grade`, "
                     f"got {line.strip()[:80]!r}."
                 )
-            if found.setdefault(question, {}).setdefault(document, grade) != grade:
+            if grades.setdefault(question, {}).setdefault(document, grade) != grade:
                 raise DataError(
                     f"{path}:{number}: question {question!r} grades document {document!r} a second time, and "
                     "otherwise. Delete one of the two lines."
                 )
-    return found
-
-
-def _cells(line: str) -> list[str]:
-    """Return the cells of a line: ids of BEIR may hold spaces, so that tabs go before."""
-    line = line.strip()
-    return [cell.strip() for cell in line.split("\t")] if line.count("\t") >= 2 else line.split()
+    return grades
 
 
 _ANY_CASE = re.DOTALL | re.IGNORECASE
@@ -79,39 +75,39 @@ def read_topics(source: Source, options: ImportOptions) -> Iterator[Found]:
     field that no topic has.
     """
     text = read_text(source.path)
-    found = _elements(_TOPIC, text)
-    topics = [_topic(opened["number"], text[opened.end() : closed.start()]) for opened, closed in found]
+    elements = _elements(_TOPIC, text)
+    topics = [_topic(opened["number"], text[opened.end() : closed.start()]) for opened, closed in elements]
     check_columns(options.columns, dict.fromkeys(name for topic in topics for name in topic), source.path)
-    lines = [line_of(text, opened.start()) for opened, _ in found]
+    lines = [line_of(text, opened.start()) for opened, _ in elements]
     for line, topic in zip(lines, topics, strict=True):
-        place = f"{source.path}:{line}"
+        location = f"{source.path}:{line}"
         asks = next((name for name in QUESTION if topic.get(name)), "title")
         usual = {"id": "num", "question": asks}
         columns = {**{field: name for field, name in usual.items() if name in topic}, **options.columns}
-        yield from found_in(topic, columns, place)
+        yield from found_in(topic, columns, location)
     if text.lower().count("<top") > len(topics) + text.lower().count("<topics"):
         yield skipped(str(source.path), "a topic has no end: close it with </top>")
 
 
 def _elements(tag: re.Pattern[str], text: str) -> list[tuple[re.Match[str], re.Match[str]]]:
     """Return the tags that open and close each element, in order; what is open and not closed is none."""
-    found: list[tuple[re.Match[str], re.Match[str]]] = []
+    elements: list[tuple[re.Match[str], re.Match[str]]] = []
     opened: re.Match[str] | None = None
-    for one in tag.finditer(text):
-        if one[0].startswith("</"):
-            found += [(opened, one)] if opened else []
+    for match in tag.finditer(text):
+        if match[0].startswith("</"):
+            elements += [(opened, match)] if opened else []
             opened = None
         else:
-            opened = opened or one
-    return found
+            opened = opened or match
+    return elements
 
 
 def _topic(number: str | None, body: str) -> Cells:
     topic = {"num": number.strip()} if number else {}
     for field in _FIELD.finditer(body):
-        words = " ".join(_plain(_LABEL.sub("", field["text"])).split())
-        if words:
-            topic.setdefault(field["name"].lower(), words)
+        text = " ".join(_plain(_LABEL.sub("", field["text"])).split())
+        if text:
+            topic.setdefault(field["name"].lower(), text)
     return dict(topic)
 
 
@@ -122,13 +118,13 @@ def read_pairs(source: Source, options: ImportOptions) -> Iterator[Found]:
             if not line.strip():
                 continue
             name, tab, text = line.strip().partition("\t")
-            place = f"{source.path}:{number}"
+            location = f"{source.path}:{number}"
             if number == 1:
                 check_columns(options.columns, ("id", "question"), source.path)
             if tab:
-                yield from found_in({"id": name.strip(), "question": text.strip()}, options.columns, place)
+                yield from found_in({"id": name.strip(), "question": text.strip()}, options.columns, location)
             else:
-                yield skipped(place, "it is no `id<TAB>question`")
+                yield skipped(location, "it is no `id<TAB>question`")
 
 
 def read_qrels(source: Source, _options: ImportOptions) -> Iterator[Found]:
@@ -153,17 +149,17 @@ def read_sgml(source: Source, _options: ImportOptions) -> Iterator[Found]:
         raise DataError(f"{source.path}:{began}: this document has no end. Close it with </DOC>.")
 
 
-def _document(block: str, source: Source, place: str) -> Found:
+def _document(block: str, source: Source, location: str) -> Found:
     name, *_ = [*_insides(_DOCNO, block), ""]
     title, *_ = [*_insides(_TITLE, block), ""]
     parts = _insides(_TEXT, block)
     if not name.strip():
-        return skipped(place, "a document has no DOCNO")
+        return skipped(location, "a document has no DOCNO")
     if not parts:
         parts = [re.sub(r"</?DOC>", "", _without(_TITLE, _without(_DOCNO, block)), flags=re.IGNORECASE)]
     text = "\n\n".join(_plain(part).strip() for part in parts)
-    shown = " ".join(_plain(title).split())
-    return Document(id=name.strip(), text=text, title=shown or None, source=str(source.path))
+    heading = " ".join(_plain(title).split())
+    return Document(id=name.strip(), text=text, title=heading or None, source=str(source.path))
 
 
 def _insides(tag: re.Pattern[str], text: str) -> list[str]:

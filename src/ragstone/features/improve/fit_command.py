@@ -57,9 +57,8 @@ def fit(
     """
     import msgspec
 
-    from ragstone.features.improve.fitting import check_cascade_file, fit_cascade, write_cascade
-    from ragstone.features.judge.cascade_words import fit_document
-    from ragstone.kernel.judging.judge import every_key
+    from ragstone.features.improve.fit import check_cascade_file, fit_cascade, write_cascade
+    from ragstone.features.improve.fit_words import fit_document
     from ragstone.kernel.records import Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
     from ragstone.kernel.tables import read_rows
@@ -78,7 +77,7 @@ def fit(
     )
     write_cascade(fitted, output)
     show_found(
-        msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)},
+        msgspec.to_builtins(fitted) | {"judge": fitted.judge.every_key()},
         lambda: fit_document(fitted),
         json=json,
     )

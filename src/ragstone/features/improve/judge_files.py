@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.values import Development
+from ragstone.features.judges.versions import FOLDER, versions
 from ragstone.kernel.config import Settings, parse_toml, read_named
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, DataError, explaining
@@ -17,10 +18,8 @@ from ragstone.kernel.judging import Judge, judge_names, parse_judge
 from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.tables import held, partial_path
 
-FOLDER = "judges"
 LONGEST_NAME = 200  # bytes: file systems take 255, and `my_` and `@v12.toml` are added
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-VERSIONED = re.compile(r"@v([1-9]\d*)\.toml$")
 
 
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,11 +75,15 @@ def _path_of(settings: Settings, name: str) -> Path:
             f"{name[:40]}…: no such judge, its name is too long for a file. Choose a shorter one."
         )
     usual = settings.path(FOLDER) / f"{name}.toml"
-    declared = [settings.path(one.partition("@")[0]) for one in settings.judge.judges if ".toml" in one]
+    declared = [
+        settings.path(name_or_file.partition("@")[0])
+        for name_or_file in settings.judge.judges
+        if ".toml" in name_or_file
+    ]
     places = [usual, *declared, settings.path(f"{name}.toml")]
-    found = next((file for file in places if file.stem == name and file.is_file()), None)
-    if found is not None:
-        return found
+    existing = next((file for file in places if file.stem == name and file.is_file()), None)
+    if existing is not None:
+        return existing
     inside = [file for file in sorted(settings.path(FOLDER).glob("*.toml")) if "@" not in file.name]
     return next((file for file in [*inside, *declared] if file.is_file() and _name_in(file) == name), usual)
 
@@ -123,16 +126,6 @@ def read_text(path: Path) -> str:
     return read_named(path, "judge", "ragstone.kernel.judging", "library")[0]
 
 
-def versions(path: Path) -> dict[int, Path]:
-    """Return the versions that were frozen: number -> their file, `NAME@vN.toml` beside the judge's own."""
-    found = {}
-    for file in path.parent.glob(f"{path.stem}@v*.toml"):
-        number = VERSIONED.search(file.name)
-        if number:
-            found[int(number[1])] = file
-    return dict(sorted(found.items()))
-
-
 def run_version(path: Path, draft: Judge, text: str) -> int:
     """Return the number under which a draft is run: that of the frozen version that it is, else its next.
 
@@ -143,13 +136,12 @@ def run_version(path: Path, draft: Judge, text: str) -> int:
 
 def same_version(path: Path, draft: Judge) -> int | None:
     """Return the last frozen version that asks what a draft asks, None where it is a new one."""
-    alike = [n for n, file in versions(path).items() if _alike(parse_draft(read_text(file), file), draft)]
+    alike = []
+    for number, file in versions(path).items():
+        frozen = parse_draft(read_text(file), file)
+        if msgspec.structs.replace(frozen, version=draft.version, tuned_on=draft.tuned_on) == draft:
+            alike.append(number)
     return max(alike, default=None)
-
-
-def _alike(one: Judge, other: Judge) -> bool:
-    same = msgspec.structs.replace(one, version=other.version, tuned_on=other.tuned_on)
-    return same == other
 
 
 def next_version(path: Path, text: str) -> int:
@@ -197,8 +189,8 @@ def replaced_line(text: str, key: str, line: str, file: Path) -> str:
     A prompt may hold a line that looks the same: the one is taken whose change changes the key and no more.
     """
     wanted = parse_toml(line, file)[key]
-    for found in re.finditer(rf"^[ \t]*{key}[ \t]*=.*$", text, re.MULTILINE):
-        changed = text[: found.start()] + line + text[found.end() :]
+    for match in re.finditer(rf"^[ \t]*{key}[ \t]*=.*$", text, re.MULTILINE):
+        changed = text[: match.start()] + line + text[match.end() :]
         try:
             if parse_toml(changed, file) == {**parse_toml(text, file), key: wanted}:
                 return changed
@@ -255,12 +247,15 @@ def freeze(
         number = next_version(path, text)
         tuned_on = development.tuned_on if development else []
         final = _final(
-            text, judge, number, path, tuned_on, told=version_line(number, change, who, development)
+            text, judge, number, path, tuned_on, comment=version_line(number, change, who, development)
         )
-        kept = path.with_name(f"{path.stem}@v{number}.toml")
-        write_new(kept, final)
-        _replace(path, final)
-    return Frozen(judge=parse_draft(final, path), version=number, path=path, kept=kept)
+        copy = path.with_name(f"{path.stem}@v{number}.toml")
+        write_new(copy, final)
+        partial = partial_path(path)
+        with explaining(f"{path}: could not be written", "Make the folder writable."):
+            partial.write_text(final, encoding="utf-8", newline="\n")
+            partial.replace(path)
+    return Frozen(judge=parse_draft(final, path), version=number, path=path, kept=copy)
 
 
 def _check(judge: Judge, path: Path) -> None:
@@ -283,7 +278,7 @@ def _keep_before(path: Path, there: str, text: str) -> None:
         write_new(path.with_name(f"{path.stem}@v{number}.toml"), there)
 
 
-def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str], *, told: str) -> str:
+def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str], *, comment: str) -> str:
     """Return the text of the version: its number, what it was tuned on, and the line of what changed."""
     digests = sorted({*judge.tuned_on, *tuned_on})
     final = replaced_line(text, "version", f"version    = {number}", path)
@@ -298,7 +293,7 @@ def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str]
                 else f"version    = {number}"
             )
             final = final.replace(at, f"version    = {number}\n{line}\n", 1)
-    final = f"{told}\n{final.lstrip(chr(0xFEFF))}"
+    final = f"{comment}\n{final.lstrip(chr(0xFEFF))}"
     wanted = msgspec.structs.replace(judge, version=number, tuned_on=digests)
     if parse_draft(final, path) != wanted:
         raise ConfigError(
@@ -309,10 +304,10 @@ def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str]
 
 def version_line(number: int, change: str, who: str, development: Development | None = None) -> str:
     """Return the line of what changed, as a comment of TOML."""
-    said = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change.strip().rstrip('.')}."
+    text = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change.strip().rstrip('.')}."
     if development is not None:
-        said += f" {dev_told(development)}"
-    line = "".join(letter if letter.isprintable() else " " for letter in " ".join(said.split()))
+        text += f" {dev_told(development)}"
+    line = "".join(letter if letter.isprintable() else " " for letter in " ".join(text.split()))
     return f"# {line[:WIDTH]}"
 
 
@@ -320,13 +315,17 @@ def dev_told(development: Development) -> str:
     """Return what a draft did on the dev part, in a sentence."""
     after, before = development.after.value, development.before and development.before.value
     exact = development.after.card.agreement.get("exact agreement")
-    shown = after if after is not None and development.measure == "exact agreement" else exact
+    estimate = after if after is not None and development.measure == "exact agreement" else exact
     where = f"On dev of {development.labels}"
-    if shown is None:
+    if estimate is None:
         return f"{where}: {development.n_answers} answers, {development.verdict}."
-    span = "" if shown.low is None or shown.high is None else f" ({shown.low:.3f} to {shown.high:.3f})"
-    was = f", before {before.value:.3f}: {development.verdict}" if before and shown is after else ""
-    return f"{where}: exact agreement {shown.value:.3f}{span} of {shown.n} answers{was}."
+    span = (
+        ""
+        if estimate.low is None or estimate.high is None
+        else f" ({estimate.low:.3f} to {estimate.high:.3f})"
+    )
+    was = f", before {before.value:.3f}: {development.verdict}" if before and estimate is after else ""
+    return f"{where}: exact agreement {estimate.value:.3f}{span} of {estimate.n} answers{was}."
 
 
 def write_new(path: Path, text: str) -> None:
@@ -344,10 +343,3 @@ def write_new(path: Path, text: str) -> None:
         raise DataError(
             f"{path}: could not be written ({mistake.strerror}). Make the folder writable."
         ) from None
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = partial_path(path)
-    with explaining(f"{path}: could not be written", "Make the folder writable."):
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.features.improve.command import AnswersFile, LabelsFile, Mapping, Threshold, score_mapping
+from ragstone.features.improve.develop_command import AnswersFile, LabelsFile, Mapping, Threshold, score_scale
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, QuestionsFile
 from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.improve.learning.values import Learning
+    from ragstone.features.improve.learned import Learning
 
 Judges = Annotated[
     list[str],
@@ -60,14 +60,13 @@ def learn(
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --try stack`
     """
-    from ragstone.features.improve.developing import DevelopmentRun
-    from ragstone.features.improve.learning.learning import (
+    from ragstone.features.improve.develop import DevelopmentRun
+    from ragstone.features.improve.learn import (
         LearningRun,
         forecast_learning,
         run_learning,
         task_of_run,
     )
-    from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
 
     first, *others = judges
@@ -77,7 +76,7 @@ def learn(
             labels=labels,
             answers=answers,
             questions=questions,
-            scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
+            scale=score_scale(threshold, mapping),
             how=asking.session,
             settings=choose(asking.settings(), "judge", model=model),
         ),
@@ -90,11 +89,12 @@ def learn(
     _tell(run_learning(run), json=asking.json)
 
 
-def _tell(found: "Learning", *, json: bool) -> None:
-    from ragstone.features.improve.learning.words import learning_document
+def _tell(learning: "Learning", *, json: bool) -> None:
+    from ragstone.features.improve.learn_words import learning_document
 
-    show_found(found, lambda: learning_document(found), json=json)
-    if found.new_version is not None:
-        say(f"{found.version_path} is version {found.new_version} now. Use it: --judge {found.version_path}")
-    if found.verdict == "over budget":
+    show_found(learning, lambda: learning_document(learning), json=json)
+    if learning.new_version is not None:
+        path = learning.version_path
+        say(f"{path} is version {learning.new_version} now. Use it: --judge {path}")
+    if learning.verdict == "over budget":
         raise typer.Exit(OVER_BUDGET)

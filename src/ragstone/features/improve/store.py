@@ -10,17 +10,10 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ragstone.features.improve.judge_files import digest_of
-from ragstone.features.improve.labelled import LabelledSet
-from ragstone.features.improve.learning.values import Learning
-from ragstone.features.improve.values import (
-    Development,
-    LookRecord,
-    Node,
-    Part,
-    Scale,
-    looks_at,
-    place_questions,
-)
+from ragstone.features.improve.labelled_sets import LabelledSet
+from ragstone.features.improve.learned import Learning
+from ragstone.features.improve.parts import Node, Part, place_questions
+from ragstone.features.improve.values import Development, LookRecord, Scale, looks_at
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.tables import held
@@ -158,9 +151,9 @@ class DevelopmentStore:
             log.append_if(lambda _: look)
         return log.rows
 
-    def put_card(self, number: int, shown: bytes) -> None:
+    def put_card(self, number: int, content: bytes) -> None:
         """Keep what a look showed, under its place in the log."""
-        _put_bytes(self._card(number), shown)
+        _put_bytes(self._card(number), content)
 
     def card(self, number: int) -> bytes:
         """Return what a look showed. Raises DataError if there is none of that place."""
@@ -188,9 +181,9 @@ class DevelopmentStore:
         """Keep a draft under the next number, which it returns with it."""
         with self._held("drafts"):
             numbers = [int(file.stem) for file in self._file(draft.judge, 0).parent.glob("[0-9]*.json")]
-            kept = msgspec.structs.replace(draft, number=max(numbers, default=0) + 1)
-            _put(self._file(draft.judge, kept.number), kept)
-        return kept
+            numbered = msgspec.structs.replace(draft, number=max(numbers, default=0) + 1)
+            _put(self._file(draft.judge, numbered.number), numbered)
+        return numbered
 
     def put_draft(
         self, draft: JudgeDraft, outcome: Outcome | None = None, development: Development | None = None
@@ -208,9 +201,9 @@ class DevelopmentStore:
         file = self._result(draft)
         return _read(file, Development) if file.exists() else None
 
-    def put_learning(self, judge: str, found: Learning) -> None:
+    def put_learning(self, judge: str, learning: Learning) -> None:
         """Keep what the last learning of a judge found."""
-        _put(self._learning(judge), found)
+        _put(self._learning(judge), learning)
 
     def learning(self, judge: str) -> Learning | None:
         """Return what the last learning of a judge found, None where there was none."""

@@ -1,9 +1,7 @@
 """Developing a judge on people's labels: a part to work with, a part that stays closed, what a change did."""
 
-import hashlib
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -21,113 +19,10 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.grading import report_card
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure
-from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Status
 from ragstone.kernel.statistics import RESAMPLES, Estimate, mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
-
-Part = Literal["dev", "test", "neither"]
-PARTS: tuple[Part, ...] = get_args(Part)
-Node = str
-"""What is placed: a question by its text, a question by its id, or a document; see nodes_of."""
-
-TEST_SHARE = 0.5
-DIGEST_BYTES = 8
-
-
-def nodes_of(question_id: str, text: str | None, documents: Iterable[str] = ()) -> list[Node]:
-    """Return what ties a question to others, itself first: its text, its id, and its documents.
-
-    The text stays the same where a file is renumbered, and rows of one question share it though each has an
-    id of its own; letter case and spaces do not matter.
-    """
-    own = [f"id {_digest(question_id)}"]
-    if text and text.strip():
-        own.insert(0, f"text {_digest(' '.join(text.casefold().split()))}")
-    return [*own, *sorted(f"document {_digest(name)}" for name in set(documents))]
-
-
-def place_questions(
-    questions: Iterable[Collection[Node]], known: Mapping[Node, Part], seed: int, share: float = TEST_SHARE
-) -> dict[Node, Part]:
-    """Return the part of every node, known ones as they were.
-
-    questions: each as nodes_of gives it. Questions tied by a document, or by a chain of them, come to one
-    part. Those that touch nothing known are placed by a hash of their smallest node, keyed by the seed: so
-    neither the order of rows nor labels that come later change where a question is. One that ties both parts
-    is in neither. share: of test.
-    """
-    parts = dict(known)
-    by_name: dict[Node, list[Node]] = {}
-    for nodes in map(list, questions):  # rows of one question may each have an id of their own
-        by_name[nodes[0]] = [*dict.fromkeys([*by_name.get(nodes[0], ()), *nodes])]
-    touching: dict[Node, list[Node]] = defaultdict(list)
-    for name in sorted(by_name):
-        for node in by_name[name]:
-            touching[node].append(name)
-    _spread(parts, by_name, touching, [name for name in sorted(by_name) if _sides(parts, by_name[name])])
-    for name in sorted(by_name):
-        if name not in parts:
-            first = min(_tied(name, by_name, touching, parts))
-            parts[name] = "test" if _share_of(first, seed) < share else "dev"
-            _spread(parts, by_name, touching, [name])
-    return parts
-
-
-def _spread(
-    parts: dict[Node, Part],
-    by_name: Mapping[Node, list[Node]],
-    touching: Mapping[Node, list[Node]],
-    start: list[Node],
-) -> None:
-    """Give what is tied to placed nodes their part, one step after the other."""
-    waiting = deque(start)
-    while waiting:
-        nodes = by_name[waiting.popleft()]
-        sides = _sides(parts, nodes)
-        part = parts.get(nodes[0]) or (sides.pop() if len(sides) == 1 else "neither")
-        # A document of a question in neither part stays free: other questions about it may be placed.
-        fresh = [node for node in nodes if node not in parts]
-        if part == "neither":
-            fresh = [node for node in fresh if not node.startswith("document ")]
-        parts |= dict.fromkeys(fresh, part)
-        if part != "neither":
-            waiting.extend(name for node in fresh for name in touching[node] if name != nodes[0])
-
-
-def _sides(parts: Mapping[Node, Part], nodes: Collection[Node]) -> set[Side]:
-    return {part for node in nodes if (part := parts.get(node)) in ("dev", "test")}
-
-
-def _tied(
-    name: Node,
-    by_name: Mapping[Node, list[Node]],
-    touching: Mapping[Node, list[Node]],
-    parts: Mapping[Node, Part],
-) -> set[Node]:
-    """Return all nodes that are tied to a question and not placed."""
-    found: set[Node] = set()
-    waiting = [name]
-    while waiting:
-        for node in by_name[waiting.pop()]:
-            if node not in found and node not in parts:
-                found.add(node)
-                waiting.extend(touching[node])
-    return found
-
-
-def _share_of(node: Node, seed: int) -> float:
-    """Return a number from 0 to 1 that follows from node and seed alone."""
-    key = seed.to_bytes(16, "big", signed=True)
-    return int.from_bytes(hashlib.blake2b(node.encode(), digest_size=8, key=key).digest(), "big") / 2**64
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(
-        text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES, person=b"part"
-    ).hexdigest()
-
 
 Move = Literal["worse", "lost", "better", "gained", "neither"]
 """Nearer to people's label or farther from it; scored by one of the two only; as near as before."""
@@ -243,13 +138,13 @@ def looks_at(looks: Iterable[LookRecord], questions: Iterable[str]) -> list[Look
 def look_notes(number: int, looks: Sequence[LookRecord], n_answers: int) -> list[str]:
     """Return what stands with every card of the test part; number: of this look, from 1."""
     look = looks[number - 1]
-    judges = len({(one.judge, one.digest) for one in looks[:number]})
+    judges = len({(record.judge, record.digest) for record in looks[:number]})
     others = "" if judges == 1 else f", at {judges} different judges or versions"
-    said = (
+    text = (
         f"Look {number} at this test part ({look.labels}, {n_answers:,} labelled answers){others}; by "
         f"{look.who}, {look.at[:10]}."
     )
-    return [said, *([CAUTION.format(n=number)] if number >= SEVERAL else [])]
+    return [text, *([CAUTION.format(n=number)] if number >= SEVERAL else [])]
 
 
 LONGEST = 2000  # characters of a text that are kept with a change
@@ -257,10 +152,11 @@ ORDER: tuple[Move, ...] = ("worse", "lost", "better", "gained", "neither")
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
-    """How labels meet scores: see agreement.report_cards."""
+    """How labels meet scores: see agreement.report_cards. words: a label that is a word -> its score."""
 
     threshold: float | None = None
     mapping: dict[float, float] | None = None
+    words: dict[str, float] = {}
 
 
 class JudgedVersion(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -283,15 +179,15 @@ class Moved(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 def humans_of(labels: Sequence[Label], metric: str, scale: Scale) -> dict[Key, Human]:
     """Return what people say of each answer in a metric. Raises DataError if no label is for it."""
-    found = human_scores(labels, metric, scale.mapping)
-    if not found:
+    humans = human_scores(labels, metric, scale.mapping)
+    if not humans:
         known = ", ".join(sorted({str(label.metric) for label in labels})) or "nothing"
         raise DataError(
             f"no label is for {metric!r}: the labels are for {known}. Give the judge the metric of the "
             "labels, "
             f'e.g. metric = "{next((label.metric for label in labels if label.metric), "correctness")}".'
         )
-    return found
+    return humans
 
 
 def judged_version(
@@ -300,31 +196,33 @@ def judged_version(
     """Return one version's judgements, measured on people's grades. metric: of its score."""
     mine = [row for row in rows if row.metric == metric]
     first = mine[0]
-    one = JudgeId(first.judge, metric, first.model, first.prompt_version)
-    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {one: mine})
-    found = measure(one, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
-    card = report_card(found, [], None, seed=seed, resamples=RESAMPLES)
-    return JudgedVersion(rows={(row.question_id, row.system): row for row in mine}, measured=found, card=card)
+    judge_id = JudgeId(first.judge, metric, first.model, first.prompt_version)
+    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {judge_id: mine})
+    measured = measure(judge_id, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
+    card = report_card(measured, [], None, seed=seed, resamples=RESAMPLES)
+    return JudgedVersion(
+        rows={(row.question_id, row.system): row for row in mine}, measured=measured, card=card
+    )
 
 
 def compare_versions(before: JudgedVersion, after: JudgedVersion, *, seed: int) -> Moved:
     """Return whether agreement moved, by the first measure that means something for both."""
-    places = [{key: at for at, key in enumerate(one.measured.pairs.keys)} for one in (before, after)]
+    places = [{key: at for at, key in enumerate(version.measured.pairs.keys)} for version in (before, after)]
     keys = [key for key in after.measured.pairs.keys if key in places[0]]
     if not keys:
         return Moved()
     of_key = dict(zip(after.measured.pairs.keys, after.measured.pairs.clusters, strict=True))
     clusters = [of_key[key] for key in keys]
     rows = [
-        _at(one.measured.comparison, [place[key] for key in keys])
-        for one, place in zip((before, after), places, strict=True)
+        _at(version.measured.comparison, [place_of[key] for key in keys])
+        for version, place_of in zip((before, after), places, strict=True)
     ]
     by, _why = choose_measure(rows, None)
-    found = [worths(row, by) for row in rows]
-    columns = [column for column in found if column is not None]
+    both_worths = [worths(row, by) for row in rows]
+    columns = [column for column in both_worths if column is not None]
     values = tuple(
         None if column is None else mean_estimate(column, clusters, seed=seed, proportion=by[0] == "e")
-        for column in found
+        for column in both_worths
     )
     test = None
     if len(columns) == 2:
@@ -355,11 +253,12 @@ def changes_between(
     With a threshold, or grades, two scores are the same if they are cut, or graded, the same. Answers on
     which annotators tie are left out, and those on whose question one of the two was tuned.
     """
-    graded = [_graded(one) for one in (before, after)]
+    graded = [_graded(version) for version in (before, after)]
     same_unit = all(
-        one.measured.comparison is not None and one.measured.comparison.same_unit for one in (before, after)
+        version.measured.comparison is not None and version.measured.comparison.same_unit
+        for version in (before, after)
     )
-    found = []
+    changes = []
     for key, row in after.rows.items():
         human, old = humans.get(key), before.rows.get(key)
         if human is None or human.score is None or old is None or is_tuned(row) or is_tuned(old):
@@ -367,16 +266,16 @@ def changes_between(
         scores = graded[0].get(key, old.score), graded[1].get(key, row.score)
         if scores[0] != scores[1]:
             move = _move(scores[0], scores[1], human.score if same_unit else None)
-            found.append(_change(key, old, row, human, move, answer=answers.get(key)))
-    return sorted(found, key=lambda change: ORDER.index(change.move))
+            changes.append(_change(key, old, row, human, move, answer=answers.get(key)))
+    return sorted(changes, key=lambda change: ORDER.index(change.move))
 
 
-def _graded(one: JudgedVersion) -> dict[Key, float]:
+def _graded(version: JudgedVersion) -> dict[Key, float]:
     """Return the scores as they are compared: cut where there is a threshold."""
-    comparison = one.measured.comparison
+    comparison = version.measured.comparison
     if comparison is None:
         return {}
-    return dict(zip(one.measured.pairs.keys, comparison.judge.tolist(), strict=True))
+    return dict(zip(version.measured.pairs.keys, comparison.judge.tolist(), strict=True))
 
 
 def _move(before: float | None, after: float | None, human: float | None) -> Move:

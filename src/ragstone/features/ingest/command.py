@@ -121,12 +121,10 @@ def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
                 "e.g. --column text=Answer"
             )
         before = found.get(cast("Field", field))
-        found[cast("Field", field)] = name if before is None else [*_listed(before), name]
+        found[cast("Field", field)] = (
+            name if before is None else [*([before] if isinstance(before, str) else before), name]
+        )
     return found
-
-
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def _summary(found: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
@@ -169,7 +167,7 @@ def _skipped_lines(skipped: "Sequence[Skipped]") -> list[str]:
 def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions") -> list[str]:
     if not duplicates:
         return []
-    n_near = sum(one.similarity < 1 for one in duplicates)
+    n_near = sum(duplicate.similarity < 1 for duplicate in duplicates)
     first = duplicates[0]
     done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
     repeat = "repeats" if len(duplicates) == 1 else "repeat"

@@ -118,7 +118,7 @@ async def _stream(
     last, before = (
         (None, None) if force else finished_rows(output, Document, made, lambda row: row.source or "")
     )
-    places = [_place(one) for one in files]
+    places = [_place(file) for file in files]
     start = places.index(last) if last in places else 0  # else a column of the user's says the source
 
     async def documents() -> AsyncIterator[Document]:
@@ -143,12 +143,12 @@ async def _rows(
     files: Sequence[Found], options: IngestOptions, session: Session
 ) -> AsyncIterator[tuple[str, Row]]:
     if on_cluster(session):
-        async for found in rows_of_files(files, options, session):
-            yield found
+        async for row in rows_of_files(files, options, session):
+            yield row
         return
-    with contextlib.closing(read_files(list(files), options)) as read:
-        for found in read:
-            yield found
+    with contextlib.closing(read_files(list(files), options)) as rows:
+        for row in rows:
+            yield row
 
 
 def _place(found: Found) -> str:

@@ -1,17 +1,14 @@
-"""What a cascade has saved, and what one with fitted thresholds is expected to do, in words."""
+"""What a cascade has saved, in words."""
 
 from typing import TYPE_CHECKING
 
-from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import Usage
 from ragstone.kernel.runs.wording import plural
-from ragstone.kernel.statistics import Estimate
-from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
-    from ragstone.kernel.judging.fitting import CascadeFit, FitFigures
+    pass
 
 
 def savings_line(saved: CascadeSavings) -> str:
@@ -31,78 +28,6 @@ def savings_line(saved: CascadeSavings) -> str:
         f"{said} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
         f"about {_taken(saved.last_alone, saved.last_alone_usd)}: {_difference(saved)}."
     )
-
-
-def fit_document(fit: "CascadeFit") -> ReportDocument:
-    """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
-    cheap, dear = fit.judge.members
-    told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
-    shown = {name: figures for name, figures in told.items() if figures}
-    rows: list[Row] = [
-        [f"  {name}", *cells] for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge)
-    ]
-    columns = [Column("agreement with people", text=True), *map(Column, shown)]
-    return ReportDocument(
-        title="",
-        kind="cascade",
-        about="",
-        version=__version__,
-        blocks=[
-            *map(Paragraph, _thresholds(fit)),
-            Table(columns, rows, "Agreement with people"),
-            *map(Paragraph, _remarks(fit)),
-        ],
-    )
-
-
-def _lines(shown: "list[FitFigures]", cheap: str, dear: str) -> list[tuple[str, list[str]]]:
-    """Return the lines of the table: what each is, and its value in each column."""
-    return [
-        ("the cascade", [_agreement(one.cascade) for one in shown]),
-        ("cheap, where sure", [_agreement(one.decided) for one in shown]),
-        (f"{cheap} alone", [_agreement(one.cheap) for one in shown]),
-        (f"{dear} alone", [_agreement(one.dear) for one in shown]),
-        ("cascade minus cheap", [_agreement(one.cascade_minus_cheap) for one in shown]),
-        ("cascade minus dear", [_agreement(one.cascade_minus_dear) for one in shown]),
-        ("decided by the cheap", [_percent(one.n_decided, one.n_answers) for one in shown]),
-        ("answers", [count(one.n_answers) for one in shown]),
-        ("questions", [count(one.n_questions) for one in shown]),
-    ]
-
-
-def _thresholds(fit: "CascadeFit") -> list[str]:
-    cheap, dear = fit.judge.members
-    low, high = cheap.unsure or (0.0, 0.0)
-    handed = "passes nothing on" if low == high == cheap.cut else f"passes on scores from {low:g} to {high:g}"
-    return [
-        f"{cheap.judge} says yes from {cheap.cut:g} on and {handed}.",
-        f"{dear.judge} says yes from {dear.cut:g} on.",
-    ]
-
-
-def _remarks(fit: "CascadeFit") -> list[str]:
-    """Return what money it takes, and what to know of the figures."""
-    lines = []
-    if fit.dear_alone.calls:
-        lines.append(
-            f"All these answers take {_taken(fit.spent, fit.spent_usd)}; "
-            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the expensive judge alone."
-        )
-    if fit.n_folds_out:
-        lines.append(
-            f"In {plural(fit.n_folds_out, 'fold')} of the cross-validation no interval reached "
-            f"{fit.agreement:g}, so every answer was passed on. More labels give firmer thresholds."
-        )
-    if fit.n_left_out:
-        lines.append(f"{plural(fit.n_left_out, 'labelled answer')} without a score by both judges left out.")
-    return lines
-
-
-def _agreement(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "none"
-    known = "" if estimate.low is None else f" ({estimate.low:.3f} to {estimate.high:.3f})"
-    return f"{estimate.value:.3f}{known}".replace("-", "−")
 
 
 def _taken(usage: Usage, money: float | None) -> str:

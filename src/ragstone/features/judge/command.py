@@ -11,7 +11,6 @@ from ragstone.kernel.console.options import Bounds, Limit, Model
 from ragstone.kernel.console.printing import again, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.judge.judging import JudgingOptions
     from ragstone.kernel.runs.summary import RunSummary
 
 Judges = Annotated[
@@ -75,41 +74,43 @@ def judge(
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
     """
-    from ragstone.features.judge.judging import judge_sheet, judges_again, run_folder_of, unread_notes
+    from ragstone.features.judge.judging import (
+        forecast_judging,
+        judge_sheet,
+        judges_again,
+        run_folder_of,
+        unread_notes,
+    )
+    from ragstone.features.judge.sheet import AnswerSheet
     from ragstone.kernel.config import choose
-    from ragstone.kernel.judging.leaves import read_no_answer
-    from ragstone.kernel.stages.forecasting import forecast_judging
-    from ragstone.kernel.stages.given import sheet_rows
+    from ragstone.kernel.judging.fields import read_no_answer
     from ragstone.kernel.stages.judge import load_judges
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
-    rows = sheet_rows(answers, questions, limit, bare=read_no_answer(chosen), each_turn=each_turn)
-    folder = run_folder_of(output, answers, settings, force=asking.force, each_turn=each_turn)
-    if folder is None and judges_again(str(output), rows(), chosen, settings, force=asking.force):
-        asking = asking._replace(force=True)
+    bare = read_no_answer(chosen)
+    sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
+    folder = run_folder_of(output, sheet, settings, force=asking.force)
+    force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
+    asking = asking._replace(force=force)
     asking.tell_forecast(
-        lambda: forecast_judging(
-            answers, chosen, settings, questions=questions, limit=limit, each_turn=each_turn
-        ),
+        lambda: forecast_judging(sheet, chosen, settings),
         *([] if folder else [str(output)]),
+        free=not any(judge.needs_model for judge in chosen),
     )
-    options: JudgingOptions = {
-        "questions": questions,
-        "limit": limit,
-        "each_turn": each_turn,
-        "how": asking.session,
-        "force": asking.force,
-        "bounds": bounds,
-    }
     if folder:
         from ragstone.features.judge.run_folder import judge_to_run
 
-        summary = judge_to_run(answers, folder, chosen, settings, **options)
+        summary = judge_to_run(
+            sheet, folder, chosen, settings, how=asking.session, force=force, bounds=bounds
+        )
     else:
-        summary = judge_sheet(answers, str(output), chosen, settings, **options)
-    told, more = unread_notes(summary.metrics, rows, answers, questions)
-    _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking, answers)
+        summary = judge_sheet(
+            sheet, str(output), chosen, settings, how=asking.session, force=force, bounds=bounds
+        )
+    notes, options = unread_notes(summary.metrics, sheet)
+    notes += [again(options)] if options else []
+    _tell(summary, folder or str(output), notes, asking, answers)
 
 
 def _tell(

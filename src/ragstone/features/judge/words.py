@@ -143,7 +143,7 @@ def truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
 
 
 def _said(counts: Mapping[Said, int]) -> str:
-    return " / ".join(count(counts.get(said, 0)) for said in get_args(Said))
+    return " / ".join(count(counts.get(label, 0)) for label in get_args(Said))
 
 
 def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.kernel.config.python_function import names_function
-from ragstone.kernel.judging.judge import every_key, read_judge
+from ragstone.kernel.judging.judge import read_judge
 from ragstone.kernel.judging.variant import options_of
 
 MOST_LINES = 200
@@ -28,7 +28,7 @@ def code_of(name: str) -> NamedCode | None:
         return None
     judge = read_judge(base)
     folder = Path(base).expanduser().absolute().parent
-    keys = msgspec.to_builtins(every_key(judge))
+    keys = msgspec.to_builtins(judge.every_key())
     places = _places(base, {base})
     if not places:
         return None
@@ -38,15 +38,15 @@ def code_of(name: str) -> NamedCode | None:
         "calls": ", ".join(places),
     }
     facts["members"] = ", ".join(member.judge for member in judge.members)
-    lines = [f"{head:9} {told}" for head, told in facts.items() if told]
-    return NamedCode(keys, places, [*lines, *(line for place in places for line in _source(place, folder))])
+    lines = [f"{head:9} {value}" for head, value in facts.items() if value]
+    return NamedCode(keys, places, [*lines, *(line for call in places for line in _source(call, folder))])
 
 
 def _places(base: str, seen: set[str]) -> list[str]:
     """Return the code that a judge names, also by its members at any depth."""
     judge = read_judge(base)
     folder = Path(base).expanduser().absolute().parent
-    call = msgspec.to_builtins(every_key(judge)).get("call")
+    call = msgspec.to_builtins(judge.every_key()).get("call")
     places = [str(folder / call) if ".py:" in call else call] if call else []
     for member in judge.members:
         inner = options_of(member.judge)[0]
@@ -58,18 +58,24 @@ def _places(base: str, seen: set[str]) -> list[str]:
     return places
 
 
-def _source(place: str, folder: Path) -> list[str]:
+def _source(call: str, folder: Path) -> list[str]:
     """Return the lines of a function in a file, as they are there; else where Python will look for it."""
-    module, _, function = place.rpartition(":")
+    module, _, function = call.rpartition(":")
     file = folder / (module if module.endswith(".py") else f"{module.replace('.', '/')}.py")
     try:
         text = file.read_text("utf-8")
         tree = ast.parse(text)
     except (OSError, ValueError, SyntaxError, RecursionError):
-        return ["", f"--- {place}: its source is not in {folder}; nothing was imported to look for it"]
+        return ["", f"--- {call}: its source is not in {folder}; nothing was imported to look for it"]
     named = function.partition(".")[0]
-    found = next((one for one in tree.body if getattr(one, "name", None) == named), None)
-    first, last = (found.lineno, found.end_lineno or found.lineno) if found else (1, len(text.splitlines()))
+    definition = next(
+        (statement for statement in tree.body if getattr(statement, "name", None) == named), None
+    )
+    first, last = (
+        (definition.lineno, definition.end_lineno or definition.lineno)
+        if definition
+        else (1, len(text.splitlines()))
+    )
     lines = text.splitlines()[first - 1 : last]
     more = [f"... and {len(lines) - MOST_LINES:,} more lines"] if len(lines) > MOST_LINES else []
     head = f"--- {file}, line {first} (not run; what else the file does when it is imported is not shown)"

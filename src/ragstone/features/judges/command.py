@@ -36,11 +36,11 @@ def list_(*, json: AsJson = False) -> None:
     """
     from ragstone.kernel.judging import judge_names, load_judge
 
-    found = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    judges = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
     if json:
-        show_json([_line(judge) for judge in found])
+        show_json([_line(judge) for judge in judges])
     else:
-        show(_table(found))
+        show(_table(judges))
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
@@ -56,8 +56,6 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     from ragstone.features.judges.code import code_of
     from ragstone.features.judges.testing import prompts_of
     from ragstone.kernel.judging import load_judge
-    from ragstone.kernel.judging.judge import every_key
-    from ragstone.kernel.judging.statements import StatementsJudge
 
     if code := code_of(name):
         if json:
@@ -68,13 +66,13 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
-        show_json({"judge": every_key(judge), "metrics": judge.metrics, "prompts": prompts})
+        show_json({"judge": judge.every_key(), "metrics": judge.metrics, "prompts": prompts})
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
     if judge.needs_model and not prompts:
         say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
-    if isinstance(judge, StatementsJudge):
+    if judge.kind == "statements":
         say("What the second call is shown of the first one's reply is made up.")
 
 
@@ -111,17 +109,17 @@ def new(
     texts = {file: text} if file.suffix == ".toml" else {}
     if kind == FUNCTION:
         texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
-    for one in texts:
-        check_place(one, force)
-    for one, written in texts.items():
-        one.write_text(written, encoding="utf-8")
+    for path in texts:
+        check_place(path, force)
+    for path, written in texts.items():
+        path.write_text(written, encoding="utf-8")
     made = " and ".join(map(str, texts))
-    asked = (
+    tried = (
         f"{file} --model MODEL"
         if kind != FUNCTION
         else f"{file.with_suffix('.py')}:{file.stem} answers.jsonl"
     )
-    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {asked}")
+    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {tried}")
 
 
 @reads_rows
@@ -147,14 +145,13 @@ def try_out(
     from ragstone.features.judges.testing import prompts_of, try_judge
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging import load_judge
-    from ragstone.kernel.judging.leaves import asks_default
     from ragstone.kernel.records import Answer
     from ragstone.kernel.tables import read_rows
 
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
     settings = choose(asking.settings(), "judge", model=model)
-    if model is None and asks_default(judge):
+    if model is None and judge.asks_default:
         prompts = prompts_of(judge)
         if asking.json:
             show_json({"judge": judge.name, "prompts": prompts})
@@ -196,13 +193,13 @@ def _line(judge: "Judge") -> dict[str, object]:
     }
 
 
-def _table(found: "list[Judge]") -> "Table":
+def _table(judges: "list[Judge]") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for head in ("judge", "kind", "metric", "reads", "scale", "model"):
         table.add_column(head, overflow="fold")
-    for judge in found:
+    for judge in judges:
         model = "asks one" if judge.needs_model else "none"
         reads = ", ".join(judge.inputs)
         table.add_row(judge.name, judge.kind, judge.measures, reads, _scale(judge), model)
@@ -215,9 +212,8 @@ def _scale(judge: "Judge") -> str:
 
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
-    from ragstone.kernel.judging.judge import every_key
 
-    says, only = every_key(judge), "only with @criteria=all, "
+    says, only = judge.every_key(), "only with @criteria=all, "
     optional = getattr(judge, "optional", ())
     facts = {
         "judge": f"{judge.name}, version {judge.version}",
@@ -226,8 +222,8 @@ def _facts(judge: "Judge") -> list[str]:
         "reads": ", ".join(judge.inputs),
         "scale": _scale(judge),
         "criteria": ", ".join(
-            f"{one['name']} ({only if one['name'] in optional else ''}weight {one['weight']:g})"
-            for one in says["criteria"]
+            f"{own['name']} ({only if own['name'] in optional else ''}weight {own['weight']:g})"
+            for own in says["criteria"]
         ),
         "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
         "members": ", ".join(member["judge"] for member in says["members"]),
@@ -241,7 +237,7 @@ def _facts(judge: "Judge") -> list[str]:
         "source": judge.source,
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }
-    return [f"{head:9} {told}" for head, told in facts.items() if told]
+    return [f"{head:9} {fact}" for head, fact in facts.items() if fact]
 
 
 def _show_prompts(prompts: "list[ShownTrial]") -> None:
@@ -264,8 +260,8 @@ def _show_test(tried: "JudgeTest") -> None:
     for head in ("row", "metric", "expected", "given", "status", "reason"):
         table.add_column(head, overflow="fold")
     for row in tried.rows:
-        given = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
-        table.add_row(row.row, row.metric, row.expected or "", given, row.status, row.reason or "")
+        outcome = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
+        table.add_row(row.row, row.metric, row.expected or "", outcome, row.status, row.reason or "")
     show(table)
     counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

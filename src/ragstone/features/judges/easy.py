@@ -10,8 +10,6 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.judging.fields import JudgeFields
-from ragstone.kernel.judging.pairwise import PairwiseJudge
-from ragstone.kernel.judging.similarity import EmbeddingJudge
 from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Turn
 
@@ -100,7 +98,7 @@ def easy_rows(judge: JudgeFields) -> list[tuple[str, Answer, Expectation]]:
 
     None for the metrics of others, and for a similarity, of which no number is known to be high.
     """
-    if isinstance(judge, EmbeddingJudge | PairwiseJudge):
+    if judge.compares_two or judge.kind == "embedding":
         return []
     expected = EXPECTED.get(judge.measures, {})
     return [(name, easy_answer(name), expected[name]) for name in EASY if name in expected]

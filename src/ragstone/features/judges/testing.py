@@ -1,7 +1,8 @@
 """What a judge sends to its model, and a first try of it: on its own examples, on easy rows, on a sheet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,19 +11,19 @@ import numpy as np
 from ragstone.features.judges.easy import EASY, Expectation, easy_answer, easy_rows, is_met
 from ragstone.kernel.config import Settings
 from ragstone.kernel.embedding.model import Role, Vectors
+from ragstone.kernel.engine.call_log import CallLog
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
 from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example, JudgeFields
-from ragstone.kernel.judging.leaves import models_of
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.llm import Prompt, Reply
 from ragstone.kernel.llm.stub_reply import stub_reply
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.judge import judge_context, plan_tasks
+from ragstone.kernel.stages.judge import judge_context, judge_row, rows_of_group
 
 
 class ShownTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +82,12 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
         return [np.ones(1, dtype=np.float32) for _text in texts]
 
     async def work() -> None:
-        others = dict.fromkeys(models_of(judge), ask)
+        others = dict.fromkeys(judge.models, ask)
         context = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
         rows = [msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in EASY]
-        [task] = plan_tasks(lambda: rows, [judge], context, len(rows), one_call=False)
-        for row in task.rows():
+        for row in rows_of_group([judge], rows):
             with suppress(ModelError):  # made-up replies have no probabilities
-                await task.work(row)
+                await judge_row([judge], row, context, CallLog())
             if heard:
                 return
 
@@ -175,13 +175,13 @@ async def _sheet(
 ) -> list[Tried]:
     if not sheet:
         return []
-    [task] = plan_tasks(lambda: sheet, [judge], context, len(sheet), one_call=False)
-    judged = await session.each("sheet", task.work, list(task.rows()))
-    return [_tried(f"{row.question_id} ({row.system})", judge, row) for row in _flat(judged)]
-
-
-def _flat(judged: Sequence[Sequence[Judgement]]) -> Iterator[Judgement]:
-    return (row for rows in judged for row in rows)
+    work = partial(judge_row, [judge], context=context, call_log=CallLog())
+    judged = await session.each("sheet", work, list(rows_of_group([judge], sheet)))
+    return [
+        _tried(f"{row.question_id} ({row.system})", judge, row)
+        for judgements, _exchanges in judged
+        for row in judgements
+    ]
 
 
 def _tried(

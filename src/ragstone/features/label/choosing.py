@@ -48,15 +48,15 @@ def uncertain_sizes(rows: Sequence[Judgement], cut: float | None = None) -> Floa
 
     Raises DataError where the judge was equally sure of all.
     """
-    found = np.array([uncertainty(row, cut) for row in rows]) ** 2
-    scored = [size for size, row in zip(found, rows, strict=True) if row.score is not None]
+    sizes = np.array([uncertainty(row, cut) for row in rows]) ** 2
+    scored = [size for size, row in zip(sizes, rows, strict=True) if row.score is not None]
     if not scored or max(scored) == min(scored):
         raise DataError(
             f"judge {rows[0].judge!r} is as sure of one answer as of any other, so none is the least "
             "certain. Draw at random, or judge with probabilities (NAME@token) or several samples "
             "(NAME@samples=5)."
         )
-    return found
+    return sizes
 
 
 def disagreement_sizes(rows: Sequence[Judgement], others: Mapping[Key, Sequence[float]]) -> Floats:
@@ -66,12 +66,14 @@ def disagreement_sizes(rows: Sequence[Judgement], others: Mapping[Key, Sequence[
     where no answer has two, or all judges say the same throughout.
     """
     scores = [others.get((row.question_id, row.system), ()) for row in rows]
-    if all(len(given) < 2 for given in scores):
+    if all(len(row_scores) < 2 for row_scores in scores):
         raise DataError(
             f"only one judge has scored answers for {rows[0].metric!r}, so no two can disagree. Judge with a "
             "second one of the same metric, or draw in another way."
         )
-    apart = np.array([max(given) - min(given) if len(given) > 1 else 0.0 for given in scores])
+    apart = np.array(
+        [max(row_scores) - min(row_scores) if len(row_scores) > 1 else 0.0 for row_scores in scores]
+    )
     if not apart.any():
         raise DataError(
             f"the judges of {rows[0].metric!r} gave the same score to every answer. Draw in another way."
@@ -89,8 +91,8 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
     With fewer it is the judge's own uncertainty. Raises DataError where that is the same of all.
     """
     labelled = [
-        (place, human.score)
-        for place, row in enumerate(rows)
+        (number, human.score)
+        for number, row in enumerate(rows)
         if row.score is not None
         and (human := humans.get((row.question_id, row.system))) is not None
         and human.score is not None
@@ -107,7 +109,7 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
     scores = np.array([math.nan if row.score is None else row.score for row in rows])
     varying = len(np.unique(doubts[~np.isnan(scores)])) > 2
     strata = _strata(doubts if varying else scores, ~np.isnan(scores))
-    at = np.array([place for place, _ in labelled])
+    at = np.array([number for number, _ in labelled])
     squares = _residuals(np.array([score for _, score in labelled]), scores[at]) ** 2
     sizes = np.zeros(len(rows))
     for stratum in np.unique(strata[strata >= 0]):
@@ -292,15 +294,15 @@ def _stratum(name: str, rows: Sequence[Judgement], tags: Tags) -> list[Floats]:
         unscored = np.array([float(row.score is None) for row in rows])
         return [unscored, np.array([0.0 if row.score is None else row.score for row in rows])]
     if name == "system":
-        given: list[str | None] = [row.system for row in rows]
+        values: list[str | None] = [row.system for row in rows]
     else:
-        given = [tags.get((row.question_id, row.system), {}).get(name) for row in rows]
-        if not any(given):
+        values = [tags.get((row.question_id, row.system), {}).get(name) for row in rows]
+        if not any(values):
             raise DataError(
                 f"no answer has a tag {name!r} to spread the draw over. Take system, score or a tag."
             )
-    places = {value: place for place, value in enumerate(dict.fromkeys(given))}
-    return [np.array([float(places[value]) for value in given])]
+    places = {value: rank for rank, value in enumerate(dict.fromkeys(values))}
+    return [np.array([float(places[value]) for value in values])]
 
 
 def _sizes(
@@ -319,18 +321,20 @@ def _sizes(
 
 def _all_scores(rows_of: Mapping[JudgeId, Sequence[Judgement]], metric: str) -> dict[Key, list[float]]:
     """Return the scores of each answer by all judges of a metric, on a scale of 0 to 1."""
-    found: dict[Key, list[float]] = {}
+    scores_of: dict[Key, list[float]] = {}
     for judge, rows in rows_of.items():
         for row in rows if judge.metric == metric else ():
             if row.score is not None:
                 low, high = row.scale or (0.0, 1.0)
-                found.setdefault((row.question_id, row.system), []).append((row.score - low) / (high - low))
-    return found
+                scores_of.setdefault((row.question_id, row.system), []).append(
+                    (row.score - low) / (high - low)
+                )
+    return scores_of
 
 
 def way_of(name: str) -> Way:
     """Return a way to choose by its name. Raises DataError naming all of them."""
-    for way in WAYS:
-        if way == name:
-            return way
+    for method in WAYS:
+        if method == name:
+            return method
     raise DataError(f"{name!r} is not a way to choose answers. {nearest(name, WAYS)}")

@@ -54,7 +54,7 @@ def label(
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import check_output, keep_sources, read_rows, write_rows
 
-    way = way_of(by)
+    method = way_of(by)
     check_output(output, force)
     sheet = sheet or answers_of(judgements)
     keep_sources([output], [path for path in (judgements, labels, sheet) if path])
@@ -63,7 +63,7 @@ def label(
         read_rows(labels, Label) if labels else (),
         n=count,
         answers=read_rows(sheet, Answer) if sheet else (),
-        by=way,
+        by=method,
         strata=stratum or SPREAD_EVENLY,
         seed=seed,
     )

@@ -55,25 +55,23 @@ def next_to_label(
     choice = AnswerDraw(by=by, n=n, strata=tuple(strata), seed=seed)
     tags = {key: row.tags for key, row in texts.items() if row.tags}
     chosen = choose(judgements, labels, choice, tags)
-    draw = None if by in EQUAL else _name(choice, chosen)
-    return [_to_label(one, texts.get((one.row.question_id, one.row.system)), draw) for one in chosen]
+    draw = None
+    if by not in EQUAL:  # the same name for the same draw
+        keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
+        digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
+        draw = f"{choice.by}-{digest[:8]}"
+    return [_to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), draw) for drawn in chosen]
 
 
-def _name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
-    """Return a name for a draw, the same for the same draw."""
-    keys = [(one.row.question_id, one.row.system, one.inclusion) for one in chosen]
-    return f"{choice.by}-{hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()[:8]}"
-
-
-def _to_label(one: DrawnAnswer, answer: Answer | None, draw: str | None) -> ToLabel:
+def _to_label(drawn: DrawnAnswer, answer: Answer | None, draw: str | None) -> ToLabel:
     return ToLabel(
-        question_id=one.row.question_id,
-        system=one.row.system,
+        question_id=drawn.row.question_id,
+        system=drawn.row.system,
         score=None,
-        metric=one.row.metric,
+        metric=drawn.row.metric,
         question=answer.question if answer else None,
         answer=answer.answer if answer else None,
         reference=answer.reference if answer else None,
-        inclusion=one.inclusion,
+        inclusion=drawn.inclusion,
         queue=draw,
     )

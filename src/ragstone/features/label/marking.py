@@ -47,33 +47,33 @@ class Marks:
         self.labels: RowFile[Label] = RowFile(labels, label_key, lambda raw: parse_row(raw, Label))
         self.skips: RowFile[Skip] = RowFile(skips, skip_key, lambda raw: msgspec.convert(raw, Skip))
 
-    def label(self, person: str, place: int, text: Answer, score: float, comment: str | None = None) -> None:
+    def label(self, person: str, index: int, text: Answer, score: float, comment: str | None = None) -> None:
         """Keep a person's label of an item, in the place of an earlier one of theirs.
 
         text: the answer with its question, which the label carries on. Raises DataError for a score off the
         scale, and for an item that is not theirs.
         """
-        item = item_for(self.queue, person, place)
+        item = item_for(self.queue, person, index)
         self._put(person, text, on_scale(self.queue, score), comment, item.inclusion)
         self.skips.remove((item.question_id, item.system, person))
 
     def adjudicate(
-        self, person: str, place: int, text: Answer, score: float, comment: str | None = None
+        self, person: str, index: int, text: Answer, score: float, comment: str | None = None
     ) -> None:
         """Keep the label that settles an item on which annotators differ. Raises DataError as label does."""
-        item = _item(self.queue, place)
+        item = _item(self.queue, index)
         named = f"{ADJUDICATOR}{person}"
         self._put(named, text, on_scale(self.queue, score), comment, item.inclusion)
 
-    def withdraw(self, person: str, place: int) -> None:
+    def withdraw(self, person: str, index: int) -> None:
         """Take back a person's label or skip of an item; nothing happens where there is none."""
-        item = _item(self.queue, place)
+        item = _item(self.queue, index)
         self.labels.remove((item.question_id, item.system, self.queue.metric, person))
         self.skips.remove((item.question_id, item.system, person))
 
-    def skip(self, person: str, place: int, reason: str | None = None) -> None:
+    def skip(self, person: str, index: int, reason: str | None = None) -> None:
         """Note that a person passes over an item; a label of theirs is taken back. Raises DataError."""
-        item = item_for(self.queue, person, place)
+        item = item_for(self.queue, person, index)
         self.labels.remove((item.question_id, item.system, self.queue.metric, person))
         row = Skip(question_id=item.question_id, system=item.system, annotator=person, reason=reason or None)
         self.skips.put([row])
@@ -95,31 +95,31 @@ class Marks:
 
 def carried(queue: Queue, text: Answer, inclusion: float | None) -> Metadata:
     """Return what a label carries beside its score: the texts, and how its answer was drawn."""
-    found: Metadata = {"queue": queue.name, "inclusion": inclusion, "tags": text.tags}
-    found |= {"question": text.question, "answer": text.answer, "reference": text.reference}
-    return {name: value for name, value in found.items() if value is not None}
+    metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "tags": text.tags}
+    metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
-def item_for(queue: Queue, person: str, place: int) -> QueueItem:
+def item_for(queue: Queue, person: str, index: int) -> QueueItem:
     """Return the item at a place, if this person is to label it. Raises DataError."""
-    item = _item(queue, place)
+    item = _item(queue, index)
     if person.startswith(ADJUDICATOR):
         raise DataError(f"nobody can label as {person!r}: labels of that name settle differences.")
     if item.annotators and person not in item.annotators:
         raise DataError(
-            f"item {place + 1} of queue {queue.name!r} is for another annotator, not for {person}: nothing "
+            f"item {index + 1} of queue {queue.name!r} is for another annotator, not for {person}: nothing "
             "was saved. Load the page again to get your own."
         )
     return item
 
 
-def _item(queue: Queue, place: int) -> QueueItem:
-    if not 0 <= place < len(queue.items):
+def _item(queue: Queue, index: int) -> QueueItem:
+    if not 0 <= index < len(queue.items):
         raise DataError(
-            f"queue {queue.name!r} has no item {place + 1}, it has {len(queue.items)}: nothing was saved. "
+            f"queue {queue.name!r} has no item {index + 1}, it has {len(queue.items)}: nothing was saved. "
             "Load the page again."
         )
-    return queue.items[place]
+    return queue.items[index]
 
 
 def on_scale(queue: Queue, score: float) -> float:
@@ -147,16 +147,16 @@ def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annot
     systems: dict[str, list[str]] = {}
     for question_id, system in places:
         systems.setdefault(question_id, []).append(system)
-    found: dict[tuple[str, str, str], Label] = {}
+    fitted_labels: dict[tuple[str, str, str], Label] = {}
     problems: list[str] = []
     for number, label in enumerate(labels, 1):
         try:
             key = _answer(label, systems)
             at = _place(queue, label, places.get(key))
             named = (*key, label.annotator or annotator)
-            if named in found:
+            if named in fitted_labels:
                 raise DataError(f"a second label of this answer by {named[2]!r}")
-            found[named] = msgspec.structs.replace(
+            fitted_labels[named] = msgspec.structs.replace(
                 label,
                 system=key[1],
                 metric=queue.metric,
@@ -169,7 +169,7 @@ def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annot
     if problems:
         more = f"\n(and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
         raise DataError("\n".join(["No label was imported:", *problems[:SHOWN]]) + more)
-    return list(found.values())
+    return list(fitted_labels.values())
 
 
 def _answer(label: Label, systems: dict[str, list[str]]) -> tuple[str, str]:
@@ -238,10 +238,14 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
     for skip in skips:
         skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
     names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
+    n_done = 0
+    for key, item in wanted.items():
+        by = labelled.get(key, set())
+        n_done += set(item.annotators) <= by if item.annotators else bool(by)
     return Progress(
         n_items=len(wanted),
         n_begun=len(labelled),
-        n_done=sum(_is_done(item.annotators, labelled.get(key, set())) for key, item in wanted.items()),
+        n_done=n_done,
         shares=[
             AnnotatorProgress(
                 annotator=name,
@@ -252,10 +256,6 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
             for name in names
         ],
     )
-
-
-def _is_done(annotators: Sequence[str], by: set[str]) -> bool:
-    return set(annotators) <= by if annotators else bool(by)
 
 
 class LabelledMean(msgspec.Struct, frozen=True, kw_only=True):

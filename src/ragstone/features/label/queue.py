@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label.choosing import AnswerDraw, DrawnAnswer, choose
+from ragstone.features.label.choosing import AnswerDraw, choose
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
 from ragstone.kernel.agreement.pairing import ADJUDICATOR
@@ -92,8 +92,8 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
         named = [grade_name(self.metric, grade, self.grades) for grade in self.grades]
         if named == numbers and self.scale == (0.0, 1.0):
             named = ["no", "yes"]
-        told = self.rubric.grades if self.rubric else {}
-        return [told.get(f"{grade:g}", name) for grade, name in zip(self.grades, named, strict=True)]
+        meanings = self.rubric.grades if self.rubric else {}
+        return [meanings.get(f"{grade:g}", name) for grade, name in zip(self.grades, named, strict=True)]
 
     def places_of(self, person: str) -> list[int]:
         """Return the places of the items that a person is to label, in their order."""
@@ -121,7 +121,11 @@ def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, e
     dealt, load, n_shared = [], dict.fromkeys(names, 0), 0
     for at, item in enumerate(keys):
         if int((at + 1) * overlap + 1e-9) > int(at * overlap + 1e-9):
-            own = _together(names, each, n_shared)
+            step = 1 + n_shared // len(names) % (len(names) - 1)
+            # Neighbours share in the first round, then each with the next but one, and so on.
+            order = [names[(n_shared + step * turn) % len(names)] for turn in range(len(names))]
+            rest = [names[(n_shared + turn) % len(names)] for turn in range(len(names))]
+            own = list(dict.fromkeys([*order, *rest]))[:each]
             n_shared += 1
         else:
             own = [min(names, key=lambda name: load[name])]
@@ -129,15 +133,6 @@ def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, e
             load[name] += 1
         dealt.append(msgspec.structs.replace(item, annotators=own))
     return dealt
-
-
-def _together(names: Sequence[str], each: int, turn: int) -> list[str]:
-    """Return who shares an item: neighbours in the first round, then each with the next but one, and so
-    on."""
-    step = 1 + turn // len(names) % (len(names) - 1)
-    order = [names[(turn + step * place) % len(names)] for place in range(len(names))]
-    rest = [names[(turn + place) % len(names)] for place in range(len(names))]
-    return list(dict.fromkeys([*order, *rest]))[:each]
 
 
 def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
@@ -255,9 +250,9 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
             "others."
         )
     texts = {(row.question_id, row.system): row for row in material.answers}
-    tags = {key: found for key, row in texts.items() if (found := _tags(row, material.questions))}
+    tags = {key: row_tags for key, row in texts.items() if (row_tags := _tags(row, material.questions))}
     chosen = choose(material.judgements, material.labels, plan.choice, tags)
-    missing = [one.row for one in chosen if (one.row.question_id, one.row.system) not in texts]
+    missing = [drawn.row for drawn in chosen if (drawn.row.question_id, drawn.row.system) not in texts]
     if missing:
         raise DataError(
             f"{len(missing)} of the {len(chosen)} answers to label are not among the answers of "
@@ -265,7 +260,12 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
             f"{missing[0].system!r}. Take a run that has its answers, or name their file."
         )
     first = chosen[0].row
-    items = deal([_item(one) for one in chosen], plan.annotators, plan.overlap, plan.each)
+    items = deal(
+        [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen],
+        plan.annotators,
+        plan.overlap,
+        plan.each,
+    )
     queue = Queue(
         name=plan.name,
         source=material.source,
@@ -286,24 +286,24 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
 
 def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[float, float]]]:
     """Return judge, metric and scale of what a queue could be made for, in the order of the judgements."""
-    found = {
+    scale_of = {
         (judge.judge, judge.metric): next((row.scale for row in rows if row.scale), (0.0, 1.0))
         for judge, rows in by_judge(judgements).items()
     }
-    return [(judge, metric, scale) for (judge, metric), scale in found.items()]
+    return [(judge, metric, scale) for (judge, metric), scale in scale_of.items()]
 
 
 def rubric_of(judge: Judge, metric: str) -> Rubric | None:
     """Return what the judge is told of this metric, None where it is told nothing."""
     every = judge.asked if isinstance(judge, RubricJudge) else []
-    one = next((found for found in every if found.name == metric), None)
-    criteria = [one] if one else every
-    parts = [f"{found.name}: {found.description}" for found in criteria]
+    chosen = next((criterion for criterion in every if criterion.name == metric), None)
+    criteria = [chosen] if chosen else every
+    parts = [f"{criterion.name}: {criterion.description}" for criterion in criteria]
     text = "\n\n".join([*([judge.prompt.strip()] if isinstance(judge, PromptedJudge) else []), *parts])
     rubric = Rubric(
         text=text or None,
         grades=_grades(judge, criteria),
-        examples=[_example(example, one) for example in judge.shown],
+        examples=[_example(example, chosen) for example in judge.shown],
     )
     return None if rubric == Rubric() else rubric
 
@@ -315,9 +315,9 @@ def _grades(judge: Judge, criteria: Sequence[Criterion]) -> dict[str, str]:
     if len(criteria) != 1:
         return {}
     low, high = judge.scale
-    words = criteria[0].grades
-    step = (high - low) / (len(words) - 1)
-    return {f"{low + step * place:g}": word for place, word in enumerate(words)}
+    names = criteria[0].grades
+    step = (high - low) / (len(names) - 1)
+    return {f"{low + step * rank:g}": word for rank, word in enumerate(names)}
 
 
 def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExample:
@@ -325,14 +325,14 @@ def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExampl
     reason: object = example.reason
     if criterion:
         expected, reason = of_criterion(expected, criterion.name), of_criterion(reason, criterion.name)
-    given = {
+    fields = {
         "question": example.question,
         "reference": " / ".join(alternatives(example.reference)),
         "answer": example.answer,
         "contexts": "\n\n".join(example.contexts or []),
     }
     return RubricExample(
-        texts={name: text for name, text in given.items() if text},
+        texts={name: text for name, text in fields.items() if text},
         expected=_said(expected),
         reason=_said(reason),
     )
@@ -341,7 +341,7 @@ def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExampl
 def _said(value: object) -> str:
     """Return a grade or a reason in words; of several criteria each by its name."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_said(one)}" for name, one in value.items())
+        return "; ".join(f"{name}: {_said(part)}" for name, part in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, int | float) else str(value)
@@ -359,10 +359,6 @@ def _scale(plan: Plan, row: Judgement) -> tuple[float, float]:
 def _tags(row: Answer, questions: Mapping[str, Question]) -> dict[str, str] | None:
     question = questions.get(row.question_id)
     return row.tags or (question.tags if question else None)
-
-
-def _item(one: DrawnAnswer) -> QueueItem:
-    return QueueItem(one.row.question_id, one.row.system, one.inclusion)
 
 
 def _text(row: Answer, material: Material) -> Answer:

@@ -67,7 +67,10 @@ def _show_all(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> None
         show(_table(["models of ragstone.toml", ""], map(_model_cells, catalogue.models)), "")
     show(_table(["GGUF models, for this process", "", ""], map(_gguf_cells, catalogue.gguf)))
     if catalogue.learnt:
-        learnt = [[name, f"{one.findings}; learnt {one.day}"] for name, one in catalogue.learnt.items()]
+        learnt = [
+            [name, f"{findings.findings}; learnt {findings.day}"]
+            for name, findings in catalogue.learnt.items()
+        ]
         show("", _table(["learnt by asking them, kept for 30 days", ""], learnt))
     if cards:
         show("", _table(["measured as judges, on the touchstone suite", ""], map(_card_cells, cards)))
@@ -82,7 +85,7 @@ def _show_one(entry: "ProviderEntry") -> None:
     rows = [
         [
             f"{entry.name}/{price.model}",
-            *(_usd(getattr(price, name)) for name in PRICES),
+            *("" if (usd := getattr(price, name)) is None else f"{usd:g}" for name in PRICES),
             f"[{sources.index(price.source) + 1}] {price.read}",
         ]
         for price in entry.prices
@@ -133,9 +136,9 @@ def _price(price: "Price | None") -> str:
     if price.input == price.output == 0:
         return "costs nothing"
     known = [(name, getattr(price, name)) for name in PRICES]
-    told = ", ".join(f"{name} {amount:g}" for name, amount in known if amount is not None)
+    listed = ", ".join(f"{name} {amount:g}" for name, amount in known if amount is not None)
     day = read_on(price)
-    return f"USD a million tokens: {told}" + (f" (list price of {day})" if day else "")
+    return f"USD a million tokens: {listed}" + (f" (list price of {day})" if day else "")
 
 
 def _gguf_cells(entry: "GgufEntry") -> list[str]:
@@ -147,13 +150,9 @@ def _card_cells(card: "SuiteCard") -> list[str]:
     from ragstone.features.bench.suite.words import FIT
     from ragstone.kernel.document.numbers import with_ends
 
-    kinds = (f"{one.kind} {with_ends(one.found)}" for one in card.kinds if one.found)
-    told = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
-    return [card.model, told]
-
-
-def _usd(amount: float | None) -> str:
-    return "" if amount is None else f"{amount:g}"
+    kinds = (f"{measured.kind} {with_ends(measured.found)}" for measured in card.kinds if measured.found)
+    summary = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
+    return [card.model, summary]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":

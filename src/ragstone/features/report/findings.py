@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from ragstone.features import BLAME_PART
+from ragstone.features import PARTS
 from ragstone.features.agree.corrected_words import corrected_of
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
@@ -42,7 +42,8 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    wrong = (blamed and blame_part().finding(blamed)) or _blame(summary)
+    part = blame_part() if blamed else None
+    wrong = (part.finding(blamed) if part and blamed else None) or _blame(summary)
     found = [_right(summary), wrong, _trust(summary)]
     return [
         msgspec.structs.replace(one, anchor=anchor, link=link)
@@ -50,9 +51,9 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     ]
 
 
-def blame_part() -> BlamePart:
-    """Return what the feature `blame` shows of a run; only runs that it has seen load it."""
-    return cast(BlamePart, import_module(BLAME_PART))
+def blame_part() -> BlamePart | None:
+    """Return what the feature `blame` shows of a run, None without it; only runs that it has seen load it."""
+    return cast(BlamePart, import_module(PARTS["blame"])) if "blame" in PARTS else None
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:

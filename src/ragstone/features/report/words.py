@@ -9,6 +9,7 @@ from ragstone.features.agree.corrected_words import corrected_blocks, corrected_
 from ragstone.features.agree.words import folded_card
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
+from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report.findings import blame_part, findings
 from ragstone.features.retrieve.words import (
     headline_measures,
@@ -48,7 +49,6 @@ from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
-from ragstone.kernel.runs.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
@@ -113,6 +113,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     asked = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
+    part = blame_part() if blamed else None
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -133,7 +134,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
                     Paragraph(f"{measured(row)}."),
                 )
             ),
-            *(blame_part().brief_blocks(blamed) if blamed else []),
+            *(part.brief_blocks(blamed) if blamed and part else []),
             Notes([*notes, *more]),
             Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", asked]))),
             Paragraph(
@@ -150,6 +151,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
     head = _interval_head(summary)
     causes = [row for rows in run.causes.values() for row in rows] if run else []
     measured_blame = bool(summary.retrieval or summary.blame)
+    part = blame_part() if run and run.blamed else None
     return [
         Findings(findings=[right, blame, trust]),
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),
@@ -157,7 +159,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         *_scores(summary, head),
         Paragraph(" ".join(told(right)), where="terminal"),
         Heading(blame.question, anchor="blame"),
-        *(blame_part().blocks(run.blamed, causes) if run and run.blamed else []),
+        *(part.blocks(run.blamed, causes) if run and run.blamed and part else []),
         *([_retrievers(summary)] if summary.retrieval else []),
         *(SurfacePart(retrieval_blocks(row, head), where="page") for row in summary.retrieval),
         *(block for row in summary.blame for block in _found_and_right(row, len(summary.blame) > 1)),
@@ -174,7 +176,7 @@ def _certified(run: Run) -> list[Block]:
     """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
     if not run.certified:
         return []
-    from ragstone.features.build.certificate import (
+    from ragstone.features.build.certificate.page import (
         certified_blocks,  # few runs have one, and it brings a room along
     )
 
@@ -191,7 +193,7 @@ def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
         *failed,
         ("tokens", tokens_line(calls)),
         ("cost", cost(calls)),
-        *((f"cascade {one.judge}", savings_line(one)) for one in summary.cascades),
+        *((f"cascade {cascade.judge}", savings_line(cascade)) for cascade in summary.cascades),
         ("Ragstone", summary.version),
     ]
     manifest = run.manifest if run else None
@@ -306,7 +308,10 @@ def _means(
         return Cell(agreement(card), caution=f"† {why}" if why else "")
 
     columns: list[Made[MetricSummary]] = [
-        (Column("Judge", text=True), lambda row: Cell(judge_name(row), _model(row))),
+        (
+            Column("Judge", text=True),
+            lambda row: Cell(judge_name(row), "" if row.model == NO_MODEL else row.model),
+        ),
         ("Mean", mean),
         (Column(interval_head, ends=UNIT), span),
         *([("Corrected by labels", corrected)] if summary.corrected else []),
@@ -326,10 +331,6 @@ def _means(
 def _rows(row: MetricSummary, summary: RunSummary) -> Cell:
     others = failures(row, summary.bounds_from)
     return Cell(denominator(row) + (";" if others else ""), others)
-
-
-def _model(row: MetricSummary) -> str:
-    return "" if row.model == NO_MODEL else row.model
 
 
 def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) -> list[Block]:

@@ -1,33 +1,50 @@
 """`ragstone retrieve`: questions + documents -> rankings and rank measures; or rankings -> rank measures."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models, leave
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import (
-    DEFAULT_K,
-    ChunksFile,
-    DocumentPaths,
-    Embedder,
-    Limit,
-    Match,
-    Method,
-    OutputPlace,
-    Qrels,
-    QuestionsFile,
-    RankingsFile,
-    Retriever,
-    SeedOrSettings,
-    Size,
-    TopK,
-    Trec,
-    Where,
-)
+from ragstone.kernel.console.options import DocumentPaths, Limit, OutputPlace, QuestionsFile, Retriever
 from ragstone.kernel.console.printing import say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.features.retrieve.ranking import RetrieveSummary
+
+DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
+ChunksFile = Annotated[
+    Path | None,
+    typer.Option("--chunks", help="Chunks from `ragstone chunk`, so that no documents need cutting."),
+]
+RankingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rankings", help="Measure these rankings (rows, or a TREC run file) instead of searching."
+    ),
+]
+K_HELP = f"How many results; default {DEFAULT_K}, or k of [retrieve] if larger."
+TopK = Annotated[int | None, typer.Option("-k", min=1, help=K_HELP)]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", help="Only chunks with this tag: TAG=VALUE; may be repeated.")
+]
+Match = Annotated[
+    list[str] | None,
+    typer.Option("--match", help="Only chunks whose value of this tag is the question's; may be repeated."),
+]
+Method = Annotated[str | None, typer.Option("--method", help="How to cut documents: see `ragstone chunk`.")]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
+Qrels = Annotated[
+    Path | None,
+    typer.Option("--qrels", help="TREC qrels: the relevant documents, in place of the questions' own."),
+]
+Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
+SeedOrSettings = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of the confidence intervals.")
+]
 
 
 @repeatable("chunk", "retrieve", "retrievers", grows=["questions", "limit"])

@@ -1,21 +1,31 @@
 """`ragstone retrieve`: the retriever that the settings declare, or rankings made elsewhere, measured."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ragstone.features.retrieve.failed import FailedQuestion, failed_questions
-from ragstone.kernel.config import Settings
+from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.mapping import on_cluster
-from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.engine.progress import Progress, silent
+from ragstone.kernel.engine.session import (
+    PLAIN,
+    Session,
+    SessionOptions,
+    forecast_of,
+    open_session,
+    run_in_session,
+)
+from ragstone.kernel.errors import DataError, checks_arguments
+from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
-from ragstone.kernel.records import Document, Question, Ranking
+from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_queries, summarise_queries
 from ragstone.kernel.retrieval.informative import score_quality
 from ragstone.kernel.retrieval.measures import Grades
@@ -26,7 +36,7 @@ from ragstone.kernel.retrieval.trec import label_questions, read_qrels, read_tre
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.kernel.stages.forecasting import sample_of
-from ragstone.kernel.stages.given import asked_questions
+from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
 from ragstone.kernel.stages.notes import (
     duplicate_notes,
     evidence_notes,
@@ -35,7 +45,7 @@ from ragstone.kernel.stages.notes import (
     too_few_chunks,
 )
 from ragstone.kernel.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
-from ragstone.kernel.tables import check_output, check_place, read_rows, write_rows
+from ragstone.kernel.tables import Rows, check_output, check_place, read_rows, write_rows
 from ragstone.kernel.tables.storage import Place, local_path
 
 KS = (1, 3, 5, 10)
@@ -243,3 +253,50 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
         await rank_questions(sampled, corpus.chunks, session, documents=corpus.documents)
 
     return forecast_of(settings, work)
+
+
+@checks_arguments
+def retrieve(
+    questions: Iterable[Question | dict[str, Any] | str],
+    chunks: Sequence[Chunk],
+    *,
+    columns: Mapping[str, str] | None = None,
+    documents: Sequence[Document] = (),
+    retriever: str | None = None,
+    k: int | None = None,
+    embedder: str | None = None,
+    where: Mapping[str, str] | None = None,
+    match: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> Rows[Ranking]:
+    """Return a ranking of at most k chunks for each question, best first.
+
+    questions: rows, texts, or dicts or a data frame in anybody's columns; columns: field -> column of these.
+    documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
+    embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
+    `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
+    call they cut off keeps its first order, and its `metadata` says so. Raises ConfigError for an unknown
+    retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or
+    an index, ModelError where a model or a retriever behind HTTP cannot be had.
+    """
+    check_lists({Chunk: chunks, Document: documents})
+    asked = parse_questions(questions, columns)
+    chosen = choose(
+        settings or load_settings(),
+        "retrieve",
+        retriever=retriever,
+        k=k,
+        embedder=embedder,
+        where=where and dict(where),
+        match=match and list(match),
+    )
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+
+    async def work(session: Session) -> Rows[Ranking]:
+        return Rows(await rank_questions(asked, chunks, session, documents=documents), Ranking)
+
+    return run_in_session(chosen, how, work)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.kernel.dataset.decisions import (
+from ragstone.features.build.files import part_path
+from ragstone.features.review.decisions import (
     Decision,
     Outcome,
     Quoted,
@@ -14,10 +15,10 @@ from ragstone.kernel.dataset.decisions import (
     digest_of,
     net_change,
     outcome_of,
+    rejection_text,
     replaced,
     standing,
     values_of,
-    words_of,
 )
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
@@ -34,11 +35,11 @@ def quote(spans: Iterable[Evidence] | None, text_of: TextOf) -> list[Quoted] | N
 
     Raises DataError for a document that is not there, and for offsets beyond its text.
     """
-    found = [
-        Quoted(document_id=span.document_id, start=span.start, end=span.end, text=_words(span, text_of))
+    quotes = [
+        Quoted(document_id=span.document_id, start=span.start, end=span.end, text=_quoted_text(span, text_of))
         for span in spans or ()
     ]
-    return found or None
+    return quotes or None
 
 
 def find_again(quoted: Quoted, text: str) -> Evidence | None:
@@ -47,37 +48,33 @@ def find_again(quoted: Quoted, text: str) -> Evidence | None:
     In this order: where they stood; the nearest place with the same characters; the same words but for
     spacing and marks, as `find_evidence` knows them.
     """
-    start = quoted.start if text.startswith(quoted.text, quoted.start) else _nearest(quoted, text)
+    before = text.rfind(quoted.text, 0, quoted.start + len(quoted.text))
+    after = text.find(quoted.text, quoted.start)
+    starts = [start for start in (before, after) if start >= 0]
+    start = min(starts, key=lambda start: abs(start - quoted.start), default=None)
     if start is not None:
         return _span(quoted, start, start + len(quoted.text))
-    found = find_evidence(quoted.text, text)
-    if found is None or found.how == "fuzzy":
+    match = find_evidence(quoted.text, text)
+    if match is None or match.how == "fuzzy":
         return None
-    return _span(quoted, found.start, found.end)
+    return _span(quoted, match.start, match.end)
 
 
 def find_all(quoted: Sequence[Quoted], text_of: TextOf) -> tuple[list[Evidence], str | None]:
     """Return where all these words stand now, and None; or nothing, and what is missing, in words."""
-    found: list[Evidence] = []
-    for one in quoted:
-        text = text_of(one.document_id)
+    spans: list[Evidence] = []
+    for quote in quoted:
+        text = text_of(quote.document_id)
         if text is None:
-            return [], f"the document {one.document_id!r} of its evidence is gone"
-        again = find_again(one, text)
+            return [], f"the document {quote.document_id!r} of its evidence is gone"
+        again = find_again(quote, text)
         if again is None:
-            return [], f"the document {one.document_id!r} has changed: its evidence no longer stands there"
-        found.append(again)
-    return found, None
+            return [], f"the document {quote.document_id!r} has changed: its evidence no longer stands there"
+        spans.append(again)
+    return spans, None
 
 
-def _nearest(quoted: Quoted, text: str) -> int | None:
-    before = text.rfind(quoted.text, 0, quoted.start + len(quoted.text))
-    after = text.find(quoted.text, quoted.start)
-    found = [place for place in (before, after) if place >= 0]
-    return min(found, key=lambda place: abs(place - quoted.start), default=None)
-
-
-def _words(span: Evidence, text_of: TextOf) -> str:
+def _quoted_text(span: Evidence, text_of: TextOf) -> str:
     text = text_of(span.document_id)
     if text is None:
         raise DataError(
@@ -146,7 +143,7 @@ def apply_review(
     evidence, and says why under `look`. The same questions and decisions give the same set, and applied to
     that set the same again. Raises DataError for a decision that cannot be applied.
     """
-    texts = None if documents is None else {one.id: one.text for one in documents}
+    texts = None if documents is None else {document.id: document.text for document in documents}
     items = review_items(questions, decisions, None if texts is None else texts.get)
     return [item.question for item in items if item.in_set]
 
@@ -163,26 +160,26 @@ def review_items(
 
 def review_item(question: Question, stack: Stack, text_of: TextOf | None = None) -> ReviewedQuestion:
     """Return what these decisions make of a question."""
-    given, lost = unreviewed(question)
+    original, lost = unreviewed(question)
     if not stack:
-        return ReviewedQuestion(given=given, question=given, stack=stack, outcome=None, lost=lost)
-    edited = _edited(given, stack)
+        return ReviewedQuestion(given=original, question=original, stack=stack, outcome=None, lost=lost)
+    edited = _edited(original, stack)
     if isinstance(edited, str):
-        anchored = _Anchored(question=given, look=edited)
+        anchored = _Anchored(question=original, look=edited)
     else:
-        anchored = _anchored(edited, given, stack, text_of)
+        anchored = _anchored(edited, original, stack, text_of)
         if outcome_of(stack) == "rejected":  # it stays so, whatever became of its evidence
             anchored = msgspec.structs.replace(anchored, look=None)
     look, now, moved = anchored.look, anchored.question, anchored.moved
     outcome = None if look else outcome_of(stack)
-    if now.evidence != given.evidence and SOURCES in (now.metadata or {}) and text_of is not None:
+    if now.evidence != original.evidence and SOURCES in (now.metadata or {}) and text_of is not None:
         texts = {span.document_id: text_of(span.document_id) for span in now.evidence or ()}
         now = remember_sources(now, {name: text for name, text in texts.items() if text is not None})
     metadata = {**(now.metadata or {}), **_noted(stack, outcome, lost, look, moved)}
     if outcome is not None and outcome != "rejected":
         metadata.pop(LOST, None)
     return ReviewedQuestion(
-        given=given,
+        given=original,
         question=msgspec.structs.replace(now, metadata=metadata),
         stack=stack,
         outcome=outcome,
@@ -217,8 +214,8 @@ def unreviewed(question: Question) -> tuple[Question, dict[str, str] | None]:
 def documents_after(question: Question, evidence: Sequence[Evidence] | None) -> list[str] | None:
     """Return a question's documents when its evidence becomes this: documents of the old evidence leave."""
     held = {span.document_id for span in question.evidence or ()}
-    kept = [name for name in question.document_ids or () if name not in held]
-    return list(dict.fromkeys([*(span.document_id for span in evidence or ()), *kept])) or None
+    others = [name for name in question.document_ids or () if name not in held]
+    return list(dict.fromkeys([*(span.document_id for span in evidence or ()), *others])) or None
 
 
 def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
@@ -228,60 +225,60 @@ def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
         name for name, stack in stacks.items() if name not in known and outcome_of(stack) != "rejected"
     ]
     if missing:
-        shown = ", ".join(map(repr, missing[:SHOWN]))
+        names = ", ".join(map(repr, missing[:SHOWN]))
         raise DataError(
-            f"the review accepts {len(missing)} questions that are not here: {shown}. Is it the review of "
+            f"the review accepts {len(missing)} questions that are not here: {names}. Is it the review of "
             "another file? Those that critics rejected are in the file whose name ends in `.all`: keep it "
             "beside the questions."
         )
 
 
-def _edited(given: Question, stack: Stack) -> Question | str:
+def _edited(original: Question, stack: Stack) -> Question | str:
     """Return the question with its edits; or why they cannot be made, in words."""
     before, after = net_change(stack)
     texts = [name for name in after.given() if name != "evidence"]  # which may move with its document
     for name in texts:
-        if getattr(given, name) not in (getattr(before, name), getattr(after, name)):
+        if getattr(original, name) not in (getattr(before, name), getattr(after, name)):
             return f"its {name} is not what was edited: the file has changed since"
-    reverted = replaced(given, values_of(before, texts))
-    seen = next((one.seen for one in stack if one.seen), None)
+    reverted = replaced(original, values_of(before, texts))
+    seen = next((decision.seen for decision in stack if decision.seen), None)
     if seen is not None and digest_of(reverted) != seen:
         return "its text is not what was decided on: the file has changed since"
-    edited = replaced(given, values_of(after, texts))
+    edited = replaced(original, values_of(after, texts))
     if isinstance(after.evidence, list | None):
-        ids = documents_after(given, after.evidence)
+        ids = documents_after(original, after.evidence)
         edited = msgspec.structs.replace(edited, evidence=after.evidence, document_ids=ids)
-    if edited.answerable is False and given.answerable is not False:
+    if edited.answerable is False and original.answerable is not False:
         edited = msgspec.structs.replace(edited, document_ids=None)
     return edited
 
 
-def _anchored(question: Question, given: Question, stack: Stack, text_of: TextOf | None) -> _Anchored:
+def _anchored(question: Question, original: Question, stack: Stack, text_of: TextOf | None) -> _Anchored:
     """Return the question with its evidence where its words stand now."""
     quoted = quoted_of(stack)
     before, after = net_change(stack)
-    spans = [one.span() for one in quoted or ()] or None
-    found, missing = (spans, None) if text_of is None else find_all(quoted or (), text_of)
+    spans = [quote.span() for quote in quoted or ()] or None
+    located, missing = (spans, None) if text_of is None else find_all(quoted or (), text_of)
     if missing is not None:
         return _Anchored(question=msgspec.structs.replace(question, evidence=None), look=missing)
-    expected = [found or None, spans]
+    expected = [located or None, spans]
     if "evidence" in after.given():
         expected.append(before.evidence or None)
     elif quoted is None:  # none was shown
         return _Anchored(question=question)
-    if (given.evidence or None) not in expected:
+    if (original.evidence or None) not in expected:
         return _Anchored(
-            question=given, look="its evidence is not what was decided on: the file has changed since"
+            question=original, look="its evidence is not what was decided on: the file has changed since"
         )
-    now = msgspec.structs.replace(question, evidence=found or None)
-    return _Anchored(question=now, moved=(found or None) != spans)
+    now = msgspec.structs.replace(question, evidence=located or None)
+    return _Anchored(question=now, moved=(located or None) != spans)
 
 
 def quoted_of(stack: Stack) -> list[Quoted] | None:
     """Return the evidence as people saw it last; None where it was removed, or never shown."""
-    for one in reversed(stack):
-        if one.evidence or (one.after is not None and "evidence" in one.after.given()):
-            return one.evidence
+    for decision in reversed(stack):
+        if decision.evidence or (decision.after is not None and "evidence" in decision.after.given()):
+            return decision.evidence
     return None
 
 
@@ -289,7 +286,7 @@ def _noted(
     stack: Stack, outcome: Outcome | None, lost: dict[str, str] | None, look: str | None, moved: bool
 ) -> Metadata:
     """Return what the row says of the review, in its metadata."""
-    review: Metadata = {"by": list(dict.fromkeys(one.person for one in stack))}
+    review: Metadata = {"by": list(dict.fromkeys(decision.person for decision in stack))}
     if look is not None:
         return {REVIEW: {"look": look, **review}}
     review = {"decision": outcome, **review}
@@ -299,13 +296,8 @@ def _noted(
         review["moved"] = True
     if outcome != "rejected":
         return {REVIEW: {**review, "rescued": lost} if lost else review}
-    why = {"step": REVIEW, "reason": "rejected", "detail": words_of(stack[-1])}
+    why = {"step": REVIEW, "reason": "rejected", "detail": rejection_text(stack[-1])}
     return {REVIEW: review, LOST: lost or why}
-
-
-def all_path(questions: Path) -> Path:
-    """Return where a build puts every candidate: `questions.jsonl` -> `questions.all.jsonl`."""
-    return questions.with_name(f"{questions.stem}.all{questions.suffix}")
 
 
 def read_whole(questions: Path) -> list[Question]:
@@ -313,7 +305,7 @@ def read_whole(questions: Path) -> list[Question]:
 
     Raises DataError as read_rows does.
     """
-    every = all_path(questions)
+    every = part_path(questions, "all")
     return whole(read_rows(questions, Question), read_rows(every, Question) if every.exists() else ())
 
 
@@ -324,21 +316,17 @@ def whole(accepted: Iterable[Question], every: Iterable[Question]) -> list[Quest
     out. Raises DataError for an id that is both accepted and lost.
     """
     left = {row.id: row for row in accepted}
-    found: list[Question] = []
+    joined: list[Question] = []
     for row in every:
         _, lost = unreviewed(row)
         rejected = (row.metadata or {}).get("lost") is not None
         if row.id in left:
-            if rejected and not _rescued(left[row.id]):
+            if rejected and unreviewed(left[row.id])[1] is None:
                 raise DataError(
                     f"question {row.id!r} is accepted in one file and lost in the other: are they of one "
                     "build?"
                 )
-            found.append(left.pop(row.id))
+            joined.append(left.pop(row.id))
         elif rejected or lost is not None:
-            found.append(row)
-    return [*found, *left.values()]
-
-
-def _rescued(question: Question) -> bool:
-    return unreviewed(question)[1] is not None
+            joined.append(row)
+    return [*joined, *left.values()]

@@ -1,30 +1,29 @@
 """The certificate of a set that people have reviewed: its numbers counted anew, and what people said."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from ragstone.features.build.certificate.counting import recount
+from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.review.applying import LOST, ReviewedQuestion, TextOf
-from ragstone.kernel.dataset.candidate import REASONS, Candidate, Loss, SourcePassage
-from ragstone.kernel.dataset.certifying.cautions import cautions_of, remarks_about
-from ragstone.kernel.dataset.certifying.certificate import (
+from ragstone.features.review.decisions import OF_THE_TEXT, changed_fields
+from ragstone.kernel.dataset.candidate import (
+    REASONS,
+    REJECTIONS,
+    Candidate,
+    Loss,
+    Reason,
+    SourcePassage,
+    tempting_evidence,
+)
+from ragstone.kernel.dataset.certificate import (
+    FILTER,
     Certificate,
     CriticAgreement,
     ReviewNumbers,
-    digests_of,
 )
-from ragstone.kernel.dataset.certifying.coverage import coverage_of
-from ragstone.kernel.dataset.certifying.funnel import (
-    FILTER,
-    Funnel,
-    closed_book_rate,
-    losses_of,
-    n_of,
-    n_short,
-    share_of,
-)
-from ragstone.kernel.dataset.decisions import OF_THE_TEXT, REJECTIONS, Reason, changed_fields
 from ragstone.kernel.records import Evidence, Question
 
 CRITICISED = "criticise"  # the step at which critics reject; other losses are none of theirs
@@ -46,6 +45,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         item.stack[-1].reason for item in decided if item.outcome == "rejected" and item.stack[-1].reason
     )
     changed = Counter(name for item in decided if item.in_set for name in changed_fields(item.stack))
+    people = Counter(item.stack[-1].person for item in items if item.stack)
     return ReviewNumbers(
         n=len(items),
         n_accepted=outcomes["accepted"],
@@ -55,7 +55,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         n_look=sum(item.look is not None for item in items),
         n_rescued=sum(item.lost is not None and item.in_set for item in decided),
         n_moved=sum(item.moved for item in items),
-        people=_people(items),
+        people={name: people[name] for name in sorted(people, key=lambda name: (-people[name], name))},
         reasons={reason: reasons[reason] for reason in REJECTIONS if reasons[reason]},
         changed=dict(changed.most_common()),
         critics=_critics(decided, threshold),
@@ -65,12 +65,6 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
 def as_it_was(item: ReviewedQuestion) -> bool:
     """Say whether people kept a question as the build had made it; tags may have been changed."""
     return item.outcome in ("accepted", "edited") and not set(OF_THE_TEXT) & set(changed_fields(item.stack))
-
-
-def _people(items: Iterable[ReviewedQuestion]) -> dict[str, int]:
-    """Return how many questions each person had the last word on, most first."""
-    found = Counter(item.stack[-1].person for item in items if item.stack)
-    return {name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))}
 
 
 def _critics(decided: Sequence[ReviewedQuestion], threshold: int) -> list[CriticAgreement]:
@@ -93,20 +87,20 @@ def _critics(decided: Sequence[ReviewedQuestion], threshold: int) -> list[Critic
 
 
 def _agreement(critic: str, judged: Sequence[_DecidedQuestion]) -> CriticAgreement:
-    passed = [one for one in judged if one.passed]
-    failed = [one for one in judged if not one.passed]
-    right = sum(one.as_it_was for one in passed)
-    kept = sum(one.kept for one in passed)
-    missed = sum(one.as_it_was for one in failed)
+    passed = [question for question in judged if question.passed]
+    failed = [question for question in judged if not question.passed]
+    right = sum(question.as_it_was for question in passed)
+    n_kept = sum(question.kept for question in passed)
+    missed = sum(question.as_it_was for question in failed)
     return CriticAgreement(
         critic=critic,
         n_passed=len(passed),
         n_passed_as_it_was=right,
-        n_passed_kept=kept,
+        n_passed_kept=n_kept,
         n_failed=len(failed),
         n_failed_as_it_was=missed,
         precision=share_of(right, len(passed)),
-        kept=share_of(kept, len(passed)),
+        kept=share_of(n_kept, len(passed)),
         missed=share_of(missed, len(failed)),
     )
 
@@ -123,26 +117,8 @@ def recertify(
     counted anew; what the build asked, cost, and found out about its critics stays. text_of: documents, to
     tell where the evidence stands in them.
     """
-    candidates = candidates_of(items, text_of)
-    accepted = [one.question for one in candidates if one.loss is None]
-    funnel = _funnel(certificate.funnel, candidates)
-    coverage, known = coverage_of(candidates), closed_book_rate(candidates)
     numbers = review_numbers(items, certificate.declared.threshold)
-    kind, declared = certificate.kind, certificate.declared
-    whole, digests = digests_of(accepted)
-    repeats = n_of(funnel, "duplicate", "near_duplicate")
-    return msgspec.structs.replace(
-        certificate,
-        questions_digest=whole,
-        question_digests=digests,
-        funnel=funnel,
-        coverage=coverage,
-        near_duplicates=share_of(repeats, funnel.n_written),
-        closed_book=known,
-        cautions=cautions_of(kind, declared, funnel, coverage, known, certificate.critics),
-        remarks=remarks_about(kind, declared, funnel, coverage),
-        review=numbers,
-    )
+    return msgspec.structs.replace(recount(certificate, candidates_of(items, text_of)), review=numbers)
 
 
 def candidates_of(items: Sequence[ReviewedQuestion], text_of: TextOf | None = None) -> list[Candidate]:
@@ -151,18 +127,6 @@ def candidates_of(items: Sequence[ReviewedQuestion], text_of: TextOf | None = No
         Candidate(question=item.question, passages=_passages(item.question, text_of), loss=_loss(item))
         for item in items
     ]
-
-
-def _funnel(built: Funnel, candidates: Sequence[Candidate]) -> Funnel:
-    """Return the funnel of a build with the losses as they are now."""
-    accepted = [one for one in candidates if one.loss is None]
-    return msgspec.structs.replace(
-        built,
-        n_written=len(candidates),
-        losses=losses_of(candidates),
-        n_accepted=len(accepted),
-        n_short=n_short(built.n_wanted, accepted),
-    )
 
 
 def _loss(item: ReviewedQuestion) -> Loss | None:
@@ -177,14 +141,16 @@ def _loss(item: ReviewedQuestion) -> Loss | None:
 
 def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
     """Return the parts of the documents that hold the evidence, or their beginnings where there is none."""
-    spans = [*(question.evidence or ()), *_tempting(question)]
+    spans = [*(question.evidence or ()), *tempting_evidence(question)]
     names = dict.fromkeys([*(span.document_id for span in spans), *(question.document_ids or ())])
-    found = []
+    passages = []
     for name in names:
         text = text_of(name) if text_of is not None else None
         if text:
-            found.append(_passage(name, text, [span for span in spans if span.document_id == name], question))
-    return tuple(found)
+            passages.append(
+                _passage(name, text, [span for span in spans if span.document_id == name], question)
+            )
+    return tuple(passages)
 
 
 def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question) -> SourcePassage:
@@ -199,8 +165,3 @@ def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question
         topic=(question.tags or {}).get("topic"),
         document_length=len(text),
     )
-
-
-def _tempting(question: Question) -> list[Evidence]:
-    span = (question.metadata or {}).get("tempting")
-    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []

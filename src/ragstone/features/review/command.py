@@ -63,14 +63,14 @@ def review(
         settings=load_settings(config),
         force=force,
     )
-    _tell(made, output, json=json)
+    _show_review(made, output, json=json)
     if strict and made.numbers.n_look:
         raise typer.Exit(UNSCORED)
 
 
-def _tell(made: "ReviewedSet", output: Path, *, json: bool) -> None:
-    from ragstone.features.build.certificate import certificate_document
-    from ragstone.features.build.certificate_words import review_sentences
+def _show_review(made: "ReviewedSet", output: Path, *, json: bool) -> None:
+    from ragstone.features.build.certificate.page import certificate_document
+    from ragstone.features.build.certificate.wording import review_sentences
     from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import plural
 

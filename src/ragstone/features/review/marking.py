@@ -55,23 +55,23 @@ def to_units(text: str, points: int) -> int:
     return len(text[:points].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def marked(shown: str, start: int, end: int) -> tuple[int, int]:
+def marked(text: str, start: int, end: int) -> tuple[int, int]:
     """Return what was marked in a text that is shown, in code points: whole characters, no space around.
 
     start, end: UTF-16 units of the text. A character takes its combining marks, joiners and variation
     selectors with it. Raises DataError where nothing but white space was marked.
     """
     start, end = min(start, end), max(start, end)
-    first, last = to_points(shown, start), to_points(shown, end)
-    if to_units(shown, first) > start:  # it began inside a pair
+    first, last = to_points(text, start), to_points(text, end)
+    if to_units(text, first) > start:  # it began inside a pair
         first -= 1
-    while _joined(shown, first) and first < last:
+    while _joined(text, first) and first < last:
         first -= 1
-    while _joined(shown, last) and first < last:
+    while _joined(text, last) and first < last:
         last += 1
-    while first < last and shown[first].isspace():
+    while first < last and text[first].isspace():
         first += 1
-    while first < last and shown[last - 1].isspace():
+    while first < last and text[last - 1].isspace():
         last -= 1
     if first == last:
         raise DataError("nothing is marked. Mark the words in the document that hold the answer.")
@@ -106,11 +106,11 @@ def at_words(text: str, start: int, end: int) -> tuple[int, int]:
 def show(document_id: str, text: str, start: int, end: int, spans: Iterable[Evidence]) -> DocumentPart:
     """Return a part of a document in pieces, each with the numbers of the spans that cover it."""
     start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
-    given = list(spans)
-    here = [(number, span) for number, span in enumerate(given) if span.document_id == document_id]
+    ranges = list(spans)
+    here = [(number, span) for number, span in enumerate(ranges) if span.document_id == document_id]
     cuts = {start, end}
     for _, span in here:
-        cuts |= {min(max(place, start), end) for place in (span.start, span.end)}
+        cuts |= {min(max(at, start), end) for at in (span.start, span.end)}
     places = sorted(cuts)
     pieces = [
         MarkedPiece(text[a:b], [n for n, span in here if span.start <= a and b <= span.end])

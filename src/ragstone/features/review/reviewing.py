@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.build.certificate import write_certificate
+from ragstone.features.build.certificate.page import write_certificate
+from ragstone.features.build.files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
 from ragstone.features.review.certified import candidates_of, recertify, review_numbers
+from ragstone.features.review.decisions import log_path, read_decisions
 from ragstone.kernel.config import BuildSection, Settings, load_settings
-from ragstone.kernel.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
-from ragstone.kernel.dataset.certifying.certificate import Certificate, ReviewNumbers, fit
-from ragstone.kernel.dataset.decisions import log_path, read_decisions
+from ragstone.kernel.dataset.certificate import Certificate, ReviewNumbers, fit
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Document, Question
@@ -134,10 +134,10 @@ def review_questions(
     decisions = Path(decisions) if decisions else log_path(questions)
     if not decisions.is_file():
         raise DataError(f"{decisions}: no such log. Review the set in the workbench: `ragstone serve`.")
-    found = Path(documents) if documents else find_documents(questions, settings or load_settings())
+    corpus = Path(documents) if documents else find_documents(questions, settings or load_settings())
     if output is not None:
         _check_outputs(questions, decisions, Path(output), force)
-    texts = DocumentTexts(found) if found else None
+    texts = DocumentTexts(corpus) if corpus else None
     certificate = _certificate_of(questions)
     items = review_items(read_whole(questions), read_decisions(decisions), texts.text_of if texts else None)
     if only_decided:
@@ -148,7 +148,7 @@ def review_questions(
         items=items,
         numbers=review_numbers(items, threshold),
         certificate=recertify(certificate, items, texts.text_of if texts else None) if certificate else None,
-        documents=found,
+        documents=corpus,
     )
     if output is None:
         return made
@@ -222,6 +222,6 @@ def _sides(questions: Path, rows: Sequence[Question]) -> dict[Side, list[Questio
     sides: dict[Side, list[Question]] = {side: [] for side in SIDES}
     for row in rows:
         near = (documents[name] for name in row.document_ids or () if name in documents)
-        place = side_of[row.id] if row.id in side_of else next(near, usual)
-        sides[place].append(row)
+        side = side_of[row.id] if row.id in side_of else next(near, usual)
+        sides[side].append(row)
     return sides

@@ -1,7 +1,7 @@
 """An edited question -> what the checks of a build say against it, at once and without a model."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
 from ragstone.features.review.applying import TextOf
@@ -44,8 +44,8 @@ class Others:
         near = (name for name, _ in shared.most_common() if self._texts[name][1] == question.lang)
         ids = list(islice(near, COMPARED))
         texts = [*(self._texts[name][0] for name in ids), question.question]
-        found = next((one.of for one in find_repeats(texts) if one.number == len(ids)), None)
-        return None if found is None else ids[found]
+        earlier = next((repeat.of for repeat in find_repeats(texts) if repeat.number == len(ids)), None)
+        return None if earlier is None else ids[earlier]
 
 
 def warnings_of(question: Question, others: Others | None = None, text_of: TextOf | None = None) -> list[str]:
@@ -54,35 +54,30 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
     The checks of a build (dataset/checks.py), its language, repeats of `others`, and personal data.
     """
     candidate = Candidate(question=question, passages=_passages(question, text_of))
-    said = [
+    sentences = [
         f"{REASONS[reason][1]}: {detail}"
         for reason, check in CHECKS.items()
         if (detail := check(candidate)) is not None
     ]
     if not speaks(question.question, question.lang):
-        said.append(f"the question is not in {language_name(question.lang or '')}")
+        sentences.append(f"the question is not in {language_name(question.lang or '')}")
     repeated = others.repeated_by(question) if others else None
     if repeated is not None:
-        said.append(f"it asks the same as {repeated}")
-    kinds = _personal([question.question, *references(question)])
+        sentences.append(f"it asks the same as {repeated}")
+    kinds = sorted(
+        {kind for masked in mask_texts([question.question, *references(question)]) for kind in masked.found}
+    )
     if kinds:
-        said.append(f"it seems to hold personal data: {', '.join(kinds)}")
-    if question.kind == "true_false" and not _is_truth(references(question)):
-        said.append("the reference of a true_false question is `true` or `false`")
-    return said
+        sentences.append(f"it seems to hold personal data: {', '.join(kinds)}")
+    answers = [reference.strip().casefold() for reference in references(question)]
+    if question.kind == "true_false" and answers not in (["true"], ["false"]):
+        sentences.append("the reference of a true_false question is `true` or `false`")
+    return sentences
 
 
 def _stems(text: str) -> set[str]:
     """Return the beginnings of a text's words."""
     return {word[:STEM] for word in tokenize(text[:LONGEST])}
-
-
-def _personal(texts: Sequence[str]) -> list[str]:
-    return sorted({kind for masked in mask_texts(texts) for kind in masked.found})
-
-
-def _is_truth(given: Sequence[str]) -> bool:
-    return len(given) == 1 and given[0].strip().casefold() in ("true", "false")
 
 
 def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:

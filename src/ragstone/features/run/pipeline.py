@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.report.page import write_markdown, write_report
+from ragstone.features.run.breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
@@ -20,7 +21,7 @@ from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, question_clusters, summarise
-from ragstone.kernel.judging.leaves import members_of
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
@@ -29,8 +30,6 @@ from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
 from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
-from ragstone.kernel.runs.causes import found_and_right
 from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary

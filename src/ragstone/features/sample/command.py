@@ -12,8 +12,8 @@ from ragstone.kernel.console.printing import UNSCORED, plural, say, show, show_j
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from ragstone.features.sample.drawing import GroupShare
     from ragstone.features.sample.sampling import Sample, SampleSummary
-    from ragstone.kernel.dataset.logs.sampling import GroupShare
 
 SHOWN_GROUPS = 20
 
@@ -100,7 +100,7 @@ def sample(
 
     sheet = answers_beside(output)
     _check(log, output, sheet, force=force, keep=keep_personal_data)
-    found = sample_log(
+    sampled = sample_log(
         log,
         count,
         by=by,
@@ -119,8 +119,8 @@ def sample(
         settings=load_settings(config),
         progress=bars,
     )
-    _write(found, output, sheet, force=force)
-    _tell(found.summary, output, sheet, json=json, strict=strict)
+    _write(sampled, output, sheet, force=force)
+    _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
 
 
 def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
@@ -134,17 +134,17 @@ def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: boo
         say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
 
 
-def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
+def _write(sampled: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
     """Write the questions, and the answers where the log has any."""
     from ragstone.kernel.records import Answer, Question
     from ragstone.kernel.tables import write_rows
 
-    write_rows(output, found.questions, Question, force=force)
-    if found.answers:
-        write_rows(sheet, found.answers, Answer, force=force)
+    write_rows(output, sampled.questions, Question, force=force)
+    if sampled.answers:
+        write_rows(sheet, sampled.answers, Answer, force=force)
 
 
-def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
+def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
     """Show what the log held, what was taken, and what a reader must know before trusting it.
 
     Exits with UNSCORED where strict is set and something is missing.
@@ -152,15 +152,15 @@ def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, st
     if json:
         show_json(summary)
     else:
-        _tell_counts(summary)
-    _tell_losses(summary)
+        _show_counts(summary)
+    _say_losses(summary)
     answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
     say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
     if strict and (summary.missing or summary.log.malformed):
         raise typer.Exit(UNSCORED)
 
 
-def _tell_counts(summary: "SampleSummary") -> None:
+def _show_counts(summary: "SampleSummary") -> None:
     """Show what the log held and what was taken."""
     log = summary.log
     show(
@@ -168,35 +168,35 @@ def _tell_counts(summary: "SampleSummary") -> None:
         f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
         f"repeated by {plural(log.repeats, 'row')} ({log.nearly:,} nearly)",
     )
-    for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
+    for why, n in {"without a question": log.without_question, **_left_out_rows(log.left_out)}.items():
         if n:
             show(f"{n:9,}  rows {why}, left out")
-    _tell_groups(summary.topics, "about", "topics")
-    _tell_groups(summary.cells, "with", "cells")
+    _show_groups(summary.topics, "about", "topics")
+    _show_groups(summary.cells, "with", "cells")
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
     if summary.masked is not None:
         masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
         show(f"masked in what was taken: {masked or 'nothing'}")
 
 
-def _tell_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
+def _show_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
     for group in groups[:SHOWN_GROUPS]:
         show(f"{group.taken:9,}  of {plural(group.n_questions, 'question')} {of} {group.name}")
     if len(groups) > SHOWN_GROUPS:
         show(f"{'':9}  and {len(groups) - SHOWN_GROUPS} {noun} more")
 
 
-def _named(left_out: dict[str, int]) -> dict[str, int]:
-    words = {
+def _left_out_rows(left_out: dict[str, int]) -> dict[str, int]:
+    reasons = {
         "small_talk": "that greet, thank, or say yes or no",
         "follow_up": "that go on with what was said before",
         "nothing_asked": "without a letter",
         "too_long": "that are longer than a question",
     }
-    return {words[why]: n for why, n in left_out.items()}
+    return {reasons[why]: n for why, n in left_out.items()}
 
 
-def _tell_losses(summary: "SampleSummary") -> None:
+def _say_losses(summary: "SampleSummary") -> None:
     """Say what a reader must know before trusting the sample."""
     log = summary.log
     if log.malformed:

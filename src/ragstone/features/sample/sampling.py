@@ -1,22 +1,23 @@
 """A log of what people asked -> an evaluation set of it, and what was answered."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ragstone.features.sample.drawing import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
+from ragstone.features.sample.gathering import LogCounts, LoggedQuestion, exchanges_at, gather
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
-from ragstone.kernel.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
-from ragstone.kernel.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
+from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange
+from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
-from ragstone.kernel.errors import DataError, takes_rows
+from ragstone.kernel.errors import DataError, only_rows, takes_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
-from ragstone.kernel.records import Answer, Context, Judgement, Question
+from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.tables import read_rows
 
 SYSTEM = "log"  # of answers whose rows name none
@@ -55,7 +56,7 @@ class Sample(msgspec.Struct, frozen=True):
     summary: SampleSummary
 
 
-@takes_rows(judgements=Judgement)
+@takes_rows()
 def sample_log(
     log: Path | str | Sequence[Path | str] | Sequence[Mapping[str, Any]],
     count: int = 200,
@@ -79,7 +80,7 @@ def sample_log(
     """Return `count` questions that people really asked, each once, and the first answers that they got.
 
     log: a file, a folder, several of them, or rows. by: random, topic, tag, rarity, frequency or quality (see
-    dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
+    drawing.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
     question, answer, quality, reference, tags, time: columns, where names are not understood; `quality` is
     the people's feedback, or a metric of `judgements`; the tag `month` is that of the time in rows that have
     no such column. limit: only the first rows. Personal data is masked,
@@ -104,19 +105,27 @@ def sample_log(
             judged=None if judged is None else judged.get,
             advance=advance,
         )
-    if not gathered.asked:
-        raise DataError(_nothing_asked(gathered.counts))
+    if not gathered.questions:
+        counts = {
+            "without a question": gathered.counts.without_question,
+            "that cannot be read": gathered.counts.malformed,
+            **gathered.counts.left_out,
+        }
+        why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n)
+        raise DataError(f"the log holds no question that can be asked alone. Its rows: {why or 'none'}.")
     opened = open_embedder(embedder, settings.path(".ragstone"), settings) if embedder else None
     try:
-        way = SamplingMethod(by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages)
-        sampled = draw(gathered.asked, count, way)
+        method = SamplingMethod(
+            by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages
+        )
+        sampled = draw(gathered.questions, count, method)
     finally:
         if opened is not None:
             opened.close()
     taken = _Writer(own, masking=not keep_personal_data)
     questions, answers = taken.rows(sampled.drawn, source, columns)
     return Sample(
-        questions, answers, _summary(gathered.counts, sampled, taken, way, count, questions, answers)
+        questions, answers, _summary(gathered.counts, sampled, taken, method, count, questions, answers)
     )
 
 
@@ -134,25 +143,27 @@ def _summary(
     log: LogCounts,
     sampled: Sampled,
     writer: "_Writer",
-    way: SamplingMethod,
+    method: SamplingMethod,
     count: int,
     questions: Sequence[Question],
     *rest: Sequence[Answer],
 ) -> SampleSummary:
-    languages = Counter(one.lang or "unknown" for one in questions)
+    languages = Counter(question.lang or "unknown" for question in questions)
     return SampleSummary(
         log=log,
-        by=way.by,
-        seed=way.seed,
+        by=method.by,
+        seed=method.seed,
         wanted=count,
         taken=len(questions),
         missing=count - len(questions),
         with_answer=len(rest[0]),
         without_quality=sampled.without_quality,
         ungrouped=sampled.ungrouped,
-        unspoken=sum(one.n_rows for one in (*sampled.topics, *sampled.cells) if not one.taken),
+        unspoken=sum(group.n_rows for group in (*sampled.topics, *sampled.cells) if not group.taken),
         topics=sampled.topics,
-        cells=[msgspec.structs.replace(one, name=writer.masked_name(one.name)) for one in sampled.cells],
+        cells=[
+            msgspec.structs.replace(group, name=writer.masked_name(group.name)) for group in sampled.cells
+        ],
         languages=dict(languages.most_common()),
         masked=dict(sorted(writer.masked.items())) if writer.masking else None,
     )
@@ -164,20 +175,15 @@ def _judged(
     """Return the quality of each judged row by its id; None without judgements. Raises DataError."""
     if judgements is None:
         return None
-    rows = read_rows(judgements, Judgement) if isinstance(judgements, str | Path) else judgements
-    found, metrics = judged_qualities(rows, metric)
+    if isinstance(judgements, str | Path):
+        judgements = read_rows(judgements, Judgement)
+    rows = only_rows("judgements", judgements, Judgement)
+    qualities, metrics = judged_qualities(rows, metric)
     if metric is not None and metric not in metrics:
         raise DataError(
             f"no judgement is of {metric!r}. Their metrics: {', '.join(sorted(metrics)) or 'none'}."
         )
-    return found
-
-
-def _nothing_asked(log: LogCounts) -> str:
-    """Say why a log gives no question: what its rows are."""
-    found = {"without a question": log.without_question, "that cannot be read": log.malformed, **log.left_out}
-    why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
-    return f"the log holds no question that can be asked alone. Its rows: {why or 'none'}."
+    return qualities
 
 
 class _Writer:
@@ -192,52 +198,64 @@ class _Writer:
         self, drawn: Sequence[DrawnSample], source: Source, columns: Columns
     ) -> tuple[list[Question], list[Answer]]:
         """Return the questions in the order in which they were drawn, and the answers that there are."""
-        places = {at for one in drawn for at in (one.asked.at, one.asked.answered_at) if at is not None}
-        said = exchanges_at(source, places, columns)
-        if len(said) != len(places):
+        places = {
+            at
+            for sample in drawn
+            for at in (sample.question.at, sample.question.answered_at)
+            if at is not None
+        }
+        exchanges = exchanges_at(source, places, columns)
+        if len(exchanges) != len(places):
             raise DataError("the log has changed while it was read. Sample a copy of it.")
-        langs = detect_languages([one.asked.text for one in drawn])
+        langs = detect_languages([sample.question.text for sample in drawn])
         questions, answers = [], []
-        for one, lang in zip(drawn, langs, strict=True):
-            answered = said[one.asked.answered_at] if one.asked.answered_at is not None else None
-            question, answer = self._row(one, lang, said[one.asked.at], answered)
+        for sample, lang in zip(drawn, langs, strict=True):
+            answered = (
+                exchanges[sample.question.answered_at] if sample.question.answered_at is not None else None
+            )
+            question, answer = self._row(sample, lang, exchanges[sample.question.at], answered)
             questions.append(question)
             answers += [answer] if answer else []
         return questions, answers
 
     def _row(
-        self, one: DrawnSample, lang: str | None, asked: LoggedExchange, answered: LoggedExchange | None
+        self, sample: DrawnSample, lang: str | None, exchange: LoggedExchange, answered: LoggedExchange | None
     ) -> tuple[Question, Answer | None]:
         """Return a question and its answer, masked together: the same value has the same placeholder."""
-        given = answered or asked
-        contexts = given.contexts or []
+        source = answered or exchange
+        contexts = source.contexts or []
         text, answer, reference, *rest = self._mask(
             [
-                asked.question,
-                given.answer or "",
-                asked.reference or given.reference or "",
+                exchange.question,
+                source.answer or "",
+                exchange.reference or source.reference or "",
                 *(context.text for context in contexts),
-                *asked.tags.values(),
+                *exchange.tags.values(),
             ]
         )
-        tags = dict(zip(asked.tags, rest[len(contexts) :], strict=True))
-        if one.topic is not None:
-            tags = {"topic": one.topic, **tags}
+        tags = dict(zip(exchange.tags, rest[len(contexts) :], strict=True))
+        if sample.topic is not None:
+            tags = {"topic": sample.topic, **tags}
         question = Question(
-            id=one.asked.id,
+            id=sample.question.id,
             question=text,
             reference=reference or None,
             lang=lang,
             tags=tags or None,
-            metadata=_metadata(one, answer),
+            metadata=_metadata(sample, answer),
         )
         if not answer:
             return question, None
         return question, Answer(
             question_id=question.id,
             answer=answer,
-            system=given.system or SYSTEM,
-            contexts=_masked_contexts(contexts, rest) if given.contexts is not None else None,
+            system=source.system or SYSTEM,
+            contexts=[
+                msgspec.structs.replace(context, text=text)
+                for context, text in zip(contexts, rest, strict=False)
+            ]
+            if source.contexts is not None
+            else None,
             question=text,
             reference=question.reference,
             tags=question.tags,
@@ -251,24 +269,37 @@ class _Writer:
         if not self.masking:
             return list(texts)
         masked = mask_texts(texts, self._own)
-        for one in masked:
-            self.masked.update(one.found)
-        return [one.text for one in masked]
+        for result in masked:
+            self.masked.update(result.found)
+        return [result.text for result in masked]
 
 
-def _masked_contexts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:
-    return [
-        msgspec.structs.replace(context, text=text) for context, text in zip(contexts, texts, strict=False)
-    ]
-
-
-def _metadata(one: DrawnSample, answer: str) -> dict[str, object]:
-    asked: LoggedQuestion = one.asked
+def _metadata(sample: DrawnSample, answer: str) -> dict[str, object]:
+    question: LoggedQuestion = sample.question
     notes = {
-        "asked": asked.n,
-        "weight": one.weight,
-        "rarity": one.rarity,
-        "quality": round(asked.quality / asked.n_quality, 6) if asked.n_quality else None,
+        "asked": question.n,
+        "weight": sample.weight,
+        "rarity": sample.rarity,
+        "quality": round(question.quality / question.n_quality, 6) if question.n_quality else None,
         "answer": answer or None,
     }
     return {name: note for name, note in notes.items() if note is not None}
+
+
+def judged_qualities(
+    judgements: Iterable[Judgement], metric: str | None
+) -> tuple[dict[str, float], set[str]]:
+    """Return question id -> mean score from 0 to 1, and the metrics that there are.
+
+    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
+    is taken as it is. Judgements without a score do not count.
+    """
+    scores: dict[str, list[float]] = defaultdict(list)
+    metrics: set[str] = set()
+    for judgement in judgements:
+        metrics.add(judgement.metric)
+        if judgement.score is None or metric not in (None, judgement.metric):
+            continue
+        low, high = judgement.scale or (0.0, 1.0)
+        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
+    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

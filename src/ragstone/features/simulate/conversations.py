@@ -58,7 +58,7 @@ def plan_users(
         personas = load_personas(Path(users))[:limit]
     else:
         personas = parse_personas(list(users), Path("users"))[:limit]
-    silent_one = next((one.name for one in personas if one.script is None), None)
+    silent_one = next((persona.name for persona in personas if persona.script is None), None)
     if silent_one is not None and model is None:
         raise ConfigError(
             f"the persona {silent_one!r} has no script: name the model that speaks for it with --user-model, "
@@ -100,19 +100,21 @@ async def conversation_rows(
     talking, searching = talks, bool(chunks) and searches(session.settings)
     while talking:
         await speak(talking)
-        talking = [one for one in talking if one.ended is None]
-        asked = [one.question() for one in talking]
-        rankings = await rank_questions(asked, chunks, session, documents=documents) if searching else []
-        replies = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
+        talking = [talk for talk in talking if talk.ended is None]
+        questions = [talk.question() for talk in talking]
+        rankings = await rank_questions(questions, chunks, session, documents=documents) if searching else []
+        replies = answer_rows(
+            questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+        )
         at = 0
         async for reply in replies:
             talking[at].hear(reply)
             if plan.to_the_end and talking[at].ended == "goal":
                 talking[at].ended = None
             at += 1
-        talking = [one for one in talking if one.ended is None]
-    for one in talks:
-        yield one.row(session.settings.answer.system or "")
+        talking = [talk for talk in talking if talk.ended is None]
+    for talk in talks:
+        yield talk.row(session.settings.answer.system or "")
 
 
 def _begun(plan: UserPlan, settings: Settings) -> list[Talk]:
@@ -152,13 +154,13 @@ async def _speaker(plan: UserPlan, session: Session) -> Callable[[Sequence[Talk]
 
     async def speak(talks: Sequence[Talk]) -> None:
         asking = []
-        for one in talks:
-            if one.persona.script is not None:
-                one.speak(next_of_script(one.persona, one.turns))
-            elif one.n_turns >= one.persona.patience and one.persona.goal_met is not None:
-                one.speak(UserMove())  # whose words nobody would hear
+        for talk in talks:
+            if talk.persona.script is not None:
+                talk.speak(next_of_script(talk.persona, talk.turns))
+            elif talk.n_turns >= talk.persona.patience and talk.persona.goal_met is not None:
+                talk.speak(UserMove())  # whose words nobody would hear
             else:
-                asking.append(one)
+                asking.append(talk)
         if asking:
             await session.each("users", by_model, asking)
 
@@ -180,20 +182,22 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         corpus = load_corpus(settings, session.embedder)
         forecaster.assumptions[ASSUMPTION] = None
-        most = [_longest(persona) for persona in plan.personas]
-        told = msgspec.structs.replace(plan, personas=most, to_the_end=True)
-        async for _row in conversation_rows(told, session, chunks=corpus.chunks, documents=corpus.documents):
+        # Those with a script are asked for every fact.
+        most = [
+            msgspec.structs.replace(
+                persona, script=[*persona.script, *(fact.value for fact in persona.facts.values())]
+            )
+            if persona.script is not None
+            else persona
+            for persona in plan.personas
+        ]
+        endless = msgspec.structs.replace(plan, personas=most, to_the_end=True)
+        async for _row in conversation_rows(
+            endless, session, chunks=corpus.chunks, documents=corpus.documents
+        ):
             pass
 
     return forecast_of(settings, work)
-
-
-def _longest(persona: Persona) -> Persona:
-    """Return the persona who is asked for every fact."""
-    if persona.script is None:
-        return persona
-    facts = [fact.value for fact in persona.facts.values()]
-    return msgspec.structs.replace(persona, script=[*persona.script, *facts])
 
 
 @takes_rows(chunks=Chunk, documents=Document)

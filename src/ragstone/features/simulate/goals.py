@@ -31,19 +31,19 @@ class GoalSummary(msgspec.Struct, frozen=True, kw_only=True):
 @takes_rows(rows=Answer)
 def summarise_goals(rows: Iterable[Answer]) -> GoalSummary:
     """Return what became of the conversations among rows; rows of another origin are left out."""
-    told = [(row, row.metadata) for row in rows if row.metadata and ENDED in row.metadata]
-    known = [(row, noted) for row, noted in told if noted[GOAL_MET] is not None]
+    ended = [(row, row.metadata) for row in rows if row.metadata and ENDED in row.metadata]
+    known = [(row, noted) for row, noted in ended if noted[GOAL_MET] is not None]
     met = [noted for _, noted in known if noted[GOAL_MET]]
     return GoalSummary(
-        n=len(told),
-        n_personas=len({noted[PERSONA] for _, noted in told}),
+        n=len(ended),
+        n_personas=len({noted[PERSONA] for _, noted in ended}),
         met=mean_estimate(
             [float(noted[GOAL_MET]) for _, noted in known], [noted[PERSONA] for _, noted in known]
         ),
-        n_unknown=len(told) - len(known),
+        n_unknown=len(ended) - len(known),
         turns=mean_estimate(
             [float(noted[N_TURNS]) for noted in met], [noted[PERSONA] for noted in met], proportion=False
         ),
-        ended=dict(Counter(noted[ENDED] for _, noted in told).most_common()),
+        ended=dict(Counter(noted[ENDED] for _, noted in ended).most_common()),
         missed=[row.question_id for row, noted in known if not noted[GOAL_MET]],
     )

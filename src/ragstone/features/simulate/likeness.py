@@ -10,14 +10,14 @@ import numpy as np
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.corpus.topics import group_texts, topic_names, topic_terms
 from ragstone.kernel.dataset.logs.exchange import Columns, exchange_of, first_of
-from ragstone.kernel.dataset.logs.gathering import Source, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.tables.interchange.conversations import turns_of
 from ragstone.kernel.tables.interchange.marks import messages_in
-from ragstone.kernel.tables.names import CONVERSATIONS
+from ragstone.kernel.tables.names import LOG_NAMES
 
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced
 FEWEST_COMPARED = 5  # conversations of either side: fewer are not said to differ
@@ -80,7 +80,7 @@ def likeness(rows: Iterable[Answer], log: Source, *, seed: int = 0) -> Likeness:
     Rows of a log that have the same conversation id are one conversation. Raises DataError for a log that
     cannot be read, and where either side says nothing.
     """
-    users = [said for row in rows if (said := [t.content for t in row.turns or () if t.role == "user"])]
+    users = [turns for row in rows if (turns := [t.content for t in row.turns or () if t.role == "user"])]
     real, n_unread = spoken_in(log)
     if not real:
         raise DataError("the log holds no question under a name that is known, so nothing can be compared.")
@@ -102,15 +102,15 @@ def spoken_in(log: Source) -> tuple[list[Spoken], int]:
     threads: dict[object, list[str]] = defaultdict(list)
     n_unread = 0
     for at, (_place, raw) in enumerate(rows_of(log)):
-        said = [] if isinstance(raw, str) else _said(raw)
-        n_unread += not said
-        key = None if isinstance(raw, str) else first_of(raw, CONVERSATIONS)
-        if said:
-            threads[at if key is None else str(key)] += said
+        turns = [] if isinstance(raw, str) else _user_turns(raw)
+        n_unread += not turns
+        key = None if isinstance(raw, str) else first_of(raw, LOG_NAMES.conversations)
+        if turns:
+            threads[at if key is None else str(key)] += turns
     return list(threads.values()), n_unread
 
 
-def _said(raw: Mapping[str, object]) -> list[str]:
+def _user_turns(raw: Mapping[str, object]) -> list[str]:
     column = messages_in(dict(raw))
     if column is not None:
         messages = raw[column]
@@ -127,17 +127,12 @@ _ASKS = re.compile("[?？؟]")
 _CLAUSE = re.compile(r"[,.!?;:…\n。！？，、؟،।]")
 
 
-def _begins_courteously(text: str) -> bool:
-    """Return whether the words before the first comma or stop are a greeting, thanks, yes or no."""
-    return why_left_out(_CLAUSE.split(text.strip(), maxsplit=1)[0]) == "small_talk"
-
-
 MEASURES: dict[str, Callable[[Spoken], list[float]]] = {
-    "turns a conversation": lambda said: [float(len(said))],
-    "words a turn": lambda said: [float(len(tokenize(text))) for text in said],
-    "turns that have a question mark": lambda said: [float(bool(_ASKS.search(text))) for text in said],
-    "turns that begin with a greeting or thanks": lambda said: [
-        float(_begins_courteously(text)) for text in said
+    "turns a conversation": lambda turns: [float(len(turns))],
+    "words a turn": lambda turns: [float(len(tokenize(text))) for text in turns],
+    "turns that have a question mark": lambda turns: [float(bool(_ASKS.search(text))) for text in turns],
+    "turns that begin with a greeting or thanks": lambda turns: [
+        float(why_left_out(_CLAUSE.split(text.strip(), maxsplit=1)[0]) == "small_talk") for text in turns
     ],
 }
 """What is compared: the values of a conversation."""
@@ -152,29 +147,23 @@ def _measured(
     seed: int,
 ) -> LikenessMeasure:
     log, simulated = (_mean(map(of_turn, some), seed, shares=name in SHARES) for some in (real, users))
-    apart = min(len(real), len(users)) >= FEWEST_COMPARED and _apart(log, simulated)
+    # Values that do not vary have no interval but one of no width.
+    (low, high), (other_low, other_high) = (
+        (side.value if side.low is None else side.low, side.value if side.high is None else side.high)
+        for side in (log, simulated)
+    )
+    enough = min(len(real), len(users)) >= FEWEST_COMPARED
+    apart = enough and (high < other_low or other_high < low)
     return LikenessMeasure(name=name, log=log, users=simulated, apart=apart)
 
 
 def _mean(values: Iterable[list[float]], seed: int, *, shares: bool) -> Estimate:
     pairs = [(value, at) for at, some in enumerate(values) for value in some]
-    found = mean_estimate(
+    estimate = mean_estimate(
         [value for value, _ in pairs], [at for _, at in pairs], seed=seed, proportion=shares
     )
-    assert found is not None  # neither side is empty
-    return found
-
-
-def _apart(one: Estimate, other: Estimate) -> bool:
-    """Return whether two intervals do not overlap; values that do not vary are an interval of no width."""
-    (low, high), (other_low, other_high) = map(_ends, (one, other))
-    return high < other_low or other_high < low
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    if estimate.low is None or estimate.high is None:
-        return estimate.value, estimate.value
-    return estimate.low, estimate.high
+    assert estimate is not None  # neither side is empty
+    return estimate
 
 
 def _topics(
@@ -182,7 +171,7 @@ def _topics(
 ) -> tuple[list[TopicShares], SharedTopics | None]:
     """Return the topics of what conversations begin with, and how much both sides share of them."""
     some = real[:: -(-len(real) // MOST_GROUPED)]
-    texts = [max(said[:2], key=len) for said in (*some, *users)]  # a greeting has no topic
+    texts = [max(turns[:2], key=len) for turns in (*some, *users)]  # a greeting has no topic
     if len(texts) < FEWEST_GROUPED:
         return [], None
     labels = group_texts(texts, seed=seed)
@@ -191,7 +180,9 @@ def _topics(
     numbers = [*range(len(names)), *([-1] if np.any(labels == -1) else [])]
     topics = []
     for number in numbers:
-        log, simulated = (_share(side == number, seed) for side in sides)
+        log, simulated = (
+            _mean(([float(is_inside)] for is_inside in side == number), seed, shares=True) for side in sides
+        )
         topics.append(
             TopicShares(name="none of these" if number < 0 else names[number], log=log, users=simulated)
         )
@@ -199,15 +190,11 @@ def _topics(
 
 
 def _shared(topics: Sequence[TopicShares], n_users: int, seed: int) -> SharedTopics:
-    log = np.array([one.log.value for one in topics])
-    users = np.array([one.users.value for one in topics])
+    log = np.array([topic.log.value for topic in topics])
+    users = np.array([topic.users.value for topic in topics])
     drawn = np.random.default_rng(seed).multinomial(n_users, log / log.sum(), size=DRAWS) / n_users
     alike = np.minimum(drawn, log).sum(axis=1)
     low, high = np.quantile(alike, (0.025, 0.975))
     return SharedTopics(
         value=float(np.minimum(users, log).sum()), alike=float(alike.mean()), low=float(low), high=float(high)
     )
-
-
-def _share(inside: np.ndarray, seed: int) -> Estimate:
-    return _mean(([float(one)] for one in inside), seed, shares=True)

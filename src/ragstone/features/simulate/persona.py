@@ -86,7 +86,7 @@ def parse_personas(listed: object, path: Path, text: str = "") -> list[Persona]:
         raise ConfigError(f"{path}: there is no user. Write a table [[{TABLE}]] with name and goal for each.")
     parts = _parts(text, len(listed))
     personas = [_persona(table, path, part) for table, part in zip(listed, parts, strict=True)]
-    for name, n in Counter(one.name for one in personas).items():
+    for name, n in Counter(persona.name for persona in personas).items():
         if n > 1:  # rows are told apart by it
             raise ConfigError(f"{path}: {n} personas are named {name!r}: give each another name.")
     return personas
@@ -108,14 +108,14 @@ def _persona(table: object, path: Path, text: str) -> Persona:
         raise ConfigError(f"{path}: {TABLE} holds {table!r}: write a table [[{TABLE}]] for each user.")
     facts = table.get("facts")
     if isinstance(facts, dict):  # `town = "Nakuru"` for short
-        spelled = {name: {"value": one} if isinstance(one, str) else one for name, one in facts.items()}
+        spelled = {name: {"value": fact} if isinstance(fact, str) else fact for name, fact in facts.items()}
         table = {**table, "facts": spelled}
     try:
         persona = convert_section(table, Persona, path, text, [TABLE])
     except ConfigError as mistake:
         message = str(mistake)
-        for pattern, words in _PATTERNS.items():
-            message = message.replace(pattern, words)
+        for pattern, meaning in _PATTERNS.items():
+            message = message.replace(pattern, meaning)
         raise ConfigError(message) from None
     if problem := _problem(persona):
         raise ConfigError(f"{path}: the persona {persona.name!r}: {problem}")

@@ -43,17 +43,17 @@ def next_of_script(persona: Persona, turns: Sequence[Turn]) -> UserMove:
 
     Each fact is told once. The turns alone decide: the same ones, the same words.
     """
-    script, at, told = persona.script or [], 0, set[str]()
-    asked: list[str] = []
+    script, at, revealed = persona.script or [], 0, set[str]()
+    requested: list[str] = []
     for turn in turns:
         if turn.role == "assistant":
-            asked = [name for name in facts_asked_for(turn.content, persona) if name not in told]
+            requested = [name for name in facts_asked_for(turn.content, persona) if name not in revealed]
         elif turn.role == "user":
-            told.update(asked)
-            at += not asked
-            asked = []
-    if asked:
-        return UserMove(message=", ".join(persona.facts[name].value for name in asked))
+            revealed.update(requested)
+            at += not requested
+            requested = []
+    if requested:
+        return UserMove(message=", ".join(persona.facts[name].value for name in requested))
     return UserMove(message=script[at] if at < len(script) else "")
 
 
@@ -73,8 +73,8 @@ def facts_asked_for(reply: str, persona: Persona) -> list[str]:
 
 
 def _speaks_of(text: str, phrases: Sequence[str]) -> bool:
-    words = f" {' '.join(tokenize(text))} "
-    return any(f" {' '.join(tokenize(phrase))} " in words for phrase in phrases)
+    plain = f" {' '.join(tokenize(text))} "
+    return any(f" {' '.join(tokenize(phrase))} " in plain for phrase in phrases)
 
 
 def goal_is_met(persona: Persona, turns: Sequence[Turn]) -> bool | None:
@@ -83,20 +83,20 @@ def goal_is_met(persona: Persona, turns: Sequence[Turn]) -> bool | None:
     if wanted is None:
         return None
     replies = [turn.content for turn in turns if turn.role == "assistant"]
-    said = "\n".join(replies)
+    text = "\n".join(replies)
     steps = [step for turn in turns for step in turn.tool_calls or ()]
     checks = {name: getattr(wanted, name) for name in ("contains_all", "contains_any", "regex")}
     return (
-        all(CHECKS[name].function(said, expected)[0] for name, expected in checks.items() if expected)
+        all(CHECKS[name].function(text, expected)[0] for name, expected in checks.items() if expected)
         and not (wanted.no_refusal and not no_refusal(replies[-1] if replies else ""))
-        and all(any(_is(step, call) for step in steps) for call in wanted.called)
+        and all(any(_is_call(step, call) for step in steps) for call in wanted.called)
     )
 
 
-def _is(step: Step, wanted: WantedCall) -> bool:
+def _is_call(step: Step, wanted: WantedCall) -> bool:
     """Return whether a call is the one that is waited for: further arguments do no harm, an error does."""
-    given = {**dict.fromkeys(wanted.arguments), **step.arguments}
-    fits = all(given[name] == value for name, value in wanted.arguments.items())
+    arguments = {**dict.fromkeys(wanted.arguments), **step.arguments}
+    fits = all(arguments[name] == value for name, value in wanted.arguments.items())
     return step.tool == wanted.tool and step.error is None and fits
 
 
@@ -113,21 +113,27 @@ async def next_of_model(
 ) -> UserMove:
     """Return what a model says as this user after these turns. drawn: by chance. Raises CallFailed."""
     reply = await ask(user_prompt(persona, turns, secret, sample=sample, drawn=drawn))
-    said: UserReply = reply.value
-    return UserMove(message=said.message.strip(), goal_met=said.goal_met)
+    user_reply: UserReply = reply.value
+    return UserMove(message=user_reply.message.strip(), goal_met=user_reply.goal_met)
 
 
 def user_prompt(
     persona: Persona, turns: Sequence[Turn], secret: bytes, *, sample: int = 0, drawn: bool = False
 ) -> Prompt:
     """Return the call by which a model speaks as a user."""
-    shown = {"persona": _described(persona), "conversation": _thread(turns)}
+    visible = [turn for turn in turns if turn.content and turn.role in ("user", "assistant")]
+    names = {"user": "you", "assistant": "assistant"}
+    inputs = {
+        "persona": _described(persona),
+        "conversation": "\n".join(f"{names[turn.role]}: {turn.content}" for turn in visible)
+        or "(nothing yet: you begin)",
+    }
     return fenced_prompt(
         f"{USER_TASK}\n\n{MATERIAL}",
-        shown,
+        inputs,
         form=USER_FORM,
         reply=UserReply,
-        nonce=row_nonce(secret, ["user", str(USER_VERSION), *shown.values()]),
+        nonce=row_nonce(secret, ["user", str(USER_VERSION), *inputs.values()]),
         max_tokens=MOST_TOKENS,
         sample=sample,
         temperature=TEMPERATURE if drawn else None,
@@ -140,10 +146,3 @@ def _described(persona: Persona) -> str:
     lines += [f"language: {persona.language}"] if persona.language else []
     lines += [f"you know: {name.replace('_', ' ')}: {fact.value}" for name, fact in persona.facts.items()]
     return "\n".join(lines)
-
-
-def _thread(turns: Sequence[Turn]) -> str:
-    """Return what was said, as the user sees it: calls of tools are none of it."""
-    said = [turn for turn in turns if turn.content and turn.role in ("user", "assistant")]
-    names = {"user": "you", "assistant": "assistant"}
-    return "\n".join(f"{names[turn.role]}: {turn.content}" for turn in said) or "(nothing yet: you begin)"

@@ -36,8 +36,8 @@ class Talk(msgspec.Struct):
 
     def question(self) -> Question:
         """Return the user's last turn, with what was said before it, as a question to the application."""
-        said = [Turn(turn.role, turn.content) for turn in self.turns[:-1]]
-        thread = Thread(id=self.thread_id, turns=said, sample=self.sample)
+        earlier = [Turn(turn.role, turn.content) for turn in self.turns[:-1]]
+        thread = Thread(id=self.thread_id, turns=earlier, sample=self.sample)
         return Question(
             id=f"{self.id}#{self.n_turns}",
             question=self.turns[-1].content,

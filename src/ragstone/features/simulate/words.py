@@ -55,31 +55,31 @@ def _goal_blocks(goals: GoalSummary) -> list[Block]:
     return [Pairs(rows), *([Paragraph(f"Goal not met: {missed}.")] if missed else [])]
 
 
-def _likeness_blocks(found: Likeness) -> list[Block]:
+def _likeness_blocks(likeness: Likeness) -> list[Block]:
     measures: list[Made[LikenessMeasure]] = [
-        (Column("Beside the log", text=True), lambda one: one.name),
-        (Column("log"), lambda one: with_ends(one.log)),
-        (Column("users"), lambda one: with_ends(one.users)),
-        (Column("", text=True), lambda one: Cell("differs", tone="warn") if one.apart else ""),
+        (Column("Beside the log", text=True), lambda row: row.name),
+        (Column("log"), lambda row: with_ends(row.log)),
+        (Column("users"), lambda row: with_ends(row.users)),
+        (Column("", text=True), lambda row: Cell("differs", tone="warn") if row.apart else ""),
     ]
     topics: list[Made[TopicShares]] = [
-        (Column("Topic", text=True), lambda one: one.name),
-        (Column("log"), lambda one: with_ends(one.log)),
-        (Column("users"), lambda one: with_ends(one.users)),
+        (Column("Topic", text=True), lambda row: row.name),
+        (Column("log"), lambda row: with_ends(row.log)),
+        (Column("users"), lambda row: with_ends(row.users)),
     ]
     notes = [
-        f"Compared with {plural(found.n_log, 'conversation')} of the log. `differs`: the 95 % intervals, "
+        f"Compared with {plural(likeness.n_log, 'conversation')} of the log. `differs`: the 95 % intervals, "
         "clustered by conversation, do not overlap."
     ]
-    if found.shared is not None:
-        shared, drawn = found.shared, plural(found.n_users, "conversation")
+    if likeness.shared is not None:
+        shared, drawn = likeness.shared, plural(likeness.n_users, "conversation")
         notes.append(
             f"Topics: {number(shared.value)} of both lies in the same ones; {drawn} drawn from the log itself"
             f" would share {number(shared.alike)} ({number(shared.low)} to {number(shared.high)}) with it."
         )
-    if found.n_unread:
-        notes.append(f"{plural(found.n_unread, 'row')} of the log say nothing that is understood.")
-    blocks: list[Block] = [table_of("Users beside the log", found.measures, measures)]
-    if found.topics:
-        blocks.append(table_of("Topics of both", found.topics[:SHOWN_TOPICS], topics))
+    if likeness.n_unread:
+        notes.append(f"{plural(likeness.n_unread, 'row')} of the log say nothing that is understood.")
+    blocks: list[Block] = [table_of("Users beside the log", likeness.measures, measures)]
+    if likeness.topics:
+        blocks.append(table_of("Topics of both", likeness.topics[:SHOWN_TOPICS], topics))
     return [*blocks, Notes(notes)]

@@ -90,7 +90,9 @@ def _tell(summary: "TaggingSummary") -> None:
     from ragstone.kernel.runs.wording import asked_line
 
     if summary.topics:
-        show(f"{len(summary.topics)} topics:", *(f"{one.n_rows:6}  {one.name}" for one in summary.topics))
+        show(
+            f"{len(summary.topics)} topics:", *(f"{topic.n_rows:6}  {topic.name}" for topic in summary.topics)
+        )
     if summary.n_without_topic:
         show(f"{summary.n_without_topic:6}  in none: they share no term with another")
     for key, counts in summary.tags.items():

@@ -26,8 +26,6 @@ _KEPT = re.compile(
     r"|</?[A-Za-z][^<>\n]*>"
 )
 
-_MASK = re.compile(r"K(0|[1-9]\d{0,8})K")
-
 
 class Piece(NamedTuple):
     """A stretch of a document; one that is not `open` stays as it is: white space, code, no letter."""
@@ -54,19 +52,7 @@ def cut(text: str, longest: int) -> list[Piece]:
 
 def kept_parts(text: str) -> list[str]:
     """Return what a translation must hold unchanged, in order: code, addresses, tags, places to be filled."""
-    return [found[0] for found in _KEPT.finditer(text)]
-
-
-def masked(text: str) -> tuple[str, list[str]]:
-    """Return the text with a made-up word in place of each kept part, and the parts."""
-    parts = kept_parts(text)
-    numbers = iter(range(len(parts)))
-    return _KEPT.sub(lambda _: f"K{next(numbers)}K", text), parts
-
-
-def unmasked(text: str, parts: list[str]) -> str:
-    """Return the text with the parts in place of their masks again."""
-    return _MASK.sub(lambda found: parts[int(found[1])] if int(found[1]) < len(parts) else found[0], text)
+    return [match[0] for match in _KEPT.finditer(text)]
 
 
 def _prose(text: str, longest: int) -> Iterator[Piece]:
@@ -118,14 +104,19 @@ def find_fault(text: str, translated: str, target: str) -> Loss | None:
     """Return what is wrong with the translation of a question or a document, None where nothing is seen."""
     if not translated.strip():
         return Loss(reason="empty_translation")
-    if _same(text, translated):
+    same = " ".join(text.split()).casefold() == " ".join(translated.split()).casefold()
+    # Names and numbers alone may stay.
+    if same and (any(word.islower() for word in text.split()) or not text.isascii()):
         return Loss(reason="untranslated")
     if not speaks(translated[:LOOKED_AT], target):
         return Loss(reason="other_language", detail=f"not in {target}")
     share = share_left(text, translated)
     if share > MOST_LEFT:
         return Loss(reason="partly_translated", detail=f"{share:.0%} of its letters are those of the text")
-    return _length(text, translated)
+    n_given, n_made = _n_characters(text), _n_characters(translated)
+    if n_given < FEWEST_CHARACTERS or SHORTEST <= n_made / n_given <= LONGEST:
+        return None
+    return Loss(reason="odd_length", detail=f"{n_made / n_given:.2g} times as long")
 
 
 def share_left(text: str, translated: str) -> float:
@@ -135,21 +126,17 @@ def share_left(text: str, translated: str) -> float:
     translations between xquad's languages (924 questions, 180 paragraphs of each) are above a tenth in at
     most 0.7 %, where technical terms stay.
     """
-    script = _main_script(text)
+    scripts = Counter(_script(character) for character in text if character.isalpha())
+    script = max(scripts, key=lambda script: scripts[script], default="")
     if script == "LATIN":
-        given = set(_LATIN.findall(text))
-        left = sum(len(word) for word in _LATIN.findall(translated) if word in given)
+        latin = set(_LATIN.findall(text))
+        left = sum(len(word) for word in _LATIN.findall(translated) if word in latin)
     else:
-        left = sum(_script(one) == script for one in translated if one.isalpha())
+        left = sum(_script(character) == script for character in translated if character.isalpha())
     letters = "".join(filter(str.isalpha, translated))
-    if not left or 2 * sum(_script(one) == script for one in letters) - left > len(letters):
+    if not left or 2 * sum(_script(character) == script for character in letters) - left > len(letters):
         return 0.0
     return left / _n_characters(letters)
-
-
-def _main_script(text: str) -> str:
-    scripts = Counter(_script(one) for one in text if one.isalpha())
-    return max(scripts, key=lambda script: scripts[script], default="")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -163,13 +150,13 @@ def find_missing(texts: Sequence[str], translated: Sequence[str]) -> Loss | None
 
     Of the numbers a tenth may be missing: in a long document some are written as words.
     """
-    given, made = "\n".join(texts), "\n".join(translated)
-    counted = Counter(kept_parts(given))
+    source, made = "\n".join(texts), "\n".join(translated)
+    counted = Counter(kept_parts(source))
     parts = [part for part, n in counted.items() if made.count(part) < n]
     if parts:
         return Loss(reason="part_lost", detail=", ".join(parts[:MOST_NAMED]))
-    numbers = missing_numbers(given, made)
-    if len(numbers) > MOST_MISSING * len(_wanted(given)):
+    numbers = missing_numbers(source, made)
+    if len(numbers) > MOST_MISSING * len(_wanted(source)):
         return Loss(reason="number_lost", detail=", ".join(numbers[:MOST_NAMED]))
     return None
 
@@ -183,9 +170,9 @@ def missing_numbers(text: str, translated: str) -> list[str]:
     in 1 to 25, some of them by mistake.
     """
     # Arabic and other languages write words against a number, which then is none to numbers_in.
-    found = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
-    there = {_bare(number) for number in found}
-    return [number for number in _wanted(text) if not _found(number, there)]
+    numbers = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
+    there = {_bare(number) for number in numbers}
+    return [number for number in _wanted(text) if not _holds_number(number, there)]
 
 
 def _wanted(text: str) -> list[str]:
@@ -193,7 +180,7 @@ def _wanted(text: str) -> list[str]:
     return [number for number in numbers if int(number) > SPELLED_OUT]
 
 
-def _found(number: str, there: set[str]) -> bool:
+def _holds_number(number: str, there: set[str]) -> bool:
     value = int(number)
     readings = {number} | {str(value // unit) for unit in (1000, 10_000) if value % unit == 0}
     if len(number) == 4 and value % 10 == 0:
@@ -206,22 +193,8 @@ def _found(number: str, there: set[str]) -> bool:
 
 
 def _bare(number: str) -> str:
-    digits = "".join(str(unicodedata.decimal(one)) for one in number if one.isdecimal())
+    digits = "".join(str(unicodedata.decimal(digit)) for digit in number if digit.isdecimal())
     return digits.lstrip("0") or "0"
-
-
-def _same(text: str, translated: str) -> bool:
-    """Say whether nothing was translated; names and numbers alone may stay."""
-    if " ".join(text.split()).casefold() != " ".join(translated.split()).casefold():
-        return False
-    return any(word.islower() for word in text.split()) or not text.isascii()
-
-
-def _length(text: str, translated: str) -> Loss | None:
-    given, made = _n_characters(text), _n_characters(translated)
-    if given < FEWEST_CHARACTERS or SHORTEST <= made / given <= LONGEST:
-        return None
-    return Loss(reason="odd_length", detail=f"{made / given:.2g} times as long")
 
 
 def _n_characters(text: str) -> int:

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
     from ragstone.kernel.records import Document, Question
 
-By = Annotated[
-    str | None, typer.Option("--by", "--model", help="A model (transport/model), apertium, or http.")
-]
+By = Annotated[str | None, typer.Option("--by", "--model", help="A model (transport/model), or http.")]
 To = Annotated[str | None, typer.Option("--to", help="Target languages: codes, separated by commas.")]
 From = Annotated[
     str | None,
@@ -67,7 +65,7 @@ def translate(
     Examples:
 
     - `ragstone translate questions.jsonl --to es,hi --model openai/gpt-4o-mini`
-    - `ragstone translate questions.jsonl --to es --by apertium`
+    - `ragstone translate questions.jsonl --to es --back none --model openai/gpt-4o-mini`
     """
     from ragstone.features.translate.translating import forecast_translating, translate_in_session
     from ragstone.kernel.config import choose
@@ -77,13 +75,13 @@ def translate(
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not asking.forecast:
         _check_files(wanted, output, [rows, *(documents or [])], asking.force)
-    asking.tell_forecast(lambda: forecast_translating(wanted, settings), free=_is_free(settings))
+    asking.tell_forecast(lambda: forecast_translating(wanted, settings))
     made = translate_in_session(wanted, settings, asking.session)
     _write(made, output, asking.force)
     if asking.json:
         show_json(made.summary)
     else:
-        _tell(made)
+        _show_summary(made)
     leave([*made.summary.statuses], made.summary.calls, strict=asking.strict, lost=_n_lost(made))
 
 
@@ -94,12 +92,12 @@ def _read(
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.stages.corpus import read_documents
 
-    questions, found = read_translatable(file)
-    if found and documents:
+    questions, listed = read_translatable(file)
+    if listed and documents:
         raise DataError(f"{file} holds documents: give these alone, or questions with their --documents.")
     if documents:
-        found = list(read_documents(settings, [str(path) for path in documents]).documents)
-    return Translating(questions=questions, documents=found, source=source, originals=originals)
+        listed = list(read_documents(settings, [str(path) for path in documents]).documents)
+    return Translating(questions=questions, documents=listed, source=source, originals=originals)
 
 
 def _first(wanted: "Translating", limit: int | None) -> "Translating":
@@ -118,11 +116,6 @@ def _first(wanted: "Translating", limit: int | None) -> "Translating":
     return msgspec.structs.replace(wanted, questions=questions, documents=documents)
 
 
-def _is_free(settings: "Settings") -> bool:
-    """Say whether nobody is asked but Apertium, which costs nothing."""
-    return settings.translate.by == "apertium" and settings.translate.back in ("apertium", "none", "same")
-
-
 def documents_path(output: Path) -> Path:
     """Return where translated documents stand beside translated questions."""
     return output.with_name(f"{output.stem}.documents{output.suffix}")
@@ -137,7 +130,7 @@ def _check_files(wanted: "Translating", output: Path, sources: list[Path], force
     from ragstone.kernel.tables import check_output, keep_sources
 
     beside = [documents_path(output)] if wanted.questions and wanted.documents else []
-    keep_sources([one for path in (output, *beside) for one in (path, all_path(path))], sources)
+    keep_sources([target for path in (output, *beside) for target in (path, all_path(path))], sources)
     for path in (output, *beside):
         check_output(path, force)
         check_output(all_path(path), force)
@@ -174,18 +167,18 @@ def _n_lost(made: "Translation") -> int:
     )
 
 
-def _tell(made: "Translation") -> None:
+def _show_summary(made: "Translation") -> None:
     """Show how many rows there are in each language, how good, and why others were lost."""
     from ragstone.kernel.runs.wording import asked_line
 
     if made.summary.documents is not None:
-        _tell_counts("documents", made.summary.documents)
+        _show_counts("documents", made.summary.documents)
     if made.summary.questions is not None:
-        _tell_counts("questions", made.summary.questions)
+        _show_counts("questions", made.summary.questions)
     say(asked_line(made.summary.calls))
 
 
-def _tell_counts(kind: str, counts: "TranslationCounts") -> None:
+def _show_counts(kind: str, counts: "TranslationCounts") -> None:
     from ragstone.kernel.console.printing import show
     from ragstone.kernel.dataset.candidate import REASONS
     from ragstone.kernel.dataset.languages import language_name

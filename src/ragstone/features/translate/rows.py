@@ -72,7 +72,7 @@ _OF_THE_EVIDENCE = frozenset({"quote", "evidence_found", SOURCES})
 class Pair(msgspec.Struct, frozen=True):
     """A document and its translation."""
 
-    given: Document
+    original: Document
     translated: Document
 
 
@@ -128,7 +128,7 @@ async def translate_question(
     answers = [] if question.kind == "true_false" else references(question)
     pairs = documents or {}
     spans = [span for span in question.evidence or () if span.document_id in pairs]
-    quotes = [pairs[span.document_id].given.text[span.start : span.end] for span in spans]
+    quotes = [pairs[span.document_id].original.text[span.start : span.end] for span in spans]
     texts = [question.question, *answers]
     try:
         made = await task.forth([*texts, *quotes], task.source, task.target)
@@ -137,10 +137,13 @@ async def translate_question(
         return TranslatedRow(row=_renamed(question, task), loss=loss, status=status)
     n = len(texts)
     checked = await _checked(texts, made[:n], question.question, made[0], task)
+    reference = question.reference  # of a true/false question, which stays
+    if answers:
+        reference = list(made[1:n]) if isinstance(question.reference, list) else made[1]
     row = msgspec.structs.replace(
         _renamed(question, task),
         question=made[0],
-        reference=_references(question, made[1:n]),
+        reference=reference,
         lang=task.target,
         scores=None,
         metadata=_metadata(question, task, checked),
@@ -181,10 +184,10 @@ async def _checked(
     return _Checked(loss, chrf=score, missing=missing)
 
 
-def mean_chrf(found: Sequence[str], wanted: Sequence[str]) -> float:
+def mean_chrf(texts: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the mean chrF of texts against those wanted, each counting by its length; in [0, 1]."""
     weights = [max(1, len(text)) for text in wanted]
-    scores = [chrf(one, other) for one, other in zip(found, wanted, strict=True)]
+    scores = [chrf(text, other) for text, other in zip(texts, wanted, strict=True)]
     return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
 
 
@@ -203,13 +206,6 @@ def _metadata(row: Document | Question, task: TranslationTask, checked: _Checked
     return {**marked(held, row.id), "translation": made}
 
 
-def _references(question: Question, made: Sequence[str]) -> str | list[str] | None:
-    """Return the references in the form that they had; a true/false question's as they are."""
-    if not made:
-        return question.reference
-    return list(made) if isinstance(question.reference, list) else made[0]
-
-
 def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evidence, str]) -> Question:
     """Return the translated question with what points at translated documents pointing at these."""
     evidence = []
@@ -220,11 +216,11 @@ def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evi
             evidence.append(span)
             continue
         document = pairs[span.document_id].translated
-        found = find_evidence(quotes[span], document.text)
-        if found:
+        match = find_evidence(quotes[span], document.text)
+        if match:
             texts[document.id] = document.text
-            evidence.append(Evidence(document_id=document.id, start=found.start, end=found.end))
-            metadata |= {"quote": document.text[found.start : found.end], "evidence_found": found.how}
+            evidence.append(Evidence(document_id=document.id, start=match.start, end=match.end))
+            metadata |= {"quote": document.text[match.start : match.end], "evidence_found": match.how}
     names = question.document_ids
     if names is None and question.evidence:  # which would be lost with the evidence
         names = list(dict.fromkeys(span.document_id for span in question.evidence))

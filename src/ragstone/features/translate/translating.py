@@ -18,7 +18,7 @@ from ragstone.features.translate.rows import (
     with_loss,
 )
 from ragstone.features.translate.services import Translate
-from ragstone.features.translate.translators import check_installed, names_of, open_translator
+from ragstone.features.translate.translators import names_of, open_translator
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.languages import NAMES
@@ -63,7 +63,10 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
     source: only rows in this language are translated, and a row that does not say its language is taken to be
     in it; without one, such a row's language is detected. Raises DataError where that cannot be told.
     """
-    spoken = [(row, row.lang or source or detect_language(_text_of(row))) for row in rows]
+    spoken = [
+        (row, row.lang or source or detect_language(row.question if isinstance(row, Question) else row.text))
+        for row in rows
+    ]
     unknown = [row.id for row, lang in spoken if lang is None]
     if unknown:
         raise DataError(
@@ -84,8 +87,8 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
 
 def same(lang: str, other: str) -> bool:
     """Say whether two codes are of one language; pt and pt-BR are, pt-PT and pt-BR are not."""
-    one, two = lang.replace("_", "-").casefold(), other.replace("_", "-").casefold()
-    return one == two or f"{one}-".startswith(f"{two}-") or f"{two}-".startswith(f"{one}-")
+    code, two = lang.replace("_", "-").casefold(), other.replace("_", "-").casefold()
+    return code == two or f"{code}-".startswith(f"{two}-") or f"{two}-".startswith(f"{code}-")
 
 
 def check_langs(langs: Sequence[str]) -> None:
@@ -98,10 +101,6 @@ def check_langs(langs: Sequence[str]) -> None:
             raise ConfigError(f"{lang!r} is not a language code (ISO 639). {hint}")
         if list(langs).count(lang) > 1:
             raise ConfigError(f"{lang!r} is given twice. Name each language once.")
-
-
-def _text_of(row: RowT) -> str:
-    return row.question if isinstance(row, Question) else row.text
 
 
 class Translated(msgspec.Struct, Generic[RowT], frozen=True, kw_only=True):
@@ -203,9 +202,9 @@ def translate(
     Raises ConfigError where nobody translates or a language is none; DataError without rows, for a row whose
     language nobody knows, and where no row needs translating; ModelError when no call can succeed.
     """
-    given = settings or load_settings()
+    declared = settings or load_settings()
     langs = [to] if isinstance(to, str) else list(to)
-    chosen = choose(given, "translate", to=langs, by=by, back=back, chrf=chrf)
+    chosen = choose(declared, "translate", to=langs, by=by, back=back, chrf=chrf)
     wanted = Translating(
         questions=[row for row in rows if isinstance(row, Question)],
         documents=[*(row for row in rows if isinstance(row, Document)), *documents],
@@ -218,9 +217,7 @@ def translate(
 
 def translate_in_session(wanted: Translating, settings: Settings, how: SessionOptions) -> Translation:
     """Return what `translate` returns, in a session of its own; `[translate]` says how."""
-    return run_in_session(
-        settings, how, lambda session: translate_rows(wanted, session, installed=not how.offline)
-    )
+    return run_in_session(settings, how, lambda session: translate_rows(wanted, session))
 
 
 def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
@@ -228,11 +225,8 @@ def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
     return forecast_of(settings, lambda session, _forecaster: translate_rows(wanted, session))
 
 
-async def translate_rows(wanted: Translating, session: Session, *, installed: bool = True) -> Translation:
-    """Return the rows in the languages of `[translate]`, and what became of each.
-
-    installed: whether a program that is to translate must be there; offline the ledger answers.
-    """
+async def translate_rows(wanted: Translating, session: Session) -> Translation:
+    """Return the rows in the languages of `[translate]`, and what became of each."""
     to = session.settings.translate.to
     _check(wanted, to)
     documents = plan(wanted.documents, to, wanted.source)
@@ -242,11 +236,9 @@ async def translate_rows(wanted: Translating, session: Session, *, installed: bo
             f"nothing to translate into {', '.join(to)}: {documents.n_same + questions.n_same} rows are in "
             f"the language wanted, and {documents.n_other + questions.n_other} in another than --from names."
         )
-    names = names_of(session.settings)
-    if installed:
-        pairs = {(job.source, job.target) for jobs in (documents, questions) for job in jobs.jobs}
-        check_installed(pairs, session.settings)
-    stage = await _open(session, names)
+    by, back = names_of(session.settings)
+    forth = await open_translator(by, session)
+    stage = _Stage(session, by, forth, None if back is None else await open_translator(back, session))
     made_documents = await stage.run("translate documents", translate_document, documents)
     pairs_of = _pairs(documents, made_documents)
 
@@ -254,8 +246,8 @@ async def translate_rows(wanted: Translating, session: Session, *, installed: bo
         return await translate_question(question, task, pairs_of.get(task.target))
 
     made_questions = await stage.run("translate questions", with_documents, questions)
-    outcomes = [(one.loss, one.status) for one in made_documents]
-    outcomes += [(one.loss, one.status) for one in made_questions]
+    outcomes = [(outcome.loss, outcome.status) for outcome in made_documents]
+    outcomes += [(outcome.loss, outcome.status) for outcome in made_questions]
     _check_some(outcomes)
     summary = TranslatingSummary(
         questions=_counts(wanted.questions, questions, made_questions),
@@ -274,7 +266,7 @@ class _Stage(msgspec.Struct, frozen=True):
     """Who translates, and how."""
 
     session: Session
-    names: tuple[str, str | None]
+    by: str
     forth: Translate
     back: Translate | None
 
@@ -292,7 +284,7 @@ class _Stage(msgspec.Struct, frozen=True):
                 source=job.source,
                 target=job.target,
                 forth=self.forth,
-                by=self.names[0],
+                by=self.by,
                 back=self.back,
                 lowest=declared.chrf,
                 longest=declared.passage,
@@ -300,12 +292,6 @@ class _Stage(msgspec.Struct, frozen=True):
             return await work(job.row, task)
 
         return await self.session.each(name, one, jobs.jobs) if jobs.jobs else []
-
-
-async def _open(session: Session, names: tuple[str, str | None]) -> _Stage:
-    by, back = names
-    forth = await open_translator(by, session)
-    return _Stage(session, names, forth, None if back is None else await open_translator(back, session))
 
 
 def _check(wanted: Translating, to: Sequence[str]) -> None:
@@ -319,21 +305,22 @@ def _check(wanted: Translating, to: Sequence[str]) -> None:
 
 def _pairs(jobs: Jobs[Document], made: Sequence[TranslatedRow[Document]]) -> dict[str, dict[str, Pair]]:
     """Return language -> id -> a document and its translation, of those that are not lost."""
-    found: dict[str, dict[str, Pair]] = {}
-    for job, one in zip(jobs.jobs, made, strict=True):
-        if one.loss is None:
-            found.setdefault(job.target, {})[job.row.id] = Pair(job.row, one.row)
-    return found
+    pairs: dict[str, dict[str, Pair]] = {}
+    for job, translated in zip(jobs.jobs, made, strict=True):
+        if translated.loss is None:
+            pairs.setdefault(job.target, {})[job.row.id] = Pair(job.row, translated.row)
+    return pairs
 
 
 def _translated(jobs: Jobs[RowT], made: Sequence[TranslatedRow[RowT]], originals: bool) -> Translated[RowT]:
-    given: list[RowT] = [
+    spoken: list[RowT] = [
         msgspec.structs.replace(row, lang=lang, metadata=marked(row.metadata, row.id))
         for row, lang in jobs.spoken
     ]
     return Translated(
-        rows=(given if originals else []) + [one.row for one in made if one.loss is None],
-        every=[with_loss(one) for one in made],
+        rows=(spoken if originals else [])
+        + [translated.row for translated in made if translated.loss is None],
+        every=[with_loss(translated) for translated in made],
     )
 
 
@@ -343,24 +330,27 @@ def _counts(
     if not rows:
         return None
     by_lang: dict[str, list[TranslatedRow[RowT]]] = {}
-    for job, one in zip(jobs.jobs, made, strict=True):
-        by_lang.setdefault(job.target, []).append(one)
+    for job, translated in zip(jobs.jobs, made, strict=True):
+        by_lang.setdefault(job.target, []).append(translated)
+    scores = {
+        lang: [translated.chrf for translated in some if translated.chrf is not None]
+        for lang, some in by_lang.items()
+    }
     return TranslationCounts(
         n_rows=len(rows),
         n_other=jobs.n_other,
         n_same=jobs.n_same,
-        n_translated={lang: sum(one.loss is None for one in some) for lang, some in by_lang.items()},
+        n_translated={
+            lang: sum(translated.loss is None for translated in some) for lang, some in by_lang.items()
+        },
         lost={
-            lang: dict(sorted(Counter(one.loss.reason for one in some if one.loss).items()))
+            lang: dict(
+                sorted(Counter(translated.loss.reason for translated in some if translated.loss).items())
+            )
             for lang, some in by_lang.items()
         },
-        chrf={lang: _mean_chrf(some) for lang, some in by_lang.items()},
+        chrf={lang: round(sum(some) / len(some), 4) if some else None for lang, some in scores.items()},
     )
-
-
-def _mean_chrf(made: Sequence[TranslatedRow[RowT]]) -> float | None:
-    scores = [one.chrf for one in made if one.chrf is not None]
-    return round(sum(scores) / len(scores), 4) if scores else None
 
 
 def _check_some(outcomes: Sequence[tuple[Loss | None, Status]]) -> None:

@@ -1,19 +1,16 @@
-"""A name -> the translator behind it: a model of the door, Apertium, or a service behind HTTP."""
+"""A name -> the translator behind it: a model of the door, or a service behind HTTP."""
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from ragstone.features.translate.services import (
-    APERTIUM,
     HTTP,
     Translate,
     by_service,
-    check_pairs,
-    open_apertium,
     open_http,
 )
 from ragstone.kernel.config import (
@@ -56,9 +53,9 @@ def load_prompt(path: Path | None = None) -> TranslationPrompt:
         raise ConfigError(f"{path}: no such prompt file.")
     text = path.read_text(encoding="utf-8")
     wording = convert_section(parse_toml(text, path), TranslationPrompt, path, text)
-    for place in PLACES:
-        if place not in wording.prompt:
-            raise ConfigError(f"{path}: put {place} into `prompt`, where the language belongs.")
+    for placeholder in PLACES:
+        if placeholder not in wording.prompt:
+            raise ConfigError(f"{path}: put {placeholder} into `prompt`, where the language belongs.")
     return wording
 
 
@@ -95,22 +92,22 @@ def translation_prompt(
     secret: bytes,
 ) -> Prompt:
     """Return the call that translates these texts."""
-    words = wording.prompt.strip().replace("{source}", language_name(source))
-    words = words.replace("{target}", language_name(target))
-    shown = {f"text_{n}": text for n, text in enumerate(texts, 1)}
+    task = wording.prompt.strip().replace("{source}", language_name(source))
+    task = task.replace("{target}", language_name(target))
+    inputs = {f"text_{n}": text for n, text in enumerate(texts, 1)}
     if about:
-        words += " The title only says what the texts are about: do not translate it."
-        shown = {"title": about, **shown}
+        task += " The title only says what the texts are about: do not translate it."
+        inputs = {"title": about, **inputs}
     longest = max(map(len, texts))
     # A 1.5B model asked for "its translation" of Spanish into English gave back MATERIAL, which is English.
     spoken = language_name(target)
     fields = ", ".join(f'"text_{n}": text_{n} in {spoken}' for n in range(1, len(texts) + 1))
     return fenced_prompt(
-        f"{MATERIAL}\n\n{words}",
-        shown,
+        f"{MATERIAL}\n\n{task}",
+        inputs,
         form=f'{{"nonce": the code, {fields}}}',
         reply=_reply_of(len(texts), _rounded(ROOM * longest + FRAME)),
-        nonce=row_nonce(secret, [wording.name, str(wording.version), words, *shown.values()]),
+        nonce=row_nonce(secret, [wording.name, str(wording.version), task, *inputs.values()]),
         max_tokens=_rounded(ROOM * sum(map(len, texts)) + FRAME),
     )
 
@@ -150,15 +147,15 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
     declared = settings.translate
     if declared.by is None:
         raise ConfigError(
-            "say who translates: --by with a model (e.g. openai/gpt-4o-mini), apertium or http, or by in the "
-            "table [translate] of ragstone.toml."
+            "say who translates: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in the table "
+            " [translate] of ragstone.toml."
         )
     back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
     for name in (declared.by, back):
-        if name is not None and name not in (APERTIUM, HTTP) and "/" not in name:
+        if name is not None and name != HTTP and "/" not in name:
             raise ConfigError(
                 f"unknown translator {name!r}: give a model as transport/model, e.g. openai/gpt-4o-mini, or "
-                "apertium, or http; and to translate back also same or none."
+                "http; and to translate back also same or none."
             )
     return declared.by, back
 
@@ -166,10 +163,6 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
 async def open_translator(name: str, session: Session) -> Translate:
     """Return the translator of this name. Raises ConfigError and ModelError where it cannot be had."""
     declared = session.settings.translate
-    if name == APERTIUM:
-        return by_service(
-            await session.models.ask_service(name, open_apertium(), ModelSettings()), together=True
-        )
     if name == HTTP:
         service = _declared(session.settings)
         if session.settings.privacy.mask:
@@ -180,19 +173,9 @@ async def open_translator(name: str, session: Session) -> Translate:
         limits = ModelSettings(
             max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
         )
-        return by_service(await session.models.ask_service(name, open_http(service), limits), together=False)
+        return by_service(await session.models.ask_service(name, open_http(service), limits))
     wording = load_prompt(session.settings.path(declared.prompt) if declared.prompt else None)
     return by_model(await session.models.ask(name), session.secret(), wording, declared.passage)
-
-
-def check_installed(pairs: Iterable[tuple[str, str]], settings: Settings) -> None:
-    """Raise ModelError where Apertium is to translate and lacks one of the pairs (source, target)."""
-    by, back = names_of(settings)
-    known = sorted(set(pairs))
-    if by == APERTIUM:
-        check_pairs(known)
-    if back == APERTIUM:
-        check_pairs((target, source) for source, target in known)
 
 
 def _declared(settings: Settings) -> HttpTranslator:

@@ -25,8 +25,8 @@ DRAWS = 2**53
 
 def draw_of(digest: bytes, key: bytes) -> float:
     """Return the draw of an exchange, at least 0 and below 1."""
-    found = hashlib.blake2b(digest, digest_size=8, key=key, person=b"draw").digest()
-    return (int.from_bytes(found, "big") >> 11) / DRAWS
+    drawn = hashlib.blake2b(digest, digest_size=8, key=key, person=b"draw").digest()
+    return (int.from_bytes(drawn, "big") >> 11) / DRAWS
 
 
 def chances(
@@ -90,14 +90,14 @@ class Adder:
         for at in range(0, len(digests), MOST_ASKED_FOR):
             some = digests[at : at + MOST_ASKED_FOR]
             marks = ",".join("?" * len(some))
-            found = self._db.execute(f"SELECT digest FROM exchanges WHERE digest IN ({marks})", some)
-            known.update(digest for (digest,) in found)
+            rows_there = self._db.execute(f"SELECT digest FROM exchanges WHERE digest IN ({marks})", some)
+            known.update(digest for (digest,) in rows_there)
         return [row for digest, row in rows.items() if digest not in known]
 
     def _add_day(self, day: int | None, rows: Sequence[Logged]) -> None:
         values = [{name: self._value(name, value) for name, value in row.tags.items()} for row in rows]
         taken = self._chances(
-            day, [[one[name] for name in self._section.strata if name in one] for one in values]
+            day, [[entry[name] for name in self._section.strata if name in entry] for entry in values]
         )
         first = self._next
         self._next += len(rows)
@@ -124,36 +124,41 @@ class Adder:
                 for n, row in enumerate(rows, first)
             ],
         )
-        told = [(n, *msgspec.structs.astuple(row.usage)) for n, row in enumerate(rows, first)]
+        usages = [(n, *msgspec.structs.astuple(row.usage)) for n, row in enumerate(rows, first)]
         self._db.executemany(
             "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)",
-            [one[:6] for one in told if any(value is not None for value in one[1:6])],
+            [entry[:6] for entry in usages if any(value is not None for value in entry[1:6])],
         )
         self._db.executemany(
-            "INSERT INTO tools VALUES (?, ?, ?)", [(one[0], *one[6:]) for one in told if one[6]]
+            "INSERT INTO tools VALUES (?, ?, ?)", [(entry[0], *entry[6:]) for entry in usages if entry[6]]
         )
         self._db.executemany(
             "INSERT OR IGNORE INTO tags VALUES (?, ?)",
-            [(n, value) for n, one in enumerate(values, first) for value in one.values()],
+            [(n, value) for n, entry in enumerate(values, first) for value in entry.values()],
         )
 
     def _chances(self, day: int | None, strata: Sequence[Sequence[int]]) -> list[float]:
         """Return the chances of exchanges of one day, and count them to their values."""
-        place = -1 if day is None else day
-        seen = Counter(value for one in strata for value in one)
+        day_key = -1 if day is None else day
+        seen = Counter(value for values in strata for value in values)
         before: dict[int, int] = {}
         if seen:
-            before = dict(self._db.execute("SELECT value, n FROM counts WHERE day = ?", (place,)).fetchall())
+            before = dict(
+                self._db.execute("SELECT value, n FROM counts WHERE day = ?", (day_key,)).fetchall()
+            )
             self._db.executemany(
                 "INSERT INTO counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
-                [(place, value, n) for value, n in seen.items()],
+                [(day_key, value, n) for value, n in seen.items()],
             )
         return chances(strata, before, rate=self._section.rate, at_least=self._section.at_least)
 
     def _contexts(self, contexts: Sequence[Context] | None) -> str | None:
         if contexts is None:
             return None
-        listed = [(self._passage(one.text), one.id, one.document_id, one.score) for one in contexts]
+        listed = [
+            (self._passage(context.text), context.id, context.document_id, context.score)
+            for context in contexts
+        ]
         return msgspec.json.encode(listed).decode()
 
     def _passage_number(self, text: str) -> int:
@@ -167,9 +172,9 @@ class Adder:
             self._inserted("INSERT INTO tag_values (tag, value) VALUES (?, ?)", (tag, value))
         )
 
-    def _number(self, question: str, given: tuple[object, ...]) -> int:
-        found = self._db.execute(question, given).fetchone()
-        return int(found[0]) if found else 0
+    def _number(self, question: str, values: tuple[object, ...]) -> int:
+        row = self._db.execute(question, values).fetchone()
+        return int(row[0]) if row else 0
 
-    def _inserted(self, statement: str, given: tuple[object, ...]) -> int:
-        return int(self._db.execute(statement, given).lastrowid or 0)
+    def _inserted(self, statement: str, values: tuple[object, ...]) -> int:
+        return int(self._db.execute(statement, values).lastrowid or 0)

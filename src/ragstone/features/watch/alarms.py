@@ -1,7 +1,7 @@
 """Cells and canaries -> alarms: what changed, from when on, by how much, and whether it was the judge.
 
 The chance of any false alarm, ever, over all metrics, tags and values, is at most `alpha` (see streams.py
-and statistics/changes.py for what is supposed). Only days that are over are looked at: a day that still
+and change_paths.py for what is supposed). Only days that are over are looked at: a day that still
 fills can neither raise an alarm nor spend anything, so looking hourly is the same as looking daily.
 """
 
@@ -16,14 +16,7 @@ import numpy as np
 
 from ragstone.features.watch.canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
 from ragstone.features.watch.cells import DayCell
-from ragstone.features.watch.history import (
-    JudgedOn,
-    JudgedSpan,
-    RejudgedHistory,
-    history_shift,
-    judged_at_once,
-)
-from ragstone.features.watch.judged import LOG, cannot_drift
+from ragstone.features.watch.judged import LOG, JudgedOn, cannot_drift
 from ragstone.features.watch.streams import (
     Change,
     Level,
@@ -56,21 +49,17 @@ NO_JUDGE = Attribution(cause="application", says="measured in the log, not by a 
 
 
 class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of judges beside scores: frozen answers, a history judged again, days of judging."""
+    """What is known of judges beside scores: frozen answers, and when scores were made."""
 
     canaries: Canaries | None = None
-    history: RejudgedHistory | None = None
     judged_on: JudgedOn = {}
 
 
 NOTHING_KNOWN = JudgeEvidence()
-AGAIN = "answers of then and since, judged again,"
 
 
-def cause_of(
-    before: Level, after: Level, shift: Shift | None, answers: str = "frozen answers"
-) -> Attribution:
-    """Return what caused a change, by how far the judge moved on `answers` at the same time.
+def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
+    """Return what caused a change, by how far the judge moved on frozen answers at the same time.
 
     `judge`: the canaries moved the same way, beyond doubt (95 %), and what they leave is no change beyond
     doubt. `both`: they moved, and the application did. `application`: beyond doubt the judge does not
@@ -81,31 +70,28 @@ def cause_of(
             cause="unknown", says="unknown whether the judge changed: no canaries judged since"
         )
     moved = after.mean - before.mean
-    words = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
+    interval = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
     if shift.low <= 0 <= shift.high:
         most = shift.high if moved > 0 else -shift.low
         if most < abs(moved) - math.hypot(before.half, after.half):
             return Attribution(
-                cause="application", says=f"the canaries agree: {shift.n} {answers} moved {words}"
+                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {interval}"
             )
         return Attribution(
-            cause="unknown", says=f"{shift.n} {answers} are too few to tell if it is the judge: {words}"
+            cause="unknown",
+            says=f"{shift.n} frozen answers are too few to tell if it is the judge: {interval}",
         )
-    corrected = _corrected(after, shift)
-    says = f"the judge changed: it scores {shift.n} {answers} {words}"
+    mean = min(1.0, max(0.0, after.mean - shift.mean))
+    # Both errors add up as independent ones do.
+    half = math.hypot(after.half, (shift.high - shift.low) / 2)
+    corrected = Level(mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=after.n)
+    says = f"the judge changed: it scores {shift.n} frozen answers {interval}"
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
     return Attribution(
         cause="both", says=f"{says}; the application did, too: {left:+.3f}", corrected=corrected
     )
-
-
-def _corrected(after: Level, shift: Shift) -> Level:
-    """Return the mean less the judge's shift; both errors add up as independent ones do."""
-    mean = min(1.0, max(0.0, after.mean - shift.mean))
-    half = math.hypot(after.half, (shift.high - shift.low) / 2)
-    return Level(mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=after.n)
 
 
 Best = Mapping[str, Literal["highest", "middle", "lowest"]]
@@ -164,7 +150,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_among(alarms: Iterable[Alarm]) -> list[Alarm]:
     """Return the alarms of a change for the worse, or of no known side, that still holds."""
-    return [one for one in alarms if one.over is None and one.worse is not False]
+    return [alarm for alarm in alarms if alarm.over is None and alarm.worse is not False]
 
 
 def mean_words(alarm: Alarm, level: Level, *, digits: int = 3) -> str:
@@ -213,18 +199,20 @@ def alarms(
     if not cells and not use:
         return []
     before = today or max(cell.day for cell in (*cells, *use))
-    streams, told = streams_of(cells, before), streams_of(use, before)
+    streams, use_streams = streams_of(cells, before), streams_of(use, before)
     alpha = section.alpha * (1 - ON_USE)
     part = ON_LOGS if section.canaries else 1.0
     changes = changes_of(streams, alpha * part, section.baseline_days)
     logged = _logged(changes, streams, known, best or {})
-    changes = changes_of(told, section.alpha * ON_USE, section.baseline_days)
-    logged += _logged(changes, told, known, USE_BEST)
+    changes = changes_of(use_streams, section.alpha * ON_USE, section.baseline_days)
+    logged += _logged(changes, use_streams, known, USE_BEST)
     named = _named(streams, known)
     frozen = known.canaries if section.canaries else None
-    shown = _shown(frozen, alpha * (1 - part), logged) if frozen else []
-    kept = folded([*logged, *named, *shown], [*streams, *told])
-    return sorted(kept, key=lambda one: (one.raised or one.since, one.metric, one.tag, one.value))
+    by_canaries = _shown(frozen, alpha * (1 - part), logged) if frozen else []
+    all_alarms = folded([*logged, *named, *by_canaries], [*streams, *use_streams])
+    return sorted(
+        all_alarms, key=lambda alarm: (alarm.raised or alarm.since, alarm.metric, alarm.tag, alarm.value)
+    )
 
 
 def _logged(
@@ -233,19 +221,20 @@ def _logged(
     by_stream: dict[tuple[str, str, str, str], list[Change]] = {}
     for change in changes:
         by_stream.setdefault(change.stream.key, []).append(change)
-    found = []
+    logged = []
     for of_one in by_stream.values():
-        replaced = _replaced(of_one[0].stream, streams)
+        replaced = min((new.first for new in streams if _took_over(of_one[0].stream, new)), default=None)
         made = [
             _alarm(change, later, known, best)
             for change, later in zip(of_one, [*of_one[1:], None], strict=True)
         ]
         for alarm, later in pairwise([*made, None]):
             if alarm is not None:
-                undone = later is not None and _undoes(later, alarm)
-                over = later.since if later is not None and undone else replaced
-                found.append(msgspec.structs.replace(alarm, over=over))
-    return found
+                over = replaced
+                if later and later.rose != alarm.rose and abs(later.moved) >= abs(alarm.moved) / 2:
+                    over = later.since  # it took back at least half of the change
+                logged.append(msgspec.structs.replace(alarm, over=over))
+    return logged
 
 
 def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Best) -> Alarm:
@@ -255,7 +244,8 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
         for first, last in ((change.begin, change.at), (change.at, end))
     )
     since, compared = stream.day(change.at), stream.day(change.begin)
-    shift, found = _cause(change, end, before, after, known)
+    shift, attribution = _cause(change, end, before, after, known)
+    side = best.get(stream.metric)
     return Alarm(
         metric=stream.metric,
         tag=stream.tag,
@@ -267,13 +257,13 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
         raised=stream.day(change.raised),
         before=before,
         after=after,
-        worse=_is_worse(stream.metric, after.mean > before.mean, best),
+        worse=None if side in (None, "middle") else (after.mean > before.mean) == (side == "lowest"),
         e_value=math.exp(min(change.log_evidence, 700.0)),
         alpha=change.alpha,
-        cause=found.cause,
-        says=found.says,
+        cause=attribution.cause,
+        says=attribution.says,
         canaries=shift,
-        corrected=found.corrected,
+        corrected=attribution.corrected,
     )
 
 
@@ -286,35 +276,31 @@ def _cause(
         return None, NO_JUDGE
     if cannot_drift(stream.judge):
         return None, NO_DRIFT
-    day = judged_at_once(known.judged_on, stream, change.begin, end)
+    day = _judged_at_once(known.judged_on, stream, change.begin, end)
     if day is not None:
         says = f"the judge had no time to change: it scored all of these days within one, up to {day}"
         return None, Attribution(cause="application", says=says)
     since, compared = stream.day(change.at), stream.day(change.begin)
-    spans = [
-        JudgedSpan(judge=stream.judge, begin=compared, end=since),
-        JudgedSpan(judge=stream.judge, begin=since, end=None if end is None else stream.day(end)),
-    ]
     shift = (
         judge_shift(known.canaries, since, [stream.judge], compared).get(stream.metric)
         if known.canaries
         else None
     )
-    found = cause_of(before, after, shift)
-    again = history_shift(known.history, stream.metric, *spans) if known.history else None
-    if found.cause != "unknown" or again is None:
-        return shift, found
-    return again, cause_of(before, after, again, AGAIN)
+    return shift, cause_of(before, after, shift)
 
 
-def _undoes(later: Alarm, alarm: Alarm) -> bool:
-    """Return whether the later change took back at least half of the earlier one."""
-    return later.rose != alarm.rose and abs(later.moved) >= abs(alarm.moved) / 2
+def _judged_at_once(judged_on: JudgedOn, stream: Stream, begin: int, end: int | None) -> date | None:
+    """Return the day by whose end all scores of these days of a stream were made within a day.
 
-
-def _replaced(stream: Stream, streams: Sequence[Stream]) -> date | None:
-    """Return the day on which another judge took over; None while this one scores, too, or was the last."""
-    return min((new.first for new in streams if _took_over(stream, new)), default=None)
+    None where they were not, or nobody knows. Shares of labels were made with their metric.
+    """
+    known = judged_on.get((stream.metric.partition("=")[0], stream.judge), {})
+    scored = np.flatnonzero(stream.sums[begin:end, N]) + begin
+    spans = [known.get(stream.day(int(at))) for at in scored]
+    if not spans or any(span is None for span in spans):
+        return None
+    first, last = (pick(span[at] for span in spans if span) for at, pick in ((0, min), (1, max)))
+    return last if (last - first).days <= 1 else None
 
 
 def _took_over(old: Stream, new: Stream) -> bool:
@@ -326,7 +312,8 @@ def _took_over(old: Stream, new: Stream) -> bool:
 def _named(streams: Sequence[Stream], known: JudgeEvidence) -> list[Alarm]:
     """Return the changes of a judge that the cells name: of each metric, from one judge to the next."""
     whole = sorted(
-        (one for one in streams if not one.tag), key=lambda one: (one.metric, one.first, one.judge)
+        (stream for stream in streams if not stream.tag),
+        key=lambda stream: (stream.metric, stream.first, stream.judge),
     )
     return [_renamed(old, new, known) for old, new in pairwise(whole) if _took_over(old, new)]
 
@@ -337,15 +324,8 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
     fixed = any(map(cannot_drift, judges))  # such a judge is asked about no canary, so none compares the two
     canaries = None if fixed else known.canaries
     shift = judge_shift(canaries, new.first, judges, old.first).get(new.metric) if canaries else None
-    answers = "frozen answers"
-    if shift is None and known.history:
-        spans = (
-            JudgedSpan(judge=old.judge, begin=old.first, end=new.first),
-            JudgedSpan(judge=new.judge, begin=new.first),
-        )
-        shift, answers = history_shift(known.history, new.metric, *spans), AGAIN
-    found = cause_of(before, after, shift, answers)
-    moved = found.says if shift else "unknown how much that changes scores: no canaries by both"
+    attribution = cause_of(before, after, shift)
+    moved = attribution.says if shift else "unknown how much that changes scores: no canaries by both"
     return Alarm(
         metric=new.metric,
         tag="",
@@ -360,10 +340,10 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
         worse=None,
         e_value=None,
         alpha=None,
-        cause="both" if found.cause == "both" else "judge",
+        cause="both" if attribution.cause == "both" else "judge",
         says=f"the judge changed from {old.judge} to {new.judge}; {moved}",
         canaries=shift,
-        corrected=found.corrected,
+        corrected=attribution.corrected,
     )
 
 
@@ -371,9 +351,14 @@ def _shown(canaries: Canaries, alpha: float, logged: Sequence[Alarm]) -> list[Al
     """Return the changes of a judge that canaries show, and that no alarm names yet."""
     return [
         _drifted(metric, change, canaries.frozen)
-        for metric, found in judge_changes(canaries, alpha).items()
-        for change in found
-        if not any(_is_of(alarm, metric, change) for alarm in logged)
+        for metric, changes in judge_changes(canaries, alpha).items()
+        for change in changes
+        if not any(
+            alarm.metric == metric
+            and alarm.cause in ("judge", "both")
+            and abs((alarm.since - change.since).days) <= NEAR_DAYS
+            for alarm in logged
+        )
     ]
 
 
@@ -401,16 +386,6 @@ def _drifted(metric: str, change: JudgeChange, frozen: date) -> Alarm:
     )
 
 
-def _is_of(alarm: Alarm, metric: str, change: JudgeChange) -> bool:
-    near = abs((alarm.since - change.since).days) <= NEAR_DAYS
-    return alarm.metric == metric and alarm.cause in ("judge", "both") and near
-
-
-def _is_worse(metric: str, rose: bool, best: Best) -> bool | None:
-    side = best.get(metric)
-    return None if side in (None, "middle") else rose == (side == "lowest")
-
-
 SAME_CHANGE_DAYS = 28
 """Two alarms may be of one change if their estimated days lie no further apart: thin streams are vague."""
 
@@ -430,33 +405,38 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
     below: dict[int, list[Alarm]] = {at: [] for at in range(len(whole))}
     alone: list[Alarm] = []
     for part in parts:
-        at = next((at for at, alarm in enumerate(whole) if _repeats(part, alarm)), None)
+        repeated = (
+            at
+            for at, alarm in enumerate(whole)
+            if _same_time(part, alarm) and abs(part.moved - alarm.moved) <= part.unsure + alarm.unsure
+        )
+        at = next(repeated, None)
         (alone if at is None else below[at]).append(part)
     by_key = {stream.key: stream for stream in streams}
-    kept = [msgspec.structs.replace(one, beneath=tuple(below[at])) for at, one in enumerate(whole)]
+    wholes = [msgspec.structs.replace(head, beneath=tuple(below[at])) for at, head in enumerate(whole)]
     left, beneath = [], {at: list[Alarm]() for at in range(len(alone))}
-    for one in kept:
-        causes = [at for at, part in enumerate(alone) if _explains(part, one, by_key)]
+    for head in wholes:
+        causes = [at for at, part in enumerate(alone) if _explains(part, head, by_key)]
         if causes:
             most = max(causes, key=lambda at: abs(alone[at].moved) * alone[at].after.n)
-            beneath[most] += [msgspec.structs.replace(one, beneath=()), *one.beneath]
+            beneath[most] += [msgspec.structs.replace(head, beneath=()), *head.beneath]
         else:
-            left.append(one)
-    explained = [msgspec.structs.replace(one, beneath=tuple(beneath[at])) for at, one in enumerate(alone)]
+            left.append(head)
+    explained = [msgspec.structs.replace(head, beneath=tuple(beneath[at])) for at, head in enumerate(alone)]
     return [*_by_label([*left, *explained]), *named, *other]
 
 
 def _by_day(named: Sequence[Alarm]) -> list[Alarm]:
-    found: dict[date, list[Alarm]] = {}
+    by_day: dict[date, list[Alarm]] = {}
     for alarm in named:
-        found.setdefault(alarm.since, []).append(alarm)
-    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in found.values()]
+        by_day.setdefault(alarm.since, []).append(alarm)
+    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in by_day.values()]
 
 
 def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
     """Return alarms of `metric` and `metric=label` that are of one change as one, the rest beneath."""
     heads: list[list[Alarm]] = []
-    for alarm in sorted(alarms, key=lambda one: -(one.e_value or 0.0)):
+    for alarm in sorted(alarms, key=lambda repeat: -(repeat.e_value or 0.0)):
         group = next((group for group in heads if _same_labels(group[0], alarm)), None)
         if group is None:
             heads.append([alarm])
@@ -467,27 +447,27 @@ def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
             head,
             beneath=(
                 *head.beneath,
-                *(low for one in rest for low in (msgspec.structs.replace(one, beneath=()), *one.beneath)),
+                *(
+                    low
+                    for repeat in rest
+                    for low in (msgspec.structs.replace(repeat, beneath=()), *repeat.beneath)
+                ),
             ),
         )
         for head, *rest in heads
     ]
 
 
-def _same_labels(one: Alarm, other: Alarm) -> bool:
-    bases = [alarm.metric.partition("=")[0] for alarm in (one, other)]
-    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
-    where = (one.judge, one.tag, one.value) == (other.judge, other.tag, other.value)
-    return bases[0] == bases[1] and one.metric != other.metric and near and where
+def _same_labels(first: Alarm, other: Alarm) -> bool:
+    bases = [alarm.metric.partition("=")[0] for alarm in (first, other)]
+    near = abs((first.since - other.since).days) <= SAME_CHANGE_DAYS
+    where = (first.judge, first.tag, first.value) == (other.judge, other.tag, other.value)
+    return bases[0] == bases[1] and first.metric != other.metric and near and where
 
 
-def _same_time(one: Alarm, other: Alarm) -> bool:
-    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
-    return near and (one.metric, one.judge, one.rose) == (other.metric, other.judge, other.rose)
-
-
-def _repeats(part: Alarm, whole: Alarm) -> bool:
-    return _same_time(part, whole) and abs(part.moved - whole.moved) <= part.unsure + whole.unsure
+def _same_time(first: Alarm, other: Alarm) -> bool:
+    near = abs((first.since - other.since).days) <= SAME_CHANGE_DAYS
+    return near and (first.metric, first.judge, first.rose) == (other.metric, other.judge, other.rose)
 
 
 def _explains(part: Alarm, whole: Alarm, streams: dict[StreamKey, Stream]) -> bool:

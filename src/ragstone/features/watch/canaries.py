@@ -36,8 +36,7 @@ _MOST = 700.0  # the log of a number that a float still holds
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
     """How far later scores lie from earlier ones of the same answers, from -1 to 1, with a 95 % interval.
 
-    first: the mean of the earlier ones. n: answers that have both. before, after: rounds; of a history (see
-    history.py), answers of either side.
+    first: the mean of the earlier ones. n: answers that have both. before, after: rounds.
     """
 
     mean: float
@@ -94,16 +93,16 @@ def shift_between(rounds: RoundScores, begin: int, at: int, end: int) -> Shift |
     distribution of the differences.
     """
     before, after = rounds.pairs(begin, at, end)
-    found = after - before
-    if not found.size:
+    differences = after - before
+    if not differences.size:
         return None
-    low, high = sequence_interval(found)
+    low, high = sequence_interval(differences)
     return Shift(
-        mean=float(found.mean()),
+        mean=float(differences.mean()),
         first=float(before.mean()),
         low=low,
         high=high,
-        n=found.size,
+        n=differences.size,
         before=int(rounds.known[:, begin:at].any(axis=0).sum()),
         after=int(rounds.known[:, at:end].any(axis=0).sum()),
     )
@@ -123,14 +122,14 @@ def judge_changes_along(rounds: RoundScores, judge: str, alpha: float) -> list[J
     After a change the next round is the first that later ones are compared with, and the j-th change has
     the part 1 / (j (j + 1)) of alpha.
     """
-    found: list[JudgeChange] = []
+    changes: list[JudgeChange] = []
     begin = 0
     while True:
-        part = alpha / ((len(found) + 1) * (len(found) + 2))
+        part = alpha / ((len(changes) + 1) * (len(changes) + 2))
         change = _first_change(rounds, judge, begin, part)
         if change is None:
-            return found
-        found.append(change)
+            return changes
+        changes.append(change)
         begin = rounds.days.index(change.raised) + 1
 
 
@@ -139,8 +138,8 @@ def _first_change(rounds: RoundScores, judge: str, begin: int, alpha: float) -> 
     for now in range(begin + 1, len(rounds.days)):
         since = [now + 1 - latest for latest in LATEST if now + 1 - latest > begin]
         evidence = [evidence_of(rounds.differences(begin, at, now + 1)) for at in since]
-        place = now - begin
-        put_aside += sum(evidence) / len(evidence) / (place * (place + 1))
+        number = now - begin
+        put_aside += sum(evidence) / len(evidence) / (number * (number + 1))
         if put_aside >= 1 / alpha:
             at = since[int(np.argmax(evidence))]
             shift = shift_between(rounds, begin, at, now + 1)
@@ -199,21 +198,18 @@ def freeze(exchanges: Iterable[JudgedAnswer], n: int, seed: int, today: date) ->
     Every exchange has the same chance (Madow 1949, systematic sampling), which depends on the seed and not on
     their order. Exchanges without any score are left out.
     """
-    scored = [one for one in exchanges if one.scores]
-    scored.sort(key=lambda one: (_mean(one), _keyed(one.answer, seed)))
+    scored = [judged for judged in exchanges if judged.scores]
+
+    def mean_then_digest(judged: JudgedAnswer) -> tuple[float, bytes]:
+        named = f"{seed}\0{judged.answer.system}\0{judged.answer.question_id}".encode()
+        mean = sum(score.score for score in judged.scores.values()) / len(judged.scores)
+        return mean, hashlib.blake2b(named, digest_size=8).digest()
+
+    scored.sort(key=mean_then_digest)
     n = min(n, len(scored))
     start = np.random.default_rng(seed).random()
-    chosen = [scored[int((place + start) * len(scored) / n)] for place in range(n)]
+    chosen = [scored[int((number + start) * len(scored) / n)] for number in range(n)]
     return Canaries(frozen=today, answers=chosen)
-
-
-def _mean(one: JudgedAnswer) -> float:
-    return sum(found.score for found in one.scores.values()) / len(one.scores)
-
-
-def _keyed(answer: Answer, seed: int) -> bytes:
-    named = f"{seed}\0{answer.system}\0{answer.question_id}".encode()
-    return hashlib.blake2b(named, digest_size=8).digest()
 
 
 def due(canaries: Canaries, today: date, canary_days: int, alarm: date | None = None) -> bool:
@@ -233,11 +229,11 @@ async def judge_again(canaries: Canaries, judge: JudgeAgain, today: date) -> Can
 
     Raises ValueError for a day on which they were judged already: a round is not repeated.
     """
-    days = [canaries.frozen, *(one.day for one in canaries.rounds)]
+    days = [canaries.frozen, *(earlier.day for earlier in canaries.rounds)]
     if canaries.rounds and today <= days[-1]:
         raise ValueError(f"canaries were judged on {days[-1]}: the next round is of a later day than {today}")
     number = len(canaries.rounds) + 1
-    scores = await asyncio.gather(*(judge(one.answer, number) for one in canaries.answers))
+    scores = await asyncio.gather(*(judge(canary.answer, number) for canary in canaries.answers))
     if not any(scores):
         return canaries
     return msgspec.structs.replace(canaries, rounds=[*canaries.rounds, CanaryRound(day=today, scores=scores)])
@@ -284,9 +280,9 @@ def judge_changes(canaries: Canaries, alpha: float) -> dict[str, list[JudgeChang
     return {
         metric: [
             change
-            for place, judge in enumerate(_judges(canaries, metric), 1)
+            for number, judge in enumerate(_judges(canaries, metric), 1)
             for change in judge_changes_along(
-                _rounds(canaries, metric, [judge]), judge, alpha / len(names) / (place * (place + 1))
+                _rounds(canaries, metric, [judge]), judge, alpha / len(names) / (number * (number + 1))
             )
         ]
         for metric in names
@@ -295,17 +291,19 @@ def judge_changes(canaries: Canaries, alpha: float) -> dict[str, list[JudgeChang
 
 def metrics(canaries: Canaries) -> list[str]:
     """Return the metrics that canaries were first judged for, by name."""
-    return sorted({metric for one in canaries.answers for metric in one.scores})
+    return sorted({metric for canary in canaries.answers for metric in canary.scores})
 
 
 def _all_scores(canaries: Canaries) -> list[list[dict[str, CanaryScore]]]:
-    return [[one.scores for one in canaries.answers], *(one.scores for one in canaries.rounds)]
+    return [[scored.scores for scored in canaries.answers], *(scored.scores for scored in canaries.rounds)]
 
 
 def _judges(canaries: Canaries, metric: str) -> list[str]:
     """Return the judges of a metric, in the order in which they came."""
-    found = (scores[metric].judge for one in _all_scores(canaries) for scores in one if metric in scores)
-    return list(dict.fromkeys(found))
+    names = (
+        scores[metric].judge for answers in _all_scores(canaries) for scores in answers if metric in scores
+    )
+    return list(dict.fromkeys(names))
 
 
 def _rounds(canaries: Canaries, metric: str, judges: Sequence[str] | None) -> RoundScores:
@@ -313,12 +311,12 @@ def _rounds(canaries: Canaries, metric: str, judges: Sequence[str] | None) -> Ro
     scores = np.zeros((len(canaries.answers), len(canaries.rounds) + 1))
     known = np.zeros(scores.shape, dtype=bool)
     for column, answers in enumerate(_all_scores(canaries)):
-        for row, found in enumerate(answers):
-            one = found.get(metric)
-            if one is not None and (judges is None or one.judge in judges):
-                scores[row, column], known[row, column] = one.score, True
+        for row, by_metric in enumerate(answers):
+            score = by_metric.get(metric)
+            if score is not None and (judges is None or score.judge in judges):
+                scores[row, column], known[row, column] = score.score, True
     there = np.flatnonzero(known.any(axis=0))
-    days = [canaries.frozen, *(one.day for one in canaries.rounds)]
+    days = [canaries.frozen, *(later.day for later in canaries.rounds)]
     return RoundScores(
         scores=scores[:, there],
         known=known[:, there],

@@ -82,10 +82,10 @@ def trends(cells: Iterable[DayCell], level: float = 0.95, *, most_days: int | No
     most_days: a course of more days is shown by weeks. Days without a cell are left out. The
     order of cells does not matter, nor into how many a day is split.
     """
-    found: dict[tuple[str, str, str, str], list[DayCell]] = {}
+    courses: dict[tuple[str, str, str, str], list[DayCell]] = {}
     for cell in cells:
-        found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), []).append(cell)
-    return [_trend(found[key], level, most_days) for key in sorted(found)]
+        courses.setdefault((cell.metric, cell.tag, cell.value, cell.judge), []).append(cell)
+    return [_trend(courses[key], level, most_days) for key in sorted(courses)]
 
 
 def _trend(cells: list[DayCell], level: float, most_days: int | None) -> Trend:
@@ -146,8 +146,8 @@ def _interval(n: int, sums: tuple[float, ...], level: float) -> tuple[float | No
     return None, None
 
 
-def _same(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=EXACT, abs_tol=EXACT)
+def _same(first: float, other: float) -> bool:
+    return math.isclose(first, other, rel_tol=EXACT, abs_tol=EXACT)
 
 
 class MetricMean(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,19 +189,19 @@ def read_cells(
         "tag = ?": tag,
         "metric = ?": metric,
     }
-    given = {where: value for where, value in chosen.items() if value is not None}
-    where = f" WHERE {' AND '.join(given)}" if given else ""
+    chosen_values = {where: value for where, value in chosen.items() if value is not None}
+    where = f" WHERE {' AND '.join(chosen_values)}" if chosen_values else ""
     rows = db.execute(
         f"SELECT day, tag, value, metric, judge, n, w, wx, w2, w2x, w2x2, statuses FROM cells{where}"
         " ORDER BY day, tag, value, metric, judge",
-        list(given.values()),
+        list(chosen_values.values()),
     )
     days: dict[int, date] = {}
     decode = msgspec.json.Decoder(dict[str, int]).decode
-    found = []
+    cells = []
     for day, tag_, value, metric_, judge, n, w, wx, w2, w2x, w2x2, statuses in rows:
         when = days.get(day) or days.setdefault(day, date.fromordinal(day))
-        found.append(
+        cells.append(
             DayCell(
                 day=when,
                 tag=tag_,
@@ -217,7 +217,7 @@ def read_cells(
                 statuses={} if statuses == "{}" else decode(statuses),
             )
         )
-    return found
+    return cells
 
 
 def read_last_day(db: sqlite3.Connection, today: date | None) -> date | None:
@@ -267,20 +267,22 @@ def read_overview(db: sqlite3.Connection, of_all: Iterable[DayCell], last: date 
 
 def together(cells: Iterable[DayCell]) -> list[DayCell]:
     """Return one cell for each tag, value, metric and judge, of all days: that of the last one."""
-    found: dict[tuple[str, str, str, str], DayCell] = {}
+    sums: dict[tuple[str, str, str, str], DayCell] = {}
     for cell in cells:
         key = (cell.metric, cell.judge, cell.tag, cell.value)
-        found[key] = _sum(found[key], cell) if key in found else cell
-    return [found[key] for key in sorted(found)]
+        sums[key] = _sum(sums[key], cell) if key in sums else cell
+    return [sums[key] for key in sorted(sums)]
 
 
-def _sum(one: DayCell, other: DayCell) -> DayCell:
-    sums = {name: getattr(one, name) + getattr(other, name) for name in ("n", "w", "wx", "w2", "w2x", "w2x2")}
-    statuses = {
-        name: one.statuses.get(name, 0) + other.statuses.get(name, 0)
-        for name in {**one.statuses, **other.statuses}
+def _sum(cell: DayCell, other: DayCell) -> DayCell:
+    sums = {
+        name: getattr(cell, name) + getattr(other, name) for name in ("n", "w", "wx", "w2", "w2x", "w2x2")
     }
-    return msgspec.structs.replace(one, day=max(one.day, other.day), statuses=statuses, **sums)
+    statuses = {
+        name: cell.statuses.get(name, 0) + other.statuses.get(name, 0)
+        for name in {**cell.statuses, **other.statuses}
+    }
+    return msgspec.structs.replace(cell, day=max(cell.day, other.day), statuses=statuses, **sums)
 
 
 MOST_VALUES = 200  # of a tag, by first appearance; the rest are one
@@ -322,8 +324,8 @@ def _value_names(db: sqlite3.Connection, tags: Sequence[str]) -> dict[int, tuple
     names = {}
     for tag in tags:
         values = db.execute("SELECT n, value FROM tag_values WHERE tag = ? ORDER BY n", (tag,)).fetchall()
-        for place, (n, value) in enumerate(values):
-            names[n] = (tag, value if place < MOST_VALUES else OTHER_VALUES)
+        for rank, (n, value) in enumerate(values):
+            names[n] = (tag, value if rank < MOST_VALUES else OTHER_VALUES)
     return names
 
 
@@ -334,9 +336,9 @@ def _day(db: sqlite3.Connection, day: int, names: dict[int, tuple[str, str]]) ->
     numbers = np.array([row[0] for row in listed], dtype=np.int64)
     draws, chance = (np.array([row[at] for row in listed]) for at in (1, 2))
     groups = _groups(db, day, numbers, names)
-    for one in _measures(db, day, numbers, chance, int((draws < chance).sum())):
+    for measure in _measures(db, day, numbers, chance, int((draws < chance).sum())):
         for tag, values, codes in groups:
-            yield from _sums(day, tag, values, codes[one.at], one)
+            yield from _sums(day, tag, values, codes[measure.at], measure)
 
 
 def _groups(
@@ -344,19 +346,19 @@ def _groups(
 ) -> list[tuple[str, list[str], Ints]]:
     """Return tag, its values, and the place of each exchange's value among them, -1 for none."""
     groups: list[tuple[str, list[str], Ints]] = [("", [""], np.zeros(numbers.size, dtype=np.int64))]
-    found = db.execute(
+    rows = db.execute(
         "SELECT t.exchange, t.value FROM exchanges e JOIN tags t ON t.exchange = e.n WHERE e.day = ?", (day,)
     ).fetchall()
     of_tag: dict[str, list[tuple[int, str]]] = {}
-    for exchange, value in found:
+    for exchange, value in rows:
         if value in names:
             tag, text = names[value]
             of_tag.setdefault(tag, []).append((exchange, text))
     for tag, pairs in of_tag.items():
         values = list(dict.fromkeys(text for _, text in pairs))
-        place = {text: at for at, text in enumerate(values)}
+        index_of = {text: at for at, text in enumerate(values)}
         codes = np.full(numbers.size, -1, dtype=np.int64)
-        codes[np.searchsorted(numbers, [n for n, _ in pairs])] = [place[text] for _, text in pairs]
+        codes[np.searchsorted(numbers, [n for n, _ in pairs])] = [index_of[text] for _, text in pairs]
         groups.append((tag, values, codes))
     return groups
 
@@ -377,10 +379,12 @@ def _measures(
     by_measure: dict[int, list[CellRow]] = {}
     for row in rows:
         by_measure.setdefault(row[1], []).append(row)
-    told = {row[0]: row[1:] for row in db.execute("SELECT n, judge, version, model, metric FROM measures")}
-    judged = _judged(by_measure, told)
+    measures = {
+        row[0]: row[1:] for row in db.execute("SELECT n, judge, version, model, metric FROM measures")
+    }
+    judged = _judged(by_measure, measures)
     for measure in sorted(by_measure):
-        judge, version, model, metric = told[measure]
+        judge, version, model, metric = measures[measure]
         some = by_measure[measure]
         at = np.searchsorted(numbers, [row[0] for row in some])
         x = np.array([row[3] or 0.0 for row in some], dtype=np.float64)
@@ -390,18 +394,18 @@ def _measures(
         who = judge_of(judge, version, model)
         yield _DayMeasure(metric, who, at, x, status, w)
         labels = db.execute("SELECT n, label FROM labels WHERE measure = ? ORDER BY n", (measure,)).fetchall()
-        given = np.array([-1 if row[4] is None else row[4] for row in some], dtype=np.int64)
+        label_numbers = np.array([-1 if row[4] is None else row[4] for row in some], dtype=np.int64)
         for number, label in labels:
-            shown = (given == number).astype(np.float64)
-            yield _DayMeasure(f"{metric}={label}", who, at, shown, status, w)
+            has_label = (label_numbers == number).astype(np.float64)
+            yield _DayMeasure(f"{metric}={label}", who, at, has_label, status, w)
     yield from _feedback(db, day, numbers)
 
 
-def _judged(by_measure: dict[int, list[CellRow]], told: dict[int, CellRow]) -> dict[tuple[str, str], int]:
+def _judged(by_measure: dict[int, list[CellRow]], measures: dict[int, CellRow]) -> dict[tuple[str, str], int]:
     """Return how many exchanges a judge has judged, whichever its version and model."""
     seen: dict[tuple[str, str], set[int]] = {}
     for measure, some in by_measure.items():
-        judge, _, _, metric = told[measure]
+        judge, _, _, metric = measures[measure]
         seen.setdefault((judge, metric), set()).update(row[0] for row in some)
     return {key: len(exchanges) for key, exchanges in seen.items()}
 
@@ -420,26 +424,26 @@ def _feedback(db: sqlite3.Connection, day: int, numbers: Ints) -> Iterator[_DayM
         yield _DayMeasure(THUMB, PEOPLE, at, x, status, np.ones(len(rows)))
 
 
-def _sums(day: int, tag: str, values: list[str], codes: Ints, one: _DayMeasure) -> Iterator[CellRow]:
+def _sums(day: int, tag: str, values: list[str], codes: Ints, measure: _DayMeasure) -> Iterator[CellRow]:
     """Yield the cells of one metric, one for each value that some exchange of it has."""
     size = len(values)
-    scored = (one.status == SCORED) & (codes >= 0)
-    at, x, w = codes[scored], one.x[scored], one.w[scored]
+    scored = (measure.status == SCORED) & (codes >= 0)
+    at, x, w = codes[scored], measure.x[scored], measure.w[scored]
     n = np.bincount(at, minlength=size)
     w2 = w * w
     sums = [np.bincount(at, weights=column, minlength=size) for column in (w, w * x, w2, w2 * x, w2 * x * x)]
     others = (codes >= 0) & ~scored
-    statuses = _statuses_at(codes[others], one.status[others])
-    for place, value in enumerate(values):
-        if n[place] or place in statuses:
-            counts = msgspec.json.encode(statuses.get(place, {})).decode()
-            row = (float(column[place]) for column in sums)
-            yield (day, tag, value, one.metric, one.judge, int(n[place]), *row, counts)
+    statuses = _statuses_at(codes[others], measure.status[others])
+    for index, value in enumerate(values):
+        if n[index] or index in statuses:
+            counts = msgspec.json.encode(statuses.get(index, {})).decode()
+            row = (float(column[index]) for column in sums)
+            yield (day, tag, value, measure.metric, measure.judge, int(n[index]), *row, counts)
 
 
 def _statuses_at(codes: Ints, statuses: Ints) -> dict[int, dict[str, int]]:
-    found: dict[int, dict[str, int]] = {}
+    counts_at: dict[int, dict[str, int]] = {}
     for code, status in zip(codes.tolist(), statuses.tolist(), strict=True):
-        counts = found.setdefault(code, {})
+        counts = counts_at.setdefault(code, {})
         counts[STATUSES[status]] = counts.get(STATUSES[status], 0) + 1
-    return found
+    return counts_at

@@ -49,23 +49,23 @@ FIRST = ("faithfulness", "answered", "relevance")
 def metric_charts(cells: Sequence[DayCell], metrics: Sequence[str], alarms: Sequence[Alarm]) -> list[Chart]:
     """Return the course of each metric over all exchanges, with its alarms and changes of judge."""
     wanted = set(metrics)
-    found: dict[str, list[Trend]] = {}
+    courses: dict[str, list[Trend]] = {}
     for trend in trends(
         (cell for cell in cells if not cell.tag and cell.metric in wanted), most_days=MOST_DAYS
     ):
-        found.setdefault(trend.metric, []).append(trend)
+        courses.setdefault(trend.metric, []).append(trend)
     return [
-        _metric_chart(at, name, found[name], _marks(alarms, name))
+        _metric_chart(at, name, courses[name], _marks(alarms, name))
         for at, name in enumerate(metrics)
-        if name in found
+        if name in courses
     ]
 
 
 def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec]) -> Chart:
-    first, last = _ends(courses)
-    told = f"{name} by {courses[0].span}, {first} to {last}, with 95 % intervals"
+    days = [point.day for course in courses for point in course.points]
+    text = f"{name} by {courses[0].span}, {min(days)} to {max(days)}, with 95 % intervals"
     raised = sum(mark["what"] == "alarm" for mark in marks)
-    said = f"{told}; {plural(raised, 'alarm')} marked." if raised else f"{told}."
+    description = f"{text}; {plural(raised, 'alarm')} marked." if raised else f"{text}."
     several = len({course.judge for course in courses}) > 1
     rows = [
         [_day(point.day, course.span), *([course.judge] if several else []), *_cells(point)]
@@ -74,26 +74,26 @@ def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec
     ]
     head = [courses[0].span.capitalize(), *(["Judge"] if several else []), *EMPTY_HEAD]
     spec = _spec(courses, marks, domain=_domain(courses), height=HEIGHT)
-    return Chart(name=f"trend-{at}", title=name, said=said, spec=spec, head=head, rows=rows)
+    return Chart(name=f"trend-{at}", title=name, said=description, spec=spec, head=head, rows=rows)
 
 
 def tag_panels(
     cells: Sequence[DayCell], metrics: Sequence[str], tags: Sequence[str], alarms: Sequence[Alarm]
 ) -> list[ChartPanel]:
     """Return a panel for each metric and each tag of which two values or more were scored."""
-    wanted, shown = set(metrics), _largest(cells, tags)
+    wanted, largest = set(metrics), _largest(cells, tags)
     courses: dict[tuple[str, str], dict[str, list[Trend]]] = {}
     chosen = (
         cell
         for cell in cells
-        if cell.tag and cell.metric in wanted and cell.value in shown.get(cell.tag, ((), 0))[0]
+        if cell.tag and cell.metric in wanted and cell.value in largest.get(cell.tag, ((), 0))[0]
     )
     for trend in trends(chosen, most_days=MOST_SMALL_DAYS):
         courses.setdefault((trend.metric, trend.tag), {}).setdefault(trend.value, []).append(trend)
     return [
-        _panel(f"by-{at}-{place}", courses[metric, tag], shown[tag], _marks(alarms, metric, tag))
+        _panel(f"by-{at}-{tag_rank}", courses[metric, tag], largest[tag], _marks(alarms, metric, tag))
         for at, metric in enumerate(metrics)
-        for place, tag in enumerate(tags)
+        for tag_rank, tag in enumerate(tags)
         if len(courses.get((metric, tag), ())) > 1
     ]
 
@@ -105,26 +105,29 @@ def _largest(cells: Sequence[DayCell], tags: Sequence[str]) -> dict[str, tuple[l
         if cell.tag in sizes:
             sizes[cell.tag][cell.value] += cell.n
     return {
-        tag: ([value for value, _ in found.most_common(SHOWN_VALUES)], max(0, len(found) - SHOWN_VALUES))
-        for tag, found in sizes.items()
+        tag: ([value for value, _ in counter.most_common(SHOWN_VALUES)], max(0, len(counter) - SHOWN_VALUES))
+        for tag, counter in sizes.items()
     }
 
 
 def _panel(
-    name: str, courses: Mapping[str, list[Trend]], shown: tuple[list[str], int], marks: list[Spec]
+    name: str, courses: Mapping[str, list[Trend]], chosen: tuple[list[str], int], marks: list[Spec]
 ) -> ChartPanel:
-    values = [value for value in shown[0] if value in courses]
+    values = [value for value in chosen[0] if value in courses]
     every = [course for value in values for course in courses[value]]
-    domain, span = _domain(every), _common_span(every)
+    spans = {course.span for course in every}
+    domain, span = _domain(every), spans.pop() if len(spans) == 1 else "day or week"
     charts = []
     for at, value in enumerate(values):
         own = [mark for mark in marks if mark["value"] in ("", value)]
         points = [point for course in courses[value] for point in course.points]
         spec = _spec(courses[value], own, domain=domain, height=SMALL_HEIGHT, small=True)
         n = f"{count(sum(point.n for point in points))} scored"
-        said = f"{every[0].metric} of {every[0].tag} {value}, by {courses[value][0].span}."
+        description = f"{every[0].metric} of {every[0].tag} {value}, by {courses[value][0].span}."
         title = f"{name}-{at}"
-        charts.append((value, n, Chart(name=title, title=value, said=said, spec=spec, head=[], rows=[])))
+        charts.append(
+            (value, n, Chart(name=title, title=value, said=description, spec=spec, head=[], rows=[]))
+        )
     return ChartPanel(
         metric=every[0].metric,
         tag=every[0].tag,
@@ -132,13 +135,8 @@ def _panel(
         charts=charts,
         head=[span.capitalize(), *values],
         rows=_table(values, courses),
-        more=shown[1],
+        more=chosen[1],
     )
-
-
-def _common_span(courses: Sequence[Trend]) -> str:
-    spans = {course.span for course in courses}
-    return spans.pop() if len(spans) == 1 else "day or week"
 
 
 def _table(values: Sequence[str], courses: Mapping[str, list[Trend]]) -> list[list[str]]:
@@ -147,7 +145,7 @@ def _table(values: Sequence[str], courses: Mapping[str, list[Trend]]) -> list[li
         value: {point.day: point for course in courses[value] for point in course.points if point.n}
         for value in values
     }
-    days = sorted({day for found in by_day.values() for day in found})
+    days = sorted({day for points in by_day.values() for day in points})
     return [[day.isoformat(), *(_brief(by_day[value].get(day)) for value in values)] for day in days]
 
 
@@ -166,11 +164,6 @@ def _day(day: date, span: str) -> str:
     return f"week of {day.isoformat()}" if span == "week" else day.isoformat()
 
 
-def _ends(courses: Sequence[Trend]) -> tuple[date, date]:
-    days = [point.day for course in courses for point in course.points]
-    return min(days), max(days)
-
-
 def _domain(courses: Sequence[Trend]) -> list[float]:
     """Return the ends of the axis: so near that a few points can be seen, and never beyond 0 and 1.
 
@@ -185,13 +178,13 @@ def _domain(courses: Sequence[Trend]) -> list[float]:
 
 def _marks(alarms: Sequence[Alarm], metric: str, tag: str = "") -> list[Spec]:
     """Return the days on which something changed: an alarm at its estimated day, or another judge."""
-    found: dict[tuple[date, str, str], Spec] = {}
-    for alarm in (each for one in alarms for each in (one, *one.beneath)):
+    marks: dict[tuple[date, str, str], Spec] = {}
+    for alarm in (each for raised in alarms for each in (raised, *raised.beneath)):
         if alarm.metric == metric and alarm.tag in ("", tag):
             what = "judge" if alarm.how in ("named", "canaries") else "alarm"
             key = (alarm.since, what, alarm.value)
-            found[key] = {"d": alarm.since.isoformat(), "what": what, "value": alarm.value}
-    return [found[key] for key in sorted(found)]
+            marks[key] = {"d": alarm.since.isoformat(), "what": what, "value": alarm.value}
+    return [marks[key] for key in sorted(marks)]
 
 
 def _spec(
@@ -236,13 +229,13 @@ def use_charts(use: ApplicationUse, alarms: Sequence[Alarm]) -> list[Chart]:
     """Return the course of who asked, and of what answers took; what the log does not tell has none."""
     return [
         _use_chart(f"use-{at}", title, known, use, _marks(of_log, metric))
-        for of_log in [[one for one in alarms if one.judge == LOG]]
+        for of_log in [[alarm for alarm in alarms if alarm.judge == LOG]]
         for at, (title, (metric, lines)) in enumerate(USE.items())
         if (
             known := {
                 label: field
                 for label, field in lines.items()
-                if any(getattr(one, field) is not None for one in use.periods)
+                if any(getattr(period, field) is not None for period in use.periods)
             }
         )
     ]
@@ -252,10 +245,10 @@ def _use_chart(
     name: str, title: str, lines: Mapping[str, str], use: ApplicationUse, marks: list[Spec]
 ) -> Chart:
     values = [
-        {"d": one.day.isoformat(), "v": round(value, 6), "s": label}
+        {"d": period.day.isoformat(), "v": round(value, 6), "s": label}
         for label, field in lines.items()
-        for one in use.periods
-        if (value := getattr(one, field)) is not None
+        for period in use.periods
+        if (value := getattr(period, field)) is not None
     ]
     up = {
         "field": "v",
@@ -275,19 +268,19 @@ def _use_chart(
     }
     rows = [
         [
-            _day(one.day, use.span),
-            *("" if value is None else f"{value:,.6g}" for value in found),
-            count(one.n),
+            _day(period.day, use.span),
+            *("" if value is None else f"{value:,.6g}" for value in values_of),
+            count(period.n),
         ]
-        for one in use.periods
-        for found in [[getattr(one, field) for field in lines.values()]]
+        for period in use.periods
+        for values_of in [[getattr(period, field) for field in lines.values()]]
     ]
     marked = f"; {plural(len(marks), 'alarm')} marked" if marks else ""
-    said = f"{title} by {use.span}, {use.periods[0].day} to {use.periods[-1].day}{marked}."
+    description = f"{title} by {use.span}, {use.periods[0].day} to {use.periods[-1].day}{marked}."
     return Chart(
         name=name,
         title=title,
-        said=said,
+        said=description,
         spec=spec,
         head=[use.span.capitalize(), *lines, "Exchanges"],
         rows=rows,
@@ -295,11 +288,11 @@ def _use_chart(
 
 
 def _tooltip() -> list[Spec]:
-    told: list[Spec] = [{"field": "d", "type": "temporal", "timeUnit": "utcyearmonthdate", "title": "from"}]
+    fields: list[Spec] = [{"field": "d", "type": "temporal", "timeUnit": "utcyearmonthdate", "title": "from"}]
     for name, title in (("m", "mean"), ("l", "low"), ("h", "high")):
-        told.append({"field": name, "type": "quantitative", "format": ".3~f", "title": title})
-    told.append({"field": "n", "type": "quantitative", "title": "scored"})
-    return told
+        fields.append({"field": name, "type": "quantitative", "format": ".3~f", "title": title})
+    fields.append({"field": "n", "type": "quantitative", "title": "scored"})
+    return fields
 
 
 def _rule(marks: Sequence[Spec], what: str, across: Spec) -> Spec:

@@ -84,7 +84,7 @@ def mask_spans(
     traces: dict[str, list[_Place]] = defaultdict(list)
     for resource in batch.resource_spans:
         # What a program tells of itself is masked alone: it goes with spans of many traces.
-        sources = [resource.resource, *(one.scope for one in resource.scope_spans)]
+        sources = [resource.resource, *(each.scope for each in resource.scope_spans)]
         for source in sources:
             if source is not None:
                 traces[""] += _texts(source.attributes, secret)
@@ -95,7 +95,7 @@ def mask_spans(
         texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
         for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
             put(text)
-    n_spans = sum(len(scope.spans) for one in batch.resource_spans for scope in one.scope_spans)
+    n_spans = sum(len(scope.spans) for each in batch.resource_spans for scope in each.scope_spans)
     receipt = SpanReceipt(
         spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
     )
@@ -106,20 +106,17 @@ _Place = tuple[str, str, Callable[[str], None]]
 """Under which name a text stands, the text, and what puts another in its place."""
 
 
-def _of_value(name: str, value: OtlpValue) -> _Place:
-    return name, value.string_value or "", partial(setattr, value, "string_value")
-
-
 def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Place]:
     """Yield where texts stand in attributes, and put digests in place of those that say who asked."""
-    for one in attributes:
-        if one.key in _PEOPLE and one.value is not None:
-            plain = one.value.string_value if one.value.int_value is None else str(one.value.int_value)
+    for field in attributes:
+        if field.key in _PEOPLE and field.value is not None:
+            plain = field.value.string_value if field.value.int_value is None else str(field.value.int_value)
             if plain != "":
-                plain = msgspec.json.encode(one.value).decode() if plain is None else plain
-                one.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[one.key]))
+                plain = msgspec.json.encode(field.value).decode() if plain is None else plain
+                field.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[field.key]))
         else:
-            yield from (_of_value(*found) for found in texts_in([one]))
+            for name, value in texts_in([field]):
+                yield name, value.string_value or "", partial(setattr, value, "string_value")
 
 
 def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
@@ -130,8 +127,8 @@ def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
         places.append(("", span.status.message, partial(setattr, span.status, "message")))
     places += [("", event.name, partial(setattr, event, "name")) for event in span.events]
     more: list[OtlpEvent | OtlpLink] = [*span.events, *span.links]
-    for one in more:
-        places += _texts(one.attributes, secret)
+    for part in more:
+        places += _texts(part.attributes, secret)
     return places
 
 
@@ -155,21 +152,21 @@ def _cut(name: str, text: str, most: int, cut: Counter[str]) -> str:
 
 
 def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection) -> str:
-    told = []
+    sentences = []
     if refused:
-        told.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
+        sentences.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
     if n_over:
-        told.append(
+        sentences.append(
             f"{plural(n_over, 'span')} not taken: a request holds {section.max_spans:,} at most. Send "
             "smaller batches, or raise max_spans in [serve.otlp]."
         )
     if cut:
         names = ", ".join(list(cut)[:3])
-        told.append(
+        sentences.append(
             f"{plural(cut.total(), 'text')} cut to {section.max_attribute_kb:,} kB ({names}); raise "
             "max_attribute_kb in [serve.otlp] to keep more."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 MOST_PROCESSES = 4

@@ -50,13 +50,7 @@ Judgements = Annotated[
     list[Path] | None,
     typer.Option("--judgements", help="Use these judgements instead of asking judges; may be repeated."),
 ]
-Rejudge = Annotated[
-    int | None,
-    typer.Option(
-        "--rejudge",
-        help="Judge so many exchanges of all days again: did the judge drift, or the application?",
-    ),
-]
+Rejudge = Annotated[int | None, typer.Option("--rejudge", hidden=True, help="Removed.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
 
 
@@ -91,16 +85,23 @@ def watch(
 
     - `ragstone watch logs/ --judge grounding --rate 0.1`
     - `ragstone watch logs/ --follow --gaps gaps.csv`
-    - `ragstone watch logs/ --judgements then.jsonl --rejudge 800`
+    - `ragstone watch logs/ --judgements then.jsonl`
     """
     from ragstone.features.watch.judged import check_given
     from ragstone.features.watch.lines import read_lines
     from ragstone.features.watch.reading import ReadCounts
     from ragstone.features.watch.watching import Watcher, finish, utc_today
+    from ragstone.kernel.errors import ConfigError
 
+    if rejudge is not None:
+        raise ConfigError(
+            "--rejudge was removed. Frozen answers (canaries) tell whether the judge or the application "
+            "changed: leave the option out."
+        )
     check_outputs(gaps, questions, log or (), force=force)
     check_given(judgements or ())
-    _check_rate(rate)
+    if rate is not None and not 0 < rate <= 1:
+        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
     sources, asking = log or [], bool(log) and not judgements
     settings = load_for(config, engine)
     with trusting(trust), Watcher(settings, judges=judges, model=model, rate=rate, budget=budget) as watcher:
@@ -109,24 +110,14 @@ def watch(
             say(line)
         if judgements:
             watcher.take(judgements, progress=bars)
-        if (asking or rejudge is not None) and (forecast or not offline):
-            tell_forecast(watcher.forecast(asking, rejudge), only=forecast, yes=yes, json=json)
-        summary = watcher.judge(
-            read, asking=asking, rejudge=rejudge, today=utc_today(), offline=offline, progress=bars
-        )
+        if asking and (forecast or not offline):
+            tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
+        summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
         if follow and sources:
             summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
         summary, look = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
         write_outputs(watcher, summary.gaps, gaps, questions, count, by, force=force)
     _tell(summary, look, json=json)
-
-
-def _check_rate(rate: float | None) -> None:
-    """Refuse a rate that is no share, naming the option. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError
-
-    if rate is not None and not 0 < rate <= 1:
-        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
 
 
 def _follow(
@@ -137,16 +128,16 @@ def _follow(
     from ragstone.features.watch.lines import judged_line, read_lines
     from ragstone.features.watch.watching import followed, utc_today
 
-    told = {alarm_line(one) for one in summary.open_alarms}
+    known = {alarm_line(open_alarm) for open_alarm in summary.open_alarms}
     say("Waiting for new rows; Ctrl-C ends.")
     for later in followed(watcher, sources, asking=asking, offline=offline):
         summary = later
         for line in [*read_lines(summary.read), judged_line(summary)]:
             say(line)
         for alarm in map(alarm_line, summary.open_alarms):
-            if alarm not in told:
+            if alarm not in known:
                 say(f"ALARM: {alarm}")
-                told.add(alarm)
+                known.add(alarm)
     return watcher.judge(summary.read, asking=False, today=utc_today())
 
 

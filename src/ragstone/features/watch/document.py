@@ -6,11 +6,9 @@ from datetime import date
 import msgspec
 
 from ragstone.features.watch.alarms import Alarm, alarm_line, mean_words
-from ragstone.features.watch.canaries import Shift
 from ragstone.features.watch.cells import TrendPoint
 from ragstone.features.watch.charts import FIRST
 from ragstone.features.watch.gaps import Gap
-from ragstone.features.watch.history import Movement, PeriodDrift, moved_words
 from ragstone.features.watch.judged import LOG, PEOPLE, cannot_drift
 from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
 from ragstone.features.watch.use import use_words
@@ -87,15 +85,14 @@ def monitor_document(look: Look, *, served: str = "", back: Link | None = None) 
             *_alarm_lines(look),
             Findings(
                 findings=[
-                    msgspec.structs.replace(one, anchor=anchor, link=ALL[anchor])
-                    for anchor, one in answers.items()
+                    msgspec.structs.replace(finding, anchor=anchor, link=ALL[anchor])
+                    for anchor, finding in answers.items()
                 ]
             ),
             Heading("What changed", anchor="alarms", where="page"),
             _alarm_table(look.alarms)
             if look.alarms
             else Paragraph(" ".join(told(answers["alarms"])), prose=True, where="page"),
-            *_drifts(look),
             *_courses(look),
             Heading("All metrics", anchor="good"),
             *_metrics(look),
@@ -111,10 +108,10 @@ def monitor_document(look: Look, *, served: str = "", back: Link | None = None) 
 
 def _alarm_lines(look: Look) -> list[Block]:
     """Return the open alarms for a terminal, a line each."""
-    shown, others = look.open_alarms, len(look.alarms) - len(look.open_alarms)
-    lines = [Paragraph(f"ALARM: {alarm_line(one)}", tone="bad") for one in shown[:SHOWN_ALARMS]]
-    if len(shown) > SHOWN_ALARMS:
-        lines.append(Paragraph(f"and {plural(len(shown) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
+    open_alarms, others = look.open_alarms, len(look.alarms) - len(look.open_alarms)
+    lines = [Paragraph(f"ALARM: {alarm_line(alarm)}", tone="bad") for alarm in open_alarms[:SHOWN_ALARMS]]
+    if len(open_alarms) > SHOWN_ALARMS:
+        lines.append(Paragraph(f"and {plural(len(open_alarms) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
     if others:
         lines.append(Paragraph(f"{plural(others, 'alarm')} that are over, or of improvements", tone="muted"))
     return [SurfacePart(lines, where="terminal")]
@@ -124,63 +121,26 @@ def _alarm_table(alarms: Sequence[Alarm]) -> Table:
     """Return the alarms for a page, the latest first."""
     sides = {True: "worse", False: "better", None: ""}
 
-    def name(one: Alarm) -> Cell:
-        beneath = f"and {plural(len(one.beneath), 'alarm')} of the same change" if one.beneath else ""
-        return Cell(metric_of(one), beneath, "muted" if one.over else "")
+    def name(alarm: Alarm) -> Cell:
+        beneath = f"and {plural(len(alarm.beneath), 'alarm')} of the same change" if alarm.beneath else ""
+        return Cell(metric_of(alarm), beneath, "muted" if alarm.over else "")
 
-    def side(one: Alarm) -> Cell:
-        return Cell(sides[one.worse], tone="warn" if one.worse and not one.over else "")
+    def side(alarm: Alarm) -> Cell:
+        return Cell(sides[alarm.worse], tone="warn" if alarm.worse and not alarm.over else "")
 
     columns: list[Made[Alarm]] = [
         (Column("Metric", text=True), name),
         (
             Column("Since", text=True),
-            lambda one: Cell(str(one.since), f"over since {one.over}" if one.over else ""),
+            lambda alarm: Cell(str(alarm.since), f"over since {alarm.over}" if alarm.over else ""),
         ),
-        (Column("Raised", text=True), lambda one: str(one.raised or "by its name")),
-        ("Before", lambda one: mean_words(one, one.before)),
-        ("After", lambda one: Cell(mean_words(one, one.after), tone="strong")),
+        (Column("Raised", text=True), lambda alarm: str(alarm.raised or "by its name")),
+        ("Before", lambda alarm: mean_words(alarm, alarm.before)),
+        ("After", lambda alarm: Cell(mean_words(alarm, alarm.after), tone="strong")),
         (Column("", text=True), side),
         (Column("Application or judge?", text=True), cause_words),
     ]
     return table_of("Alarms", reversed(alarms), columns, kind="wide alarms", where="page")
-
-
-def _drifts(look: Look) -> list[Block]:
-    """Return what judging a history again tells of the judge and the application, period by period."""
-    if look.history is None:
-        return []
-    held, doubled = look.history, len({(one.metric, one.judge) for one in look.drifts})
-    several = doubled > len({one.metric for one in look.drifts})
-
-    def moved(one: PeriodDrift, part: Shift | Movement | None, more: str, less: str) -> str:
-        first = next(other for other in look.drifts if other.metric == one.metric)
-        return "(the first days)" if one is first else moved_words(part, more, less)
-
-    columns: list[Made[PeriodDrift]] = [
-        (Column("Metric", text=True), lambda one: Cell(one.metric, one.judge if several else "")),
-        (Column("Days", text=True), lambda one: f"{one.first} to {one.last}"),
-        (Column("Scores of then", short="then"), lambda one: f"{one.then.mean:.3f}"),
-        (Column("Judged again", short="again"), lambda one: count(one.n)),
-        (
-            Column("The judge moved", short="the judge", text=True),
-            lambda one: moved(one, one.by_judge, "higher", "lower"),
-        ),
-        (
-            Column("The application, after that", short="the application", text=True),
-            lambda one: moved(one, one.by_application, "rose", "fell"),
-        ),
-    ]
-    failed = f" {plural(held.failed, 'score')} of then could not be compared." if held.failed else ""
-    lead = (
-        f"{plural(held.n, 'exchange')} of all days were judged again on {day_of(held.judged)}. Each period "
-        "is compared with the first of its metric. Intervals are at 95 %, each by itself." + failed
-    )
-    return [
-        Heading("The judge or the application", anchor="drift"),
-        Paragraph(lead, prose=True),
-        table_of("The judge or the application", look.drifts, columns),
-    ]
 
 
 def _courses(look: Look) -> list[Block]:
@@ -206,8 +166,8 @@ def _metrics(look: Look) -> list[Block]:
     """Return the mean of every metric, the shares of labels to open on a page."""
     if not look.rows:
         empty = not look.overview.n_exchanges
-        told = "The store holds no exchange yet. Give it a log: `ragstone watch LOG`" if empty else ""
-        return [Paragraph(told or "No exchange has been judged yet.", prose=True)]
+        hint = "The store holds no exchange yet. Give it a log: `ragstone watch LOG`" if empty else ""
+        return [Paragraph(hint or "No exchange has been judged yet.", prose=True)]
     labels = [row for row in look.rows if row.is_label]
     shares = [_means(look, labels, "Shares of labels")] if labels else []
     return [
@@ -259,7 +219,7 @@ def _gaps(look: Look, served: str) -> list[Block]:
     """Return what the documents lack most, by how many people asked: on a page with their questions."""
     if not look.shown_gaps or look.gaps is None:
         return []
-    since, shown = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
+    since, first_gaps = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
     lead = (
         f"Questions since {day_of(since)} that got no answer, or one that its contexts do not support, "
         "ordered by how many people asked. `ragstone watch --gaps gaps.csv` writes the full work list."
@@ -268,25 +228,27 @@ def _gaps(look: Look, served: str) -> list[Block]:
         (Column(f"Gaps since {since}", text=True), lambda gap: one_line(gap.name, LONGEST_NAME)),
         ("people", lambda gap: count(gap.n_people)),
         ("exchanges", lambda gap: count(gap.n_questions)),
-        (Column("", text=True), lambda gap: Cell(_nearest(gap), tone="muted")),
+        (
+            Column("", text=True),
+            lambda gap: Cell(
+                one_line(f"nearest: {gap.nearest[0].document_id}", LONGEST_NAME) if gap.nearest else "",
+                tone="muted",
+            ),
+        ),
     ]
     brief = table_of("Gaps", look.shown_gaps[:BRIEF_GAPS], columns, where="terminal")
     return [
         Paragraph(lead, tone="lead", prose=True, where="page"),
-        *(_gap(rank, gap, served) for rank, gap in enumerate(shown, 1)),
-        *_more(look.gaps.n_gaps - len(shown), "of fewer people.", "page"),
+        *(_gap(rank, gap, served) for rank, gap in enumerate(first_gaps, 1)),
+        *_more(look.gaps.n_gaps - len(first_gaps), "of fewer people.", "page"),
         SurfacePart([Heading("What is missing from the documents"), brief], where="terminal"),
         *_more(look.gaps.n_gaps - BRIEF_GAPS, "", "terminal"),
     ]
 
 
-def _more(n: int, words: str, where: Where) -> list[Block]:
-    said = f"And {plural(n, 'gap')} more{', ' if words else ''}{words}"
-    return [Paragraph(said, tone="muted", where=where)] if n > 0 else []
-
-
-def _nearest(gap: Gap) -> str:
-    return one_line(f"nearest: {gap.nearest[0].document_id}", LONGEST_NAME) if gap.nearest else ""
+def _more(n: int, ending: str, where: Where) -> list[Block]:
+    text = f"And {plural(n, 'gap')} more{', ' if ending else ''}{ending}"
+    return [Paragraph(text, tone="muted", where=where)] if n > 0 else []
 
 
 def _gap(rank: int, gap: Gap, served: str) -> Block:
@@ -300,7 +262,7 @@ def _gap(rank: int, gap: Gap, served: str) -> Block:
         ", ".join(f"{lang} {count(n)}" for lang, n in gap.langs.items()),
         f"last on {day_of(gap.last)}" if gap.last else "",
     ]
-    near = ", ".join(f"{one.document_id} ({count(one.n_questions)})" for one in gap.nearest)
+    near = ", ".join(f"{document.document_id} ({count(document.n_questions)})" for document in gap.nearest)
     target = f"{served}/questions?gap={rank}" if served else "questions"
     blocks: list[Block] = [
         Heading(f"{rank}. {gap.name}", level=3, anchor=f"gap-{rank}"),
@@ -314,13 +276,9 @@ def _gap(rank: int, gap: Gap, served: str) -> Block:
 
 def lead_rows(look: Look) -> list[MetricRow]:
     """Return the means that lead: of faithfulness, answered, relevance; of each that of its latest judge."""
-    found = {row.mean.metric: row for row in _by_last_day(look)}
-    named = [found[name] for name in LEADS if name in found]
-    return named or [row for row in found.values() if row.mean.best != "none"]
-
-
-def _by_last_day(look: Look) -> list[MetricRow]:
-    return sorted(look.rows, key=lambda row: row.mean.whole.day)
+    latest = {row.mean.metric: row for row in sorted(look.rows, key=lambda row: row.mean.whole.day)}
+    named = [latest[name] for name in LEADS if name in latest]
+    return named or [row for row in latest.values() if row.mean.best != "none"]
 
 
 def _good(look: Look) -> HeadlineFinding:
@@ -338,13 +296,13 @@ def _good(look: Look) -> HeadlineFinding:
 
 def trust(rows: list[MetricRow]) -> str:
     """Return what the judges behind these means are worth."""
-    asked = [row for row in rows if not row.mean.judge.startswith(PEOPLE)]
-    if not asked:
+    judged = [row for row in rows if not row.mean.judge.startswith(PEOPLE)]
+    if not judged:
         return "By people."
-    if all(row.card is None for row in asked):
+    if all(row.card is None for row in judged):
         return "By judges that nobody has compared with people on this task."
-    doubted = [row.mean.metric for row in asked if row.card is not None and doubt(row.card)]
-    unmeasured = [row.mean.metric for row in asked if row.card is None]
+    doubted = [row.mean.metric for row in judged if row.card is not None and doubt(row.card)]
+    unmeasured = [row.mean.metric for row in judged if row.card is None]
     parts = []
     if doubted:
         parts.append(f"The judge of {', '.join(doubted)} is not shown to be better than its baseline.")
@@ -389,31 +347,31 @@ def _interval(point: TrendPoint) -> str:
 
 def _changed(look: Look) -> HeadlineFinding:
     question = "Did it change?"
-    shown = sorted(look.open_alarms, key=_weight)
-    if not shown:
+    open_alarms = sorted(look.open_alarms, key=_weight)
+    if not open_alarms:
         return HeadlineFinding(question, [], [_quiet(look)])
-    first = shown[0]
+    first = open_alarms[0]
     figure = Figure(
         f"{metric_of(first)}, since {day_of(first.since)}",
         f"{mean_words(first, first.before, digits=2)} → {mean_words(first, first.after, digits=2)}",
         f"{'raised on ' + day_of(first.raised) if first.raised else 'another judge since then'}",
         f"{count(first.before.n)} scored before, {count(first.after.n)} after",
     )
-    more = len(shown) - 1
+    more = len(open_alarms) - 1
     below = f"{plural(more, 'more open alarm')} below." if more else ""
     return HeadlineFinding(question, [figure], [cause_words(first)], below)
 
 
 def cause_words(alarm: Alarm) -> str:
     """Return whether it was the application or the judge, and how that is known."""
-    told = f"{CAUSES[alarm.cause]}: {alarm.says}" if alarm.cause in CAUSES else alarm.says
-    return f"{told[:1].upper()}{told[1:]}."
+    text = f"{CAUSES[alarm.cause]}: {alarm.says}" if alarm.cause in CAUSES else alarm.says
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _weight(alarm: Alarm) -> tuple[bool, int, float]:
     """Order alarms: what got worse, by metrics that say most, the largest first."""
-    place = FIRST.index(alarm.metric) if alarm.metric in FIRST else len(FIRST) + (alarm.judge == LOG)
-    return not alarm.worse, place, -abs(alarm.moved)
+    rank = FIRST.index(alarm.metric) if alarm.metric in FIRST else len(FIRST) + (alarm.judge == LOG)
+    return not alarm.worse, rank, -abs(alarm.moved)
 
 
 def _quiet(look: Look) -> str:
@@ -442,23 +400,23 @@ def day_of(day: date | None) -> str:
 
 
 def _missing(look: Look) -> HeadlineFinding:
-    question, kept = "What is missing?", look.gaps
-    if kept is None:
+    question, gaps = "What is missing?", look.gaps
+    if gaps is None:
         return HeadlineFinding(question, [], ["Nobody has looked for gaps yet: run `ragstone watch`."])
-    if not kept.gaps:
+    if not gaps.gaps:
         return HeadlineFinding(
-            question, [], [f"Since {day_of(kept.since)} every judged question got an answer."]
+            question, [], [f"Since {day_of(gaps.since)} every judged question got an answer."]
         )
-    first = kept.gaps[0]
+    first = gaps.gaps[0]
     figure = Figure(
         first.name,
         people(first.n_people),
         f"{count(first.unanswered)} unanswered, {count(first.unfaithful)} not supported",
-        f"of {plural(kept.n_missed, 'exchange')} in {plural(kept.n_gaps, 'gap')} since {day_of(kept.since)}",
+        f"of {plural(gaps.n_missed, 'exchange')} in {plural(gaps.n_gaps, 'gap')} since {day_of(gaps.since)}",
     )
-    said = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
-    said += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
-    return HeadlineFinding(question, [figure], said)
+    sentences = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
+    sentences += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
+    return HeadlineFinding(question, [figure], sentences)
 
 
 def held_words(look: Look) -> list[tuple[str, str]]:
@@ -466,6 +424,9 @@ def held_words(look: Look) -> list[tuple[str, str]]:
     held = look.overview
     share = f" ({100 * held.n_sampled / held.n_exchanges:.0f} %)" if held.n_exchanges else ""
     span = f", {held.first} to {held.last}" if held.first else ""
+    calls, tokens, money = look.spent
+    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
+    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
     rows = [
         ("in the log", plural(held.n_exchanges, "exchange") + span),
         (
@@ -474,7 +435,7 @@ def held_words(look: Look) -> list[tuple[str, str]]:
         ),
         ("feedback of people", f"on {plural(held.n_feedback, 'exchange')}"),
         *use_words(look.use.whole),
-        ("spent today", _spent(look)),
+        ("spent today", f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"),
         ("frozen answers", _frozen(look)),
     ]
     if held.in_future:
@@ -491,13 +452,6 @@ def held_words(look: Look) -> list[tuple[str, str]]:
             1, ("without a time", f"{plural(held.without_time, 'exchange')}, left out of trends and means")
         )
     return rows
-
-
-def _spent(look: Look) -> str:
-    calls, tokens, money = look.spent
-    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
-    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
-    return f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"
 
 
 def _frozen(look: Look) -> str:

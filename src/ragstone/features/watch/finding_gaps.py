@@ -51,14 +51,14 @@ def look_for_gaps(
     since = (store.last_day(today) or today) - datetime.timedelta(days=section.gap_days - 1)
 
     async def work(session: Session) -> FoundGaps:
-        found = missed_in(store.connection, since=since, unfaithful_below=section.unfaithful_below)
-        rows = await _with_nearest(_with_langs(found), settings)
+        missed = missed_in(store.connection, since=since, unfaithful_below=section.unfaithful_below)
+        rows = await _with_nearest(_with_langs(missed), settings)
         embed = session.embedder(section.embedder) if section.embedder and rows else None
         gaps = await asyncio.to_thread(find_gaps, rows, embed=embed)
         if section.gap_model is not None:
             gaps = await _named(gaps, section.gap_model, session)
-        kept = keep_gaps(store, gaps, found=today, since=since, way=way)
-        return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
+        stored = keep_gaps(store, gaps, found=today, since=since, way=way)
+        return FoundGaps(gaps=gaps, kept=stored, calls=session.calls())
 
     return run_in_session(settings, how, work)
 
@@ -80,9 +80,11 @@ async def _with_nearest(rows: list[Missed], settings: Settings) -> list[Missed]:
     corpus = await asyncio.to_thread(load_corpus, settings)
     search = await build_search("bm25", corpus.chunks)
     rankings = await search([Question(id=str(at), question=text) for at, text in enumerate(texts)], CHUNKS)
-    documents = (dict.fromkeys(item.document_id for item in one.items) for one in rankings)
-    found = {text: tuple(some)[:NEAREST] for text, some in zip(texts, documents, strict=True)}
-    return [row if row.nearest else msgspec.structs.replace(row, nearest=found[row.question]) for row in rows]
+    documents = (dict.fromkeys(item.document_id for item in ranking.items) for ranking in rankings)
+    nearest_of = {text: tuple(some)[:NEAREST] for text, some in zip(texts, documents, strict=True)}
+    return [
+        row if row.nearest else msgspec.structs.replace(row, nearest=nearest_of[row.question]) for row in rows
+    ]
 
 
 async def _named(gaps: Sequence[Gap], model: str, session: Session) -> list[Gap]:
@@ -94,12 +96,14 @@ async def _named(gaps: Sequence[Gap], model: str, session: Session) -> list[Gap]
     ask, secret = await session.models.ask(model), session.secret()
 
     async def work(at: int) -> str:
-        said = await name_topic(gaps[at].terms, [one.question for one in gaps[at].examples], ask, secret)
-        return said.value if isinstance(said.value, str) else gaps[at].name
+        reply = await name_topic(
+            gaps[at].terms, [example.question for example in gaps[at].examples], ask, secret
+        )
+        return reply.value if isinstance(reply.value, str) else gaps[at].name
 
     names: list[str] = []
     with session.progress("name gaps", len(several), session.state) as advance:
-        async for name in map_in_order(work, several, session.models.stop):
+        async for name in map_in_order(work, several, session.stop):
             advance()
             names.append(name)
     by_place = dict(zip(several, unique_names(names), strict=False))

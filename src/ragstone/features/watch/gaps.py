@@ -94,12 +94,12 @@ def find_gaps(
     grouped, and each of the others is a gap by itself.
     """
     same: dict[tuple[str, ...], list[Missed]] = defaultdict(list)
-    for one in missed:
-        same[tuple(tokenize(one.question)) or (one.question,)].append(one)
-    asked = sorted(same.values(), key=lambda each: (-_n_people(each), -len(each), each[0].id))
-    grouped = asked[:MOST_TEXTS]
+    for row in missed:
+        same[tuple(tokenize(row.question)) or (row.question,)].append(row)
+    different = sorted(same.values(), key=lambda each: (-_n_people(each), -len(each), each[0].id))
+    grouped = different[:MOST_TEXTS]
     members: dict[int, list[list[Missed]]] = defaultdict(list)
-    alone = asked[MOST_TEXTS:]
+    alone = different[MOST_TEXTS:]
     terms: list[list[str]] = []
     if len(grouped) > 1:
         texts = [each[0].question for each in grouped]
@@ -109,7 +109,7 @@ def find_gaps(
         for label, each in zip(labels.tolist(), grouped, strict=True):
             (members[label] if label >= 0 and (n_topics or terms[label]) else alone).append(each)
     else:
-        alone = asked
+        alone = different
     names = topic_names(terms)
     gaps = [_gap(names[label], terms[label], questions) for label, questions in members.items()]
     gaps += [_gap(each[0].question, (), [each]) for each in alone]
@@ -187,11 +187,11 @@ def missed_in(
     answered = _below(db, ANSWERED, MIDDLE, since)
     unfaithful = _below(db, FAITHFUL, unfaithful_below, since)
     left_out = {n for n, kind in kinds.items() if kind in NO_GAP}
-    found = sorted((refused | ((answered | unfaithful) - _asked_back(db, since))) - left_out)
+    numbers = sorted((refused | ((answered | unfaithful) - _asked_back(db, since))) - left_out)
     return [
         row
-        for at in range(0, len(found), AT_ONCE)
-        for row in _missed_rows(db, found[at : at + AT_ONCE], since, refused, answered)
+        for at in range(0, len(numbers), AT_ONCE)
+        for row in _missed_rows(db, numbers[at : at + AT_ONCE], since, refused, answered)
     ]
 
 
@@ -243,7 +243,7 @@ def _missed_rows(
             f" WHERE v.tag = 'lang' AND g.exchange IN {among}"
         )
     )
-    found = db.execute(
+    rows = db.execute(
         "SELECT e.n, e.name, e.day, e.chance, t.question, t.who, t.contexts FROM exchanges e"
         f" JOIN texts t ON t.n = e.n WHERE e.n IN {among} AND t.error IS NULL"
         " AND (e.day >= ? OR e.day IS NULL) ORDER BY e.n",
@@ -258,17 +258,17 @@ def _missed_rows(
             day=None if day is None else date.fromordinal(day),
             lang=langs.get(n),
             weight=1.0 if n in refused else 1.0 / chance,
-            nearest=_documents(contexts),
+            nearest=tuple(  # the documents of its contexts, each once, in their order
+                dict.fromkeys(
+                    document
+                    for _, _, document, _ in (msgspec.json.decode(contexts) if contexts else ())
+                    if document
+                )
+            ),
         )
-        for n, name, day, chance, question, who, contexts in found
+        for n, name, day, chance, question, who, contexts in rows
         if why_left_out(question) not in NOTHING_TO_WRITE
     ]
-
-
-def _documents(contexts: str | None) -> tuple[str, ...]:
-    """Return the documents of contexts, each once, in their order."""
-    listed = [] if contexts is None else msgspec.json.decode(contexts)
-    return tuple(dict.fromkeys(document for _, _, document, _ in listed if document))
 
 
 GAPS_NOTE = "gaps"
@@ -293,7 +293,7 @@ def keep_gaps(
     store: MonitorStore, gaps: Sequence[Gap], *, found: date, since: date, way: str = ""
 ) -> KeptGaps:
     """Keep the gaps in place of those before, and return what is kept."""
-    kept = KeptGaps(
+    stored = KeptGaps(
         gaps=list(gaps[:MOST_KEPT]),
         n_gaps=len(gaps),
         n_missed=sum(gap.n_questions for gap in gaps),
@@ -301,14 +301,14 @@ def keep_gaps(
         since=since,
         way=way,
     )
-    store.keep_note(GAPS_NOTE, msgspec.json.encode(kept))
-    return kept
+    store.keep_note(GAPS_NOTE, msgspec.json.encode(stored))
+    return stored
 
 
 def load_gaps(store: MonitorStore) -> KeptGaps | None:
     """Return the gaps that were found last, None if they were never looked for."""
-    kept = store.note(GAPS_NOTE)
-    return None if kept is None else msgspec.json.decode(kept, type=KeptGaps)
+    note = store.note(GAPS_NOTE)
+    return None if note is None else msgspec.json.decode(note, type=KeptGaps)
 
 
 COLUMNS = (
@@ -366,9 +366,9 @@ def _cells(rank: int, gap: Gap) -> list[object]:
         ", ".join(f"{lang} {n}" for lang, n in gap.langs.items()),
         gap.first and gap.first.isoformat(),
         gap.last and gap.last.isoformat(),
-        "\n".join(one.question for one in gap.examples),
-        "\n".join(one.document_id for one in gap.nearest),
-        " ".join(name for one in gap.examples for name in one.ids[:SHOWN_IDS]),
+        "\n".join(entry.question for entry in gap.examples),
+        "\n".join(entry.document_id for entry in gap.nearest),
+        " ".join(name for entry in gap.examples for name in entry.ids[:SHOWN_IDS]),
         "",
         "",
     ]

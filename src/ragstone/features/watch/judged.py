@@ -4,7 +4,7 @@
 
 import datetime
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,21 +43,20 @@ class StoredScore(msgspec.Struct, frozen=True, kw_only=True):
 
 def scored_of(row: Judgement) -> StoredScore:
     """Return what is kept of a judgement. A score without a scale is taken as it is, within 0 and 1."""
+    score = row.score
+    if score is not None:
+        low, high = row.scale or (0.0, 1.0)
+        score = min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
     return StoredScore(
         judge=row.judge,
         version=row.prompt_version,
         model=row.model,
         metric=row.metric,
         status=row.status,
-        score=None if row.score is None else _from_0_to_1(row.score, row.scale),
+        score=score,
         label=row.label,
         reason=_reason(row),
     )
-
-
-def _from_0_to_1(score: float, scale: tuple[float, float] | None) -> float:
-    low, high = scale or (0.0, 1.0)
-    return min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
 
 
 def _reason(row: Judgement) -> str | None:
@@ -65,9 +64,9 @@ def _reason(row: Judgement) -> str | None:
     text = row.rationale or row.error
     if not text and row.verdicts:
         bad = [
-            f"{one.statement} ({one.reason})" if one.reason else one.statement
-            for one in row.verdicts
-            if not one.supported
+            f"{verdict.statement} ({verdict.reason})" if verdict.reason else verdict.statement
+            for verdict in row.verdicts
+            if not verdict.supported
         ]
         text = "Not supported: " + "; ".join(bad) if bad else "Every statement is supported."
     return text[:LONGEST_REASON] if text else None
@@ -139,8 +138,25 @@ SCORED = PLACES["scored"]
 _PASSING = ",".join(str(PLACES[status]) for status in PASSING)
 
 
-UNKNOWN_DAY = 0
+_UNKNOWN_DAY = 0
 """What stands for the day of judging where nobody knows it."""
+
+JudgedOn = Mapping[tuple[str, str], Mapping[datetime.date, tuple[datetime.date, datetime.date] | None]]
+"""Metric and judge, as cells name it -> the day of exchanges -> the first and the last day on which these
+were judged; None where nobody knows."""
+
+
+def read_judged_on(db: sqlite3.Connection) -> JudgedOn:
+    """Return when scores were made, see JudgedOn; of a store of an earlier version nothing is known."""
+    judged_on: dict[tuple[str, str], dict[datetime.date, tuple[datetime.date, datetime.date] | None]] = {}
+    date_of = datetime.date.fromordinal
+    for day, first, last, judge, version, model, metric in db.execute(
+        "SELECT o.day, o.first, o.last, m.judge, m.version, m.model, m.metric FROM judged_on o"
+        " JOIN measures m ON m.n = o.measure"
+    ):
+        days = judged_on.setdefault((metric, judge_of(judge, version, model)), {})
+        days[date_of(day)] = None if first == _UNKNOWN_DAY else (date_of(first), date_of(last))
+    return judged_on
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -166,12 +182,12 @@ def due(
 
 def due_numbers(db: sqlite3.Connection, judges: Sequence[str], most: int = -1) -> list[int]:
     """Return the numbers of exchanges that are to be judged, in their order; at most so many."""
-    found = db.execute(
+    rows = db.execute(
         f"SELECT n FROM exchanges WHERE draw < chance AND done NOT IN ({_done(db, judges)})"
         " ORDER BY day IS NULL, day DESC, draw / chance, n LIMIT ?",
         (most,),
     )
-    return [n for (n,) in found]
+    return [n for (n,) in rows]
 
 
 def count_due(db: sqlite3.Connection, judges: Sequence[str]) -> int:
@@ -218,13 +234,13 @@ class Scores:
         on: the day on which they were made, None where nobody knows.
         """
         rows, reasons, days = [], [], set()
-        for n, one in of:
-            if one.status == "over_budget":  # nobody judged it: it is still due
+        for n, score in of:
+            if score.status == "over_budget":  # nobody judged it: it is still due
                 continue
-            measure = self._measure(one, best)
-            label = None if one.label is None else self._label(measure, one.label)
-            rows.append((n, measure, PLACES[one.status], one.score, label))
-            reasons += [(n, measure, one.reason)] if one.reason else []
+            measure = self._measure(score, best)
+            label = None if score.label is None else self._label(measure, score.label)
+            rows.append((n, measure, PLACES[score.status], score.score, label))
+            reasons += [(n, measure, score.reason)] if score.reason else []
             days.add(n)
         self._db.executemany(
             "INSERT INTO scores VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET status = excluded.status,"
@@ -240,7 +256,7 @@ class Scores:
 
     def _date(self, pairs: Iterable[tuple[int, int]], on: datetime.date | None) -> None:
         """Note of the days of exchanges when a measure has scored them."""
-        day = on.toordinal() if on else UNKNOWN_DAY
+        day = on.toordinal() if on else _UNKNOWN_DAY
         self._db.execute(
             "INSERT INTO judged_on SELECT DISTINCT e.day, json_extract(p.value, '$[1]'), ?, ?"
             " FROM json_each(?) p JOIN exchanges e ON e.n = json_extract(p.value, '$[0]')"
@@ -274,18 +290,18 @@ class Scores:
         (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
         return int(number)
 
-    def declare(self, one: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
+    def declare(self, score: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give, so that those that it never gave have a share of 0."""
-        measure = self._measure(one, best)
+        measure = self._measure(score, best)
         for label in labels:
             self._label(measure, label)
 
-    def _measure(self, one: StoredScore, best: dict[str, str]) -> int:
-        key = (one.judge, one.version, one.model, one.metric)
+    def _measure(self, score: StoredScore, best: dict[str, str]) -> int:
+        key = (score.judge, score.version, score.model, score.metric)
         if key not in self._measures:
             self._db.execute(
                 "INSERT OR IGNORE INTO measures (judge, version, model, metric, best) VALUES (?, ?, ?, ?, ?)",
-                (*key, best.get(one.metric, "highest")),
+                (*key, best.get(score.metric, "highest")),
             )
             (self._measures[key],) = self._db.execute(
                 "SELECT n FROM measures WHERE judge = ? AND version = ? AND model = ? AND metric = ?", key
@@ -304,8 +320,10 @@ class Scores:
 
 def left_of(db: sqlite3.Connection, caps: Caps, today: datetime.date) -> Caps:
     """Return what is left of the budget of a day; of USD nothing where what the day has cost is not known."""
-    found = db.execute("SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)).fetchone()
-    calls, tokens, usd = found or (0, 0, 0.0)
+    spent_row = db.execute(
+        "SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)
+    ).fetchone()
+    calls, tokens, usd = spent_row or (0, 0, 0.0)
     return msgspec.structs.replace(
         caps,
         calls=None if caps.calls is None else max(0, caps.calls - calls),

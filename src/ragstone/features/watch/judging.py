@@ -17,17 +17,14 @@ from ragstone.features.watch.canaries import (
     freeze,
     judge_again,
 )
-from ragstone.features.watch.history import DaySpan, RejudgedHistory, RejudgedScore, draw_history
 from ragstone.features.watch.judged import Due, StoredScore, best_of, judge_of, scored_of
-from ragstone.features.watch.showing import JudgedExchange
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.engine.mapping import on_cluster
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError, DataError, Stopped
+from ragstone.kernel.errors import Stopped
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
 from ragstone.kernel.judging.classify import ClassifyJudge
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.stages.judge import judge_context, judge_rows
@@ -42,12 +39,10 @@ OFFLINE = "offline, and the ledger lacks this call"
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
     """What came of judging: how many exchanges all judges have judged. cut_off: the budget ended.
 
-    tried: exchanges that a judge could not judge, to be left alone until another run. rejudged: exchanges of
-    the history that were judged again.
+    tried: exchanges that a judge could not judge, to be left alone until another run.
     """
 
     finished: int = 0
-    rejudged: int = 0
     tried: set[int] = set()
     cut_off: bool = False
 
@@ -68,20 +63,16 @@ async def judge_due(
     work = _DueWork(store, judges, session, await judge_context(session, judges), today)
     names = [judge.name for judge in judges]
     tried = set(leave)
+    size = CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
+    size = ON_WORKERS if on_cluster(session) else size
     while listed := store.due(names, leave=tried):
-        for some in _chunks(listed, _size(session)):
+        for some in _chunks(listed, size):
             still = await work.judge(some)
             if work.cut_off:
                 return Judging(finished=work.finished, tried=tried, cut_off=True)
             tried |= still
     work.spend()
     return Judging(finished=work.finished, tried=tried)
-
-
-def _size(session: Session) -> int:
-    if on_cluster(session):
-        return ON_WORKERS
-    return CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
 
 
 def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:
@@ -107,25 +98,25 @@ class _DueWork:
         self._store, self._session, self._context, self._today = store, session, context, today
         self._judges = {judge.name: judge for judge in judges}
         self._best = best_of(list(judges))
-        self._spending = DaySpending(store, session, today, since=(0, 0, 0.0))
+        self._spending = DaySpending(store, session, today)
         self._declared: set[tuple[str, str]] = set()
 
     async def judge(self, some: Sequence[Due]) -> set[int]:
         """Judge exchanges by the judges that they lack; return those that are still due."""
         answers = list(self._store.answers(due.n for due in some).values())
         lacking = [self._judges[name] for name in some[0].judges]
-        kept: list[tuple[int, StoredScore]] = []
+        scores: list[tuple[int, StoredScore]] = []
         try:
             async for row in judge_rows(
                 lambda: answers, lacking, self._session, len(answers), context=self._context
             ):
-                kept += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
-                if len(kept) % COUNTED == 0:
+                scores += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
+                if len(scores) % COUNTED == 0:
                     self._spending.count()
         except asyncio.CancelledError:
-            self._keep(kept, answers)
+            self._keep(scores, answers)
             raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
-        return self._keep(kept, answers)
+        return self._keep(scores, answers)
 
     def _counts(self, row: Judgement) -> bool:
         """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
@@ -134,23 +125,23 @@ class _DueWork:
             return False
         return not (row.error or "").startswith(OFFLINE)
 
-    def _keep(self, kept: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
-        kept = list(kept)
-        self._declare(kept)
+    def _keep(self, scores: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
+        scores = list(scores)
+        self._declare(scores)
         self._spending.count()
         numbers = [int(answer.question_id) for answer in answers]
         names = list(self._judges)
-        done = self._store.keep(kept, best=self._best, judges=names, finished=numbers, on=self._today)
+        done = self._store.keep(scores, best=self._best, judges=names, finished=numbers, on=self._today)
         self.finished += len(done)
         return set(numbers) - done
 
-    def _declare(self, kept: Iterable[tuple[int, StoredScore]]) -> None:
+    def _declare(self, scores: Iterable[tuple[int, StoredScore]]) -> None:
         """Make the labels known that a judge can give, once for each judge and model."""
-        for _, one in kept:
-            judge = self._judges.get(one.judge)
-            if isinstance(judge, ClassifyJudge) and (one.judge, one.model) not in self._declared:
-                self._declared.add((one.judge, one.model))
-                self._store.declare_labels(one, judge.labels, self._best)
+        for _, score in scores:
+            judge = self._judges.get(score.judge)
+            if isinstance(judge, ClassifyJudge) and (score.judge, score.model) not in self._declared:
+                self._declared.add((score.judge, score.model))
+                self._store.declare_labels(score, judge.labels, self._best)
 
     def spend(self) -> None:
         """Count to the day what was spent since the last time, in all of the session."""
@@ -162,22 +153,17 @@ Spent = tuple[int, int, float | None]
 
 
 class DaySpending:
-    """Counts to a day what a session spends. since: what counts already, default what was spent so far."""
+    """Counts to a day what a session spends."""
 
-    def __init__(
-        self, store: MonitorStore, session: Session, today: datetime.date, *, since: Spent | None = None
-    ) -> None:
+    def __init__(self, store: MonitorStore, session: Session, today: datetime.date) -> None:
         self._store, self._session, self._today = store, session, today
-        self._counted = self._spent() if since is None else since
-
-    def _spent(self) -> Spent:
-        budget = self._session.budget
-        return budget.made, budget.spent_tokens, budget.spent_usd
+        self._counted: Spent = (0, 0, 0.0)
 
     def count(self) -> None:
         """Count what was spent since the last time."""
         calls, tokens, usd = self._counted
-        now = self._spent()
+        budget = self._session.budget
+        now: Spent = budget.made, budget.spent_tokens, budget.spent_usd
         if now[:2] != (calls, tokens) or (now[2] is not None and now[2] != usd):
             # Once a call has no price, what was spent since is not known, whatever the others cost.
             more = None if now[2] is None or usd is None else now[2] - usd
@@ -192,8 +178,8 @@ MOST_DRAWN_FROM = 5000  # exchanges, the first that were read
 
 def load_canaries(store: MonitorStore) -> Canaries | None:
     """Return the canaries of a store, None before they are frozen."""
-    kept = store.note(CANARIES_NOTE)
-    return None if kept is None else msgspec.json.decode(kept, type=Canaries)
+    note = store.note(CANARIES_NOTE)
+    return None if note is None else msgspec.json.decode(note, type=Canaries)
 
 
 def freeze_canaries(
@@ -229,7 +215,9 @@ def canaries_wait(
     canaries = load_canaries(store)
     if canaries is None or not section.canaries:
         return False
-    unknown = [one.raised for one in alarms if one.raised and one.cause == "unknown" and one.over is None]
+    unknown = [
+        alarm.raised for alarm in alarms if alarm.raised and alarm.cause == "unknown" and alarm.over is None
+    ]
     return due(canaries, today, section.canary_days, max(unknown, default=None))
 
 
@@ -255,10 +243,10 @@ async def judge_canaries(
     cut_off: list[Judgement] = []
 
     async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
-        again = _anew(context, number)
-        rows = [row for one in asking for row in await judge_answer(one, answer, again)]
+        again = context.wrapped(lambda ask: anew(ask, number))
+        rows = [row for asked_judge in asking for row in await judge_answer(asked_judge, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
-        return _canary_scores(rows)
+        return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
 
     later = await judge_again(canaries, judge, today)
     if later == canaries or cut_off:
@@ -267,127 +255,12 @@ async def judge_canaries(
     return True
 
 
-def _anew(context: JudgeContext, number: int) -> JudgeContext:
-    """Return the context with asks whose replies the ledger does not know."""
-    return context.wrapped(lambda ask: anew(ask, number))
-
-
-def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:
-    return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
-
-
-def _canary_score(one: StoredScore) -> CanaryScore | None:
-    if one.score is None:
+def _canary_score(stored: StoredScore) -> CanaryScore | None:
+    if stored.score is None:
         return None
-    return CanaryScore(score=one.score, judge=judge_of(one.judge, one.version, one.model))
-
-
-HISTORY_NOTE = "history"  # under which the store keeps it
-FIRST_NUMBER = 100_000  # of a history judged again: far above those of canary rounds
-
-
-def draw_rejudged(
-    store: MonitorStore, judges: Sequence[Judge], n: int, alarms: Sequence[Alarm]
-) -> list[tuple[int, float]]:
-    """Return about n exchanges to judge again, and for how many each stands.
-
-    They are of all days, and of both sides of each change whose cause is not known. Raises DataError where
-    there is none, ConfigError for fewer than two.
-    """
-    if n < 2:
-        raise ConfigError(f"rejudge {n}: give how many exchanges to judge again, two or more; 800 tell most.")
-    names = [judge.name for judge in judges if judge.needs_model]
-    pool, volumes = store.rejudge_pool(names)
-    if not pool.numbers.size:
-        raise DataError(
-            f"--rejudge: no stored exchange has both a time and a score by {', '.join(names) or 'a model'}. "
-            "Give the scores of then with --judgements, and name their judges with --judge or in [monitor]."
-        )
-    spans: list[DaySpan] = [(datetime.date.min, None)] * 2
-    for alarm in alarms:
-        if alarm.cause == "unknown" and not alarm.tag:
-            spans += [(alarm.compared, alarm.since), (alarm.since, alarm.over)]
-    return draw_history(pool, volumes, spans, n)
+    return CanaryScore(score=stored.score, judge=judge_of(stored.judge, stored.version, stored.model))
 
 
 def judge_evidence(store: MonitorStore) -> JudgeEvidence:
     """Return what a store knows of its judges beside their scores."""
-    kept = store.note(HISTORY_NOTE)
-    return JudgeEvidence(
-        canaries=load_canaries(store),
-        history=None if kept is None else msgspec.json.decode(kept, type=RejudgedHistory),
-        judged_on=store.judged_on(),
-    )
-
-
-async def judge_history(
-    store: MonitorStore,
-    judges: Sequence[Judge],
-    session: Session,
-    drawn: Sequence[tuple[int, float]],
-    *,
-    today: datetime.date,
-) -> int:
-    """Judge exchanges of the history again and keep both scores; return how many they were.
-
-    drawn: numbers, and for how many each stands. 0 where the budget, or being offline, left some out: then
-    nothing is kept, and the next run goes on with what the ledger has of it.
-    """
-    spent = DaySpending(store, session, today)
-    scores, rows = await judge_drawn(store, judges, session, drawn)
-    spent.count()
-    if any(row.status == "over_budget" or (row.error or "").startswith(OFFLINE) for row in rows):
-        return 0
-    failed = sum(row.score is None for row in rows)
-    n, number = len(drawn), _number(store)
-    history = RejudgedHistory(judged=today, number=number, n=n, failed=failed, scores=scores)
-    store.keep_note(HISTORY_NOTE, msgspec.json.encode(history))
-    return n
-
-
-def _number(store: MonitorStore) -> int:
-    last = judge_evidence(store).history
-    return last.number + 1 if last else 0
-
-
-async def judge_drawn(
-    store: MonitorStore, judges: Sequence[Judge], session: Session, drawn: Sequence[tuple[int, float]]
-) -> tuple[list[RejudgedScore], list[Judgement]]:
-    """Return the scores of then beside those of now, by the judges that gave them; and all judgements."""
-    again = _anew(await judge_context(session, judges), FIRST_NUMBER + _number(store))
-    asking = {judge.name: judge for judge in judges if judge.needs_model}
-    weights = dict(drawn)
-
-    async def judge(exchange: JudgedExchange) -> tuple[list[RejudgedScore], list[Judgement]]:
-        answer, day, scores = exchange
-        then = [row for row in scores if row.score is not None and _named(row) in asking]
-        said = [
-            row
-            for name in dict.fromkeys(map(_named, then))
-            for row in await judge_answer(asking[name], answer, again)
-        ]
-        return _beside(then, _canary_scores(said), day, weights[int(answer.question_id)]), said
-
-    found = await asyncio.gather(*map(judge, store.judged_answers(weights)))
-    return [one for some, _ in found for one in some], [row for _, said in found for row in said]
-
-
-def _named(row: StoredScore) -> str:
-    return row.judge.removesuffix(JOINT_SUFFIX)
-
-
-def _beside(
-    then: Sequence[StoredScore], now: dict[str, CanaryScore], day: datetime.date | None, weight: float
-) -> list[RejudgedScore]:
-    return [
-        RejudgedScore(
-            day=day,
-            metric=row.metric,
-            judge=judge_of(row.judge, row.version, row.model),
-            then=row.score,
-            now=now[row.metric].score,
-            weight=weight,
-        )
-        for row in then
-        if day is not None and row.score is not None and row.metric in now
-    ]
+    return JudgeEvidence(canaries=load_canaries(store), judged_on=store.judged_on())

@@ -27,7 +27,7 @@ def read_lines(read: ReadCounts) -> list[str]:
     ]
     if read.malformed:
         lines.append(f"{plural(read.malformed, 'row')} cannot be read, the first of them:")
-        lines += [f"  {one}" for one in read.shown]
+        lines += [f"  {line}" for line in read.shown]
     return lines
 
 
@@ -41,8 +41,6 @@ def judged_line(summary: WatchSummary) -> str:
         )
     if summary.canaries:
         parts.append("canaries judged again")
-    if summary.rejudged:
-        parts.append(f"{plural(summary.rejudged, 'exchange')} of all days judged again")
     if summary.cut_off:
         parts.append("today's budget is spent: the rest is judged on a later day")
     return "; ".join(parts) + "."

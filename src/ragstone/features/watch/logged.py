@@ -14,19 +14,7 @@ from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_t
 from ragstone.kernel.records import Context, count_of
 from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
-from ragstone.kernel.tables.names import (
-    CONVERSATIONS,
-    COSTS,
-    FEEDBACK,
-    LATENCIES_MS,
-    LATENCIES_S,
-    STEPS,
-    TAG_NAMES,
-    TIMES,
-    TOKENS,
-    USAGES,
-    USERS,
-)
+from ragstone.kernel.tables.names import LOG_NAMES
 from ragstone.kernel.tables.reading import question_key
 
 SAID = (None, "thumb", "feedback", "correction", "rating")
@@ -99,36 +87,39 @@ class Reader:
         self.unread_times = 0
         self.unread_feedback = 0
         self._columns = Columns(question=section.question, answer=section.answer)
-        self._times = TIMES if section.time is None else (section.time,)
-        self._feedback = FEEDBACK if section.feedback is None else (section.feedback,)
+        self._times = LOG_NAMES.times if section.time is None else (section.time,)
+        self._feedback = LOG_NAMES.feedback if section.feedback is None else (section.feedback,)
         self._scale = section.feedback_scale
         names = dict.fromkeys([*section.tags, *section.strata])
-        self._tags = {name: (name, *TAG_NAMES.get(name, (f"metadata.{name}",))) for name in names}
+        self._tags = {name: (name, *LOG_NAMES.tags.get(name, (f"metadata.{name}",))) for name in names}
 
     def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
-        raw = _plain_names(raw)
-        told = self._said(raw)
-        if told is not None:
-            return told
-        found = exchange_of(raw, self._columns)
-        if found is None:
+        if not all(isinstance(name, str) and name.islower() for name in raw):
+            raw = {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
+        feedback = self._said(raw)
+        if feedback is not None:
+            return feedback
+        exchange = exchange_of(raw, self._columns)
+        if exchange is None:
             return None
-        when = self._time(raw)
+        time = first_of(raw, self._times)
+        when = None if time is None else seconds_of(time)
+        self.unread_times += time is not None and when is None
         error = raw.get("error")
         traced = value_at(raw, "metadata.trace_id")
-        place = value_at(raw, "metadata.exchange")  # in a trace of several
-        name = found.id or (f"{traced}#{place}" if traced and place else traced and str(traced))
-        name = name or question_key(found.question)
-        parts = (name, found.system, when, found.question, found.answer)
+        number = value_at(raw, "metadata.exchange")  # in a trace of several
+        name = exchange.id or (f"{traced}#{number}" if traced and number else traced and str(traced))
+        name = name or question_key(exchange.question)
+        parts = (name, exchange.system, when, exchange.question, exchange.answer)
         return Logged(
             name=name,
-            digest=self._identity(["trace", name] if traced and found.id is None else parts),
-            question=found.question,
-            answer=found.answer,
+            digest=self._identity(["trace", name] if traced and exchange.id is None else parts),
+            question=exchange.question,
+            answer=exchange.answer,
             time=when,
-            system=found.system,
-            contexts=found.contexts,
+            system=exchange.system,
+            contexts=exchange.contexts,
             tags=self._tags_of(raw),
             feedback=self._score(first_of(raw, self._feedback)),
             usage=self._usage(raw),
@@ -139,22 +130,23 @@ class Reader:
         return identity(parts, self._key)
 
     def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
-        took = amount_in(first_of(raw, LATENCIES_S))
-        milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
-        calls, failed = _tool_calls(raw)
+        took = amount_in(first_of(raw, LOG_NAMES.latencies_s))
+        milliseconds = amount_in(first_of(raw, LOG_NAMES.latencies_ms)) if took is None else None
+        steps = objects_in(decoded(first_of(raw, LOG_NAMES.steps)))
+        failed = sum(bool(step.get("error")) or step.get("status") in FAILED for step in steps)
         return ExchangeUsage(
-            user=self._who(raw, USERS),
-            conversation=self._who(raw, CONVERSATIONS),
+            user=self._who(raw, LOG_NAMES.users),
+            conversation=self._who(raw, LOG_NAMES.conversations),
             latency_s=took if milliseconds is None else milliseconds / 1000,
             tokens=_tokens(raw),
-            usd=amount_in(first_of(raw, COSTS)),
-            calls=calls,
-            failed=failed,
+            usd=amount_in(first_of(raw, LOG_NAMES.costs)),
+            calls=len(steps) or None,  # of tools, and how many of them failed
+            failed=failed if steps else None,
         )
 
     def _who(self, raw: Mapping[str, Any], columns: Sequence[str]) -> str | None:
-        given = first_of(raw, columns)
-        return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
+        value = first_of(raw, columns)
+        return self._identity(["who", str(value)]).hex() if isinstance(value, str | int) else None
 
     def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
         """Return the feedback that a row of labels holds: a score for an id, and no question."""
@@ -163,42 +155,36 @@ class Reader:
             return None
         if raw.get("metric") not in SAID:
             return None
-        words = raw.get("rationale")
+        rationale = raw.get("rationale")
         return Feedback(
             name=name,
             feedback=self._score(raw["score"]),
-            correction=words if isinstance(words, str) and words.strip() else None,
+            correction=rationale if isinstance(rationale, str) and rationale.strip() else None,
         )
 
-    def _time(self, raw: Mapping[str, Any]) -> float | None:
-        given = first_of(raw, self._times)
-        found = None if given is None else seconds_of(given)
-        self.unread_times += given is not None and found is None
-        return found
-
-    def _score(self, given: object) -> float | None:
+    def _score(self, feedback: object) -> float | None:
         """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
-        if isinstance(given, Mapping) and "score" not in given and "value" not in given:
-            given = first_of(given, ("thumb", "thumbs", "rating", "type", "label"))
-        value = as_quality(given)
+        if isinstance(feedback, Mapping) and "score" not in feedback and "value" not in feedback:
+            feedback = first_of(feedback, ("thumb", "thumbs", "rating", "type", "label"))
+        value = as_quality(feedback)
         low, high = self._scale
         if (
             value is not None
-            and isinstance(given, str)
+            and isinstance(feedback, str)
             and value in (0.0, 1.0)
-            and not given.strip()[:1].isdigit()
+            and not feedback.strip()[:1].isdigit()
         ):
             return value  # a word for up or down
         if value is None or not low <= value <= high:
-            self.unread_feedback += given not in (None, "")
+            self.unread_feedback += feedback not in (None, "")
             return None
         return (value - low) / (high - low)
 
     def _tags_of(self, raw: Mapping[str, Any]) -> dict[str, str]:
         """Return the tags that a row carries as such, and the columns that the settings name."""
         inside = raw.get("tags")
-        given = inside if isinstance(inside, Mapping) else {}
-        tags = {str(name): text for name, value in given.items() if (text := _tag(value))}
+        own_tags = inside if isinstance(inside, Mapping) else {}
+        tags = {str(name): text for name, value in own_tags.items() if (text := _tag(value))}
         for name, columns in self._tags.items():
             if name not in tags and (text := _tag(first_of(raw, columns))):
                 tags[name] = text
@@ -219,30 +205,16 @@ def identity(parts: Sequence[object], key: bytes) -> bytes:
 
 def _tokens(raw: Mapping[str, Any]) -> int | None:
     """Return the tokens of an answer: the total, else those in and out."""
-    inside = first_of(raw, USAGES)
-    given = (
+    inside = first_of(raw, LOG_NAMES.usages)
+    counts = (
         inside
         if isinstance(inside, Mapping)
-        else {name: raw.get(name) for name in sum(TOKENS, ()) if "_" in name}
+        else {name: raw.get(name) for name in sum(LOG_NAMES.tokens, ()) if "_" in name}
     )
-    total, *parts = (count_in(given, names) for names in TOKENS)
+    total, *parts = (count_in(counts, names) for names in LOG_NAMES.tokens)
     known = [n for n in parts if n is not None]
     tokens = total if total is not None or not known else sum(known)
     return count_of(tokens)
-
-
-def _tool_calls(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return how many calls of tools a row tells of, and how many of them failed."""
-    steps = objects_in(decoded(first_of(raw, STEPS)))
-    failed = sum(bool(one.get("error")) or one.get("status") in FAILED for one in steps)
-    return (len(steps), failed) if steps else (None, None)
-
-
-def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row in which its columns are found in small letters too."""
-    if all(isinstance(name, str) and name.islower() for name in raw):
-        return raw
-    return {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
 
 
 def _tag(value: object) -> str | None:
@@ -270,37 +242,34 @@ class Masker:
         self._alone = lru_cache(REMEMBERED)(lambda text: mask_personal_data(text, own).text)
         self._pair = lru_cache(REMEMBERED)(self._masked_pair)
 
-    def exchange(self, one: Logged) -> Logged:
+    def exchange(self, logged: Logged) -> Logged:
         """Return an exchange without personal data."""
-        question, answer, found = self._pair(one.question, one.answer or "")
-        contexts = one.contexts
-        if contexts and found:
-            texts = [one.question, one.answer or "", *(context.text for context in contexts)]
-            question, answer, *passages = self._together(texts)
+        question, answer, has_personal = self._pair(logged.question, logged.answer or "")
+        contexts = logged.contexts
+        if contexts and has_personal:
+            texts = [logged.question, logged.answer or "", *(context.text for context in contexts)]
+            question, answer, *passages = [masked.text for masked in mask_texts(texts, self._own)]
             contexts = _with_texts(contexts, passages)
         elif contexts:
             contexts = _with_texts(contexts, [self._alone(context.text) for context in contexts])
         return msgspec.structs.replace(
-            one,
+            logged,
             question=question,
-            answer=None if one.answer is None else answer,
+            answer=None if logged.answer is None else answer,
             contexts=contexts,
-            tags={name: self._alone(value) for name, value in one.tags.items()},
-            error=None if one.error is None else self._alone(one.error),
+            tags={name: self._alone(value) for name, value in logged.tags.items()},
+            error=None if logged.error is None else self._alone(logged.error),
         )
 
-    def said(self, one: Feedback) -> Feedback:
+    def said(self, feedback: Feedback) -> Feedback:
         """Return what a person says without personal data."""
-        if one.correction is None:
-            return one
-        return msgspec.structs.replace(one, correction=self._alone(one.correction))
+        if feedback.correction is None:
+            return feedback
+        return msgspec.structs.replace(feedback, correction=self._alone(feedback.correction))
 
     def _masked_pair(self, question: str, answer: str) -> tuple[str, str, bool]:
         masked = mask_texts([question, answer], self._own)
-        return masked[0].text, masked[1].text, any(one.found for one in masked)
-
-    def _together(self, texts: Sequence[str]) -> list[str]:
-        return [one.text for one in mask_texts(texts, self._own)]
+        return masked[0].text, masked[1].text, any(text.found for text in masked)
 
 
 def _with_texts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:

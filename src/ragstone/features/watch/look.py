@@ -12,7 +12,6 @@ from ragstone.features.watch.alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, 
 from ragstone.features.watch.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.features.watch.charts import drawn_metrics, metric_charts, tag_panels, use_charts
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
-from ragstone.features.watch.history import PeriodDrift, RejudgedHistory, period_drifts
 from ragstone.features.watch.judged import PEOPLE
 from ragstone.features.watch.reading import ReadCounts
 from ragstone.features.watch.showing import StoredExchange, shown
@@ -56,25 +55,29 @@ def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = (
     numbers.update(dict.fromkeys(_disliked(db, day, each)))
     numbers.update(dict.fromkeys(of_gaps))
     some = list(numbers)
-    found = [
+    worst = [
         Open(seen=seen, low=low_in(seen, best), gaps=of_gaps.get(seen.n, []))
         for at in range(0, len(some), MOST_OPENED)
         for seen in shown(db, some[at : at + MOST_OPENED])
     ]
-    found.sort(
-        key=lambda one: (-len(one.low), -(one.seen.time.timestamp() if one.seen.time else 0.0), one.seen.n)
+    worst.sort(
+        key=lambda exchange: (
+            -len(exchange.low),
+            -(exchange.seen.time.timestamp() if exchange.seen.time else 0.0),
+            exchange.seen.n,
+        )
     )
-    return found[:MOST_OPENED]
+    return worst[:MOST_OPENED]
 
 
 def low_in(seen: StoredExchange, best: Mapping[str, str]) -> list[str]:
     """Return the metrics in which an exchange is below the middle, people's feedback among them."""
     low = [
-        one.metric
-        for one in seen.scores
-        if one.score is not None
-        and one.metric in best
-        and (one.score > MIDDLE if best[one.metric] == "lowest" else one.score < MIDDLE)
+        score.metric
+        for score in seen.scores
+        if score.score is not None
+        and score.metric in best
+        and (score.score > MIDDLE if best[score.metric] == "lowest" else score.score < MIDDLE)
     ]
     if seen.feedback is not None and seen.feedback < MIDDLE:
         low.append("feedback")
@@ -104,7 +107,7 @@ def _disliked(db: sqlite3.Connection, day: int, most: int) -> list[int]:
 
 def _of_gaps(db: sqlite3.Connection, gaps: Iterable[Gap]) -> dict[int, list[int]]:
     """Return the numbers of some exchanges of each gap, with the ranks of their gaps."""
-    found: dict[int, list[int]] = {}
+    ranks_of: dict[int, list[int]] = {}
     for rank, gap in enumerate(gaps, 1):
         if rank > OF_GAPS:
             break
@@ -112,8 +115,8 @@ def _of_gaps(db: sqlite3.Connection, gaps: Iterable[Gap]) -> dict[int, list[int]
         marks = ",".join("?" * len(names))
         rows = db.execute(f"SELECT max(n) FROM exchanges WHERE name IN ({marks}) GROUP BY name", names)
         for (n,) in rows:
-            found.setdefault(n, []).append(rank)
-    return found
+            ranks_of.setdefault(n, []).append(rank)
+    return ranks_of
 
 
 RECENT_DAYS = 28
@@ -138,7 +141,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
-    history: that was judged again; drifts: what that tells of judge and application, by metric and time.
     """
 
     today: date
@@ -147,8 +149,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[MetricRow]
     alarms: list[Alarm]
     rounds: tuple[int, int] | None
-    history: RejudgedHistory | None
-    drifts: list[PeriodDrift]
     wants_canaries: bool
     baseline_days: int
     spent: tuple[int, int, float | None]
@@ -187,9 +187,9 @@ def look_at(
     best = store.best()
     held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
-    told = use_cells(store.connection, held.last)
-    raised = alarms(cells, section, known=known, today=today, best=best, use=told)
-    kept = load_gaps(store)
+    cells_of_use = use_cells(store.connection, held.last)
+    raised = alarms(cells, section, known=known, today=today, best=best, use=cells_of_use)
+    gaps = load_gaps(store)
     metrics = drawn_metrics(best, cells)
     use = read_use(store.connection, held.last)
     return Look(
@@ -199,29 +199,27 @@ def look_at(
         rows=_rows(held.metrics, cells, since, cards),
         alarms=raised,
         rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
-        history=known.history,
-        drifts=period_drifts(known.history, cells) if known.history else [],
         wants_canaries=bool(section.canaries),
         baseline_days=section.baseline_days,
         spent=store_spent(store, today),
         cap=section.budget_per_day,
         left=store.count_due(judges),
-        gaps=kept,
+        gaps=gaps,
         charts=metric_charts(cells, metrics, raised),
         use=use,
         use_charts=use_charts(use, raised),
         panels=tag_panels(cells, metrics, section.tags, raised),
-        questions=worst_of(store.connection, since, kept.gaps if kept else ()),
+        questions=worst_of(store.connection, since, gaps.gaps if gaps else ()),
         cards=list(cards),
     )
 
 
 def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | None]:
     """Return the calls, tokens and USD of a day; None where a price is unknown."""
-    found = store.connection.execute(
+    row = store.connection.execute(
         "SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)
     ).fetchone()
-    return found or (0, 0, 0.0)
+    return row or (0, 0, 0.0)
 
 
 def _rows(
@@ -230,16 +228,16 @@ def _rows(
     late = together(cell for cell in cells if not cell.tag and since is not None and cell.day >= since)
     recent = {(cell.metric, cell.judge): point_of(cell.day, [cell]) for cell in late}
     return [
-        MetricRow(mean=one, recent=recent.get((one.metric, one.judge)), card=_card(one, cards))
-        for one in metrics
+        MetricRow(mean=mean, recent=recent.get((mean.metric, mean.judge)), card=_card(mean, cards))
+        for mean in metrics
     ]
 
 
-def _card(one: MetricMean, cards: Sequence[ReportCard]) -> ReportCard | None:
+def _card(mean: MetricMean, cards: Sequence[ReportCard]) -> ReportCard | None:
     """Return the report card of the judge, version and model behind a mean."""
-    judge, _, rest = one.judge.partition(" ")
+    judge, _, rest = mean.judge.partition(" ")
     version, _, model = rest.partition(" ")
-    metric = one.metric.partition("=")[0]
+    metric = mean.metric.partition("=")[0]
     return next(
         (
             card
@@ -257,9 +255,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now. rejudged: exchanges of the history that were judged again
-    now; drifts: what that tells, by metric and time. gaps: those that were found last; use: how
-    much the application was used, and what that took; page: where the page is.
+    canaries: whether they were judged again now. gaps: those that were found last; use: how much the
+    application was used, and what that took; page: where the page is.
     """
 
     store: str
@@ -273,8 +270,6 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     alarms: list[Alarm]
     canaries: bool = False
-    rejudged: int = 0
-    drifts: list[PeriodDrift] = []
     gaps: KeptGaps | None = None
     use: ApplicationUse | None = None
     page: str | None = None

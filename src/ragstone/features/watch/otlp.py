@@ -189,10 +189,10 @@ def _of_json(body: bytes, decode: Callable[[msgspec.Raw], OtlpSpan]) -> DecodedB
     refused: list[str] = []
     resources = [
         OtlpResourceSpans(
-            one.resource,
-            [OtlpScopeSpans(s.scope, _spans(s.spans, decode, refused)) for s in one.scope_spans],
+            resource.resource,
+            [OtlpScopeSpans(s.scope, _spans(s.spans, decode, refused)) for s in resource.scope_spans],
         )
-        for one in raw.resource_spans or ()
+        for resource in raw.resource_spans or ()
     ]
     return DecodedBatch(OtlpBatch(resources), refused)
 
@@ -201,9 +201,9 @@ def _spans(
     raw: Iterable[msgspec.Raw], decode: Callable[[msgspec.Raw], OtlpSpan], refused: list[str]
 ) -> list[OtlpSpan]:
     spans = []
-    for one in raw:
+    for span in raw:
         try:
-            spans.append(decode(one))
+            spans.append(decode(span))
         except UnicodeDecodeError:
             refused.append("a text in it is no UTF-8")
         except (msgspec.DecodeError, RecursionError) as mistake:
@@ -260,19 +260,19 @@ def _proto_spans(spans: "Iterable[Span]", refused: list[str]) -> Iterator[OtlpSp
             attributes=_attributes(span.attributes),
             events=[
                 OtlpEvent(
-                    time_unix_nano=str(one.time_unix_nano),
-                    name=one.name,
-                    attributes=_attributes(one.attributes),
+                    time_unix_nano=str(part.time_unix_nano),
+                    name=part.name,
+                    attributes=_attributes(part.attributes),
                 )
-                for one in span.events
+                for part in span.events
             ],
             links=[
                 OtlpLink(
-                    trace_id=one.trace_id.hex(),
-                    span_id=one.span_id.hex(),
-                    attributes=_attributes(one.attributes),
+                    trace_id=part.trace_id.hex(),
+                    span_id=part.span_id.hex(),
+                    attributes=_attributes(part.attributes),
                 )
-                for one in span.links
+                for part in span.links
             ],
             status=OtlpStatus(span.status.message, int(span.status.code))
             if span.HasField("status")
@@ -281,7 +281,7 @@ def _proto_spans(spans: "Iterable[Span]", refused: list[str]) -> Iterator[OtlpSp
 
 
 def _attributes(listed: Any) -> list[OtlpAttribute]:  # noqa: ANN401 - a container of the package
-    return [OtlpAttribute(one.key, _proto_value(one.value)) for one in listed]
+    return [OtlpAttribute(field.key, _proto_value(field.value)) for field in listed]
 
 
 def _proto_value(value: "AnyValue") -> OtlpValue | None:
@@ -297,7 +297,7 @@ def _proto_value(value: "AnyValue") -> OtlpValue | None:
             return OtlpValue(bool_value=value.bool_value)
         case "array_value":
             return OtlpValue(
-                array_value=OtlpList([_proto_value(one) or OtlpValue() for one in value.array_value.values])
+                array_value=OtlpList([_proto_value(item) or OtlpValue() for item in value.array_value.values])
             )
         case "kvlist_value":
             return OtlpValue(kvlist_value=OtlpFields(_attributes(value.kvlist_value.values)))
@@ -309,9 +309,9 @@ def _proto_value(value: "AnyValue") -> OtlpValue | None:
 
 def texts_in(attributes: Iterable[OtlpAttribute]) -> Iterator[tuple[str, OtlpValue]]:
     """Yield the values that are texts, each with the name under which it stands. Bytes become a text too."""
-    for one in attributes:
-        if one.value is not None:
-            yield from _texts_of(one.key, one.value)
+    for field in attributes:
+        if field.value is not None:
+            yield from _texts_of(field.key, field.value)
 
 
 def _texts_of(name: str, value: OtlpValue) -> Iterator[tuple[str, OtlpValue]]:
@@ -320,7 +320,7 @@ def _texts_of(name: str, value: OtlpValue) -> Iterator[tuple[str, OtlpValue]]:
     if value.string_value is not None:
         yield name, value
     if value.array_value is not None:
-        for one in value.array_value.values:
-            yield from _texts_of(name, one)
+        for item in value.array_value.values:
+            yield from _texts_of(name, item)
     if value.kvlist_value is not None:
         yield from texts_in(value.kvlist_value.values)

@@ -55,12 +55,12 @@ def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
     from ragstone.kernel.errors import DataError
 
     places = [path.resolve() for path in written]
-    for at, (path, place) in enumerate(zip(written, places, strict=True)):
-        if place in places[:at]:
+    for at, (path, resolved) in enumerate(zip(written, places, strict=True)):
+        if resolved in places[:at]:
             raise DataError(f"{path} is given twice, for gaps and for questions. Give two names.")
         for source in sources:
             log = source.resolve()
-            if place == log or (log in place.parents and log.is_dir()):
+            if resolved == log or (log in resolved.parents and log.is_dir()):
                 raise DataError(
                     f"{path} is in the log that is read ({source}), and would replace it or be read as a "
                     "part of it. Give a name outside of it."
@@ -69,7 +69,7 @@ def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
 
 def write_outputs(
     watcher: "Watcher",
-    kept: "KeptGaps | None",
+    stored: "KeptGaps | None",
     gaps: Path | None,
     questions: Path | None,
     count: int,
@@ -78,20 +78,24 @@ def write_outputs(
     force: bool,
 ) -> None:
     """Write what was asked for, and say where it is."""
-    if gaps is not None and kept is not None:
-        _write_gap_list(gaps, kept, force=force)
+    if gaps is not None and stored is not None:
+        _write_gap_list(gaps, stored, force=force)
     if questions is not None:
         _write_questions(questions, watcher, count, by, force=force)
 
 
-def _write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
+def _write_gap_list(path: Path, stored: "KeptGaps", *, force: bool) -> None:
     """Write the work list, and say where it is."""
     from ragstone.features.watch.gaps import write_gaps
     from ragstone.kernel.runs.wording import plural
 
-    write_gaps(path, kept.gaps, force=force)
-    cut = f", those that most people asked about, of {kept.n_gaps:,}" if kept.n_gaps > len(kept.gaps) else ""
-    say(f"{plural(len(kept.gaps), 'gap')} in {path}{cut}.")
+    write_gaps(path, stored.gaps, force=force)
+    cut = (
+        f", those that most people asked about, of {stored.n_gaps:,}"
+        if stored.n_gaps > len(stored.gaps)
+        else ""
+    )
+    say(f"{plural(len(stored.gaps), 'gap')} in {path}{cut}.")
 
 
 def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, force: bool) -> None:
@@ -102,13 +106,13 @@ def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, for
     from ragstone.kernel.runs.wording import plural
     from ragstone.kernel.tables import write_rows
 
-    found = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)
+    sample = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)
     sheet = answers_beside(path)
-    write_rows(path, found.questions, Question, force=force)
+    write_rows(path, sample.questions, Question, force=force)
     answers = ""
-    if found.answers:
-        write_rows(sheet, found.answers, Answer, force=force)
-        answers = f", {plural(len(found.answers), 'answer')} in {sheet}"
-    say(f"{plural(len(found.questions), 'question')} in {path}{answers}.")
-    if found.summary.missing:
-        say(f"{found.summary.missing:,} are missing: the store has no more that can be asked alone.")
+    if sample.answers:
+        write_rows(sheet, sample.answers, Answer, force=force)
+        answers = f", {plural(len(sample.answers), 'answer')} in {sheet}"
+    say(f"{plural(len(sample.questions), 'question')} in {path}{answers}.")
+    if sample.summary.missing:
+        say(f"{sample.summary.missing:,} are missing: the store has no more that can be asked alone.")

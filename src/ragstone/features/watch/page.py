@@ -35,8 +35,8 @@ def render_monitor(look: Look, *, served: str = "", back: str = "") -> str:
         monitor_document(look, served=served, back=Link("Back to the workbench", back) if back else None),
         script=asset("monitor.js"),
         forms=bool(served),
-        low_metrics=sorted({name for one in look.questions for name in one.low}),
-        tag_values=sorted({pair for one in look.questions for pair in one.seen.tags.items()}),
+        low_metrics=sorted({name for question in look.questions for name in question.low}),
+        tag_values=sorted({pair for question in look.questions for pair in question.seen.tags.items()}),
         gaps=look.shown_gaps[:SHOWN_GAPS],
         items=look.questions,
         cut=not served,
@@ -62,7 +62,7 @@ def render_questions(
     served: where the server has the monitor's page.
     """
     tag, value = next(iter(chosen.tags.items()), ("", ""))
-    asked = {"metric": metric, "tag": tag, "value": value, "text": chosen.text or "", "gap": str(gap or "")}
+    query = {"metric": metric, "tag": tag, "value": value, "text": chosen.text or "", "gap": str(gap or "")}
     return render_page(
         ReportDocument(
             title="Questions",
@@ -76,7 +76,7 @@ def render_questions(
         forms=True,
         page=page,
         items=clean(list(items), list[Open]),
-        asked=clean(asked, dict[str, str]),
+        asked=clean(query, dict[str, str]),
         choices=clean(list(choices), list[str]),
         tags=clean(list(tags), list[str]),
         pages=max(1, -(-page.n // page.size)),
@@ -106,7 +106,10 @@ def shown_contexts(seen: StoredExchange, cut: bool) -> list[tuple[str, str]]:
     """Return (document, text) of the contexts that are shown."""
     contexts: Sequence[Context] = seen.contexts or ()
     some = contexts[:SHOWN_CONTEXTS] if cut else contexts
-    return [(one.document_id or one.id or "", shortened(one.text, cut, CONTEXT_CUT)) for one in some]
+    return [
+        (context.document_id or context.id or "", shortened(context.text, cut, CONTEXT_CUT))
+        for context in some
+    ]
 
 
 def shortened(text: str, cut: bool, most: int = TEXT_CUT) -> str:

@@ -36,7 +36,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.interchange.marks import is_openinference
 from ragstone.kernel.tables.interchange.openinference import steps_in
 from ragstone.kernel.tables.interchange.recognise import is_trace
-from ragstone.kernel.tables.interchange.traces import GRACE_S, QUIET_S, OpenTraces, TraceStep, nothing_asked
+from ragstone.kernel.tables.interchange.traces import OpenTraces, TraceStep
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -54,28 +54,28 @@ class LogBatch(msgspec.Struct, frozen=True):
 
 def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list[Path]:
     """Return the files of a log; raises DataError for what is not there, unless it is not `strict`."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for source in sources:
         try:
-            found |= dict.fromkeys(log_files([source]))
+            files |= dict.fromkeys(log_files([source]))
         except DataError:
             if strict:
                 raise
-    if not found and strict:
+    if not files and strict:
         raise DataError("no log was given. Name a file or a folder.")
-    return list(found)
+    return list(files)
 
 
 def rotated_from(sources: Iterable[Path | str], marks: Mapping[str, Mark]) -> list[Path]:
     """Return the files that were read under the name of a source, and stand beside it under another now."""
-    found = []
+    rotated = []
     for source in map(Path, sources):
         inodes = {mark.inode for mark in marks.values() if mark.path == str(source) and not mark.whole}
         if not inodes or source.is_dir() or not source.parent.is_dir():
             continue
-        beside = (one for one in source.parent.glob(f"{escape(source.name)}?*") if one.is_file())
-        found += [one for one in beside if _inode(one.stat()) in inodes]
-    return found
+        beside = (file for file in source.parent.glob(f"{escape(source.name)}?*") if file.is_file())
+        rotated += [file for file in beside if _inode(file.stat()) in inodes]
+    return rotated
 
 
 def _inode(status: os.stat_result) -> str:
@@ -97,9 +97,17 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
             return
         with path.open("rb") as file:
             known = _known(path, inode, marks)
-            reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
+            goes_on = (
+                mark
+                for mark in known
+                if not mark.whole
+                and status.st_size >= mark.offset
+                and _before(file, mark.offset) == mark.before
+            )
+            reached = next(goes_on, None)
             anew = inode in marks and reached is None
-            if reached is None and not _is_lines(path, file):
+            # JSON lines can be read on from a place, traces cannot.
+            if reached is None and (not is_json_lines(path) or is_trace(_first_row(file))):
                 yield from _whole(path, status, anew=anew)
                 return
             start = reached or Mark(str(path), inode, 0, 0, 0, 1, "")
@@ -122,11 +130,6 @@ def _unchanged(known: Iterable[Mark], status: os.stat_result) -> Mark | None:
     return first if first is not None and first.offset >= status.st_size else None
 
 
-def _is_lines(path: Path, file: BinaryIO) -> bool:
-    """Say whether a file can be read on from a place: JSON lines by its name, and no traces."""
-    return is_json_lines(path) and not is_trace(_first_row(file))
-
-
 def _first_row(file: BinaryIO) -> dict[str, Any]:
     """Return the first object in the first lines of a file; an empty one where there is none."""
     file.seek(0)
@@ -138,10 +141,6 @@ def _first_row(file: BinaryIO) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
     return {}
-
-
-def _goes_on(file: BinaryIO, mark: Mark, status: os.stat_result) -> bool:
-    return status.st_size >= mark.offset and _before(file, mark.offset) == mark.before
 
 
 def _before(file: BinaryIO, offset: int) -> str:
@@ -174,7 +173,11 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
         row: Raw | None = None
         try:
             raw = decode_line(line) if not line.isspace() else None
-            row = raw if raw is None or isinstance(raw, dict) else _no_object(raw)
+            row = (
+                raw
+                if raw is None or isinstance(raw, dict)
+                else f"expected a JSON object, got {type(raw).__name__}"
+            )
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
             if not line.endswith(b"\n"):
                 break
@@ -190,15 +193,11 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
         yield batch()
 
 
-def _no_object(raw: object) -> str:
-    return f"expected a JSON object, got {type(raw).__name__}"
-
-
 def _whole(path: Path, status: os.stat_result, *, anew: bool) -> Iterator[LogBatch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
     waiting: list[tuple[str, Raw]] = []
-    for place, raw in read_log(path):
-        waiting.append((f"{path}:{place.line}", raw))
+    for line, raw in read_log(path):
+        waiting.append((f"{path}:{line.line}", raw))
         if len(waiting) >= BATCH:
             yield LogBatch(waiting, None, anew)
             waiting = []
@@ -224,7 +223,7 @@ def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool
 
     follow: none where nothing has changed, and more spans may still come. Files that cannot be read are none.
     """
-    found, changed = [], not follow
+    files, changed = [], not follow
     for path in paths:
         try:
             status = path.stat()
@@ -240,13 +239,13 @@ def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool
             begins = next((step.started for step in steps if step.started is not None), -math.inf)
             mark = marks.get(_inode(status))
             anew = mark is not None and status.st_size < mark.size
-            found.append(SpanFile(path, status, begins, anew))
+            files.append(SpanFile(path, status, begins, anew))
             changed |= same is None
-    return found if changed or _are_quiet(found) else []
+    return files if changed or _are_quiet(files) else []
 
 
 def _are_quiet(files: Sequence[SpanFile]) -> bool:
-    return all(one.status.st_mtime + QUIET_S < time.time() for one in files)
+    return all(file.status.st_mtime + OpenTraces.quiet_s < time.time() for file in files)
 
 
 def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Iterator[LogBatch]:
@@ -261,25 +260,27 @@ def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Itera
     for n, file in enumerate(files, 1):
         rows: list[tuple[int, Raw]] = []
         try:
-            for place, step in read_spans(file.path):
+            for line_at, step in read_spans(file.path):
                 if isinstance(step, TraceStep):
                     traces.add(step, file.path, file.status.st_mtime)
                 else:
-                    rows.append((place.line, step))
+                    rows.append((line_at.line, step))
             read.append(file)
         except DataError:
             if strict:
                 raise
         # Of a trace that ended well before all files that follow begin, nothing is in them.
-        later = min((one.begins for one in files[n:]), default=math.inf if ended else traces.newest)
-        rows += traces.take(later, grace_s=GRACE_S if n < len(files) else -math.inf)
+        later = min(
+            (later_file.begins for later_file in files[n:]), default=math.inf if ended else traces.newest
+        )
+        rows += traces.take(later, grace_s=traces.grace_s if n < len(files) else -math.inf)
         n_rows += len(rows)
         for at in range(0, len(rows), BATCH):
             some = rows[at : at + BATCH]
             yield LogBatch([(f"{file.path}:{line}", row) for line, row in some], None, file.anew)
     held = traces.sources()
     if strict and traces.n_taken and not n_rows and not held:
-        raise nothing_asked(str(files[0].path), traces.n_taken)
+        raise traces.nothing_asked(str(files[0].path))
     for file in read:
         yield LogBatch([], _whole_mark(file.path, file.status, held=file.path in held))
 
@@ -343,7 +344,7 @@ def take_log(
     marks = store.marks()
     paths = dict.fromkeys([*rotated_from(sources, marks), *present_files(sources, strict=strict)])
     spans = span_files(paths, marks, follow=follow)
-    whose = {one.path for one in spans}
+    whose = {span_file.path for span_file in spans}
     others = (new_rows(path, marks) for path in paths if path not in whose)
     for batches in chain(others, [span_rows(spans, strict=strict, follow=follow)] if spans else []):
         taking.understood = not strict
@@ -387,56 +388,54 @@ class _Taking:
 
     def take(self, batch: LogBatch) -> None:
         """Keep the rows of a batch."""
-        found: list[Logged | Feedback] = []
+        readable: list[Logged | Feedback] = []
         malformed: list[str] = []
         without = 0
-        for place, raw in batch.rows:
+        for location, raw in batch.rows:
             self._advance()
             if isinstance(raw, str):
-                malformed.append(f"{place}: {raw}")
+                malformed.append(f"{location}: {raw}")
                 continue
             if len(self._columns) < MOST_COLUMNS:
                 self._columns.update(dict.fromkeys(islice(map(str, raw), MOST_COLUMNS)))
             read = self._reader.read(raw)
             without += read is None
             if read is not None:
-                found.append(self._masked(read))
-        exchanges = [one for one in found if isinstance(one, Logged)]
-        self.understood |= bool(found)
-        new = self._store.add(self._adder, found, batch.mark if self.understood else None)
+                mask = self._masker
+                if mask is not None:
+                    read = mask.exchange(read) if isinstance(read, Logged) else mask.said(read)
+                readable.append(read)
+        exchanges = [row for row in readable if isinstance(row, Logged)]
+        self.understood |= bool(readable)
+        new = self._store.add(self._adder, readable, batch.mark if self.understood else None)
         path = batch.rows[0][0].rpartition(":")[0] if batch.anew and batch.rows else None
         self._sum += ReadCounts(
             rows=len(batch.rows),
             new=new,
             again=len(exchanges) - new,
-            feedback=len(found) - len(exchanges),
+            feedback=len(readable) - len(exchanges),
             malformed=len(malformed),
             shown=malformed[:SHOWN],
             without_question=without,
-            without_time=sum(one.time is None for one in exchanges),
+            without_time=sum(row.time is None for row in exchanges),
             anew=[path] if path else [],
         )
 
-    def _masked(self, one: Logged | Feedback) -> Logged | Feedback:
-        if self._masker is None:
-            return one
-        return self._masker.exchange(one) if isinstance(one, Logged) else self._masker.said(one)
-
     def counts(self) -> ReadCounts:
         """Return what became of the rows. Raises DataError where no row that was ever read asks anything."""
-        found = msgspec.structs.replace(
+        total = msgspec.structs.replace(
             self._sum,
             columns=list(self._columns)[:MOST_COLUMNS],
             unread_times=self._reader.unread_times,
             unread_feedback=self._reader.unread_feedback,
         )
-        if not found.rows or self._store.count():
-            return found
-        if found.malformed == found.rows:
-            raise DataError("no row of the log can be read:\n" + "\n".join(found.shown))
-        if found.without_question == found.rows - found.malformed:
+        if not total.rows or self._store.count():
+            return total
+        if total.malformed == total.rows:
+            raise DataError("no row of the log can be read:\n" + "\n".join(total.shown))
+        if total.without_question == total.rows - total.malformed:
             raise DataError(
                 "no row of the log holds a question under a name that is known. Name its column as question "
-                f"in the table [monitor] of ragstone.toml. The columns: {', '.join(found.columns) or 'none'}."
+                f"in the table [monitor] of ragstone.toml. The columns: {', '.join(total.columns) or 'none'}."
             )
-        return found
+        return total

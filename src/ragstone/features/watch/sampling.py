@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from ragstone.features.sample.drawing import By
 from ragstone.features.sample.sampling import Sample, sample_log
 from ragstone.features.watch.showing import ALL, ExchangeFilter, StoredExchange
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.logs.sampling import By
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Context
 
 
 def sample_store(
@@ -59,11 +58,11 @@ class StoreRows(Sequence[Mapping[str, Any]]):
         return self._n
 
     @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
-        return list(self)[place] if isinstance(place, slice) or place else next(iter(self))
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        return list(self)[index] if isinstance(index, slice) or index else next(iter(self))
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for seen in self._store.each(self._chosen):
@@ -76,7 +75,11 @@ class StoreRows(Sequence[Mapping[str, Any]]):
             "question": seen.question,
             "answer": seen.answer,
             "system": seen.system,
-            "contexts": None if contexts is None else [_told(one) for one in contexts],
+            "contexts": contexts
+            and [
+                {name: value for name in FIELDS if (value := getattr(context, name)) is not None}
+                for context in contexts
+            ],
             "tags": seen.tags,
             "quality": self._quality_of(seen),
         }
@@ -84,12 +87,10 @@ class StoreRows(Sequence[Mapping[str, Any]]):
     def _quality_of(self, seen: StoredExchange) -> float | None:
         if self._quality == "feedback":
             return seen.feedback
-        found = [one.score for one in seen.scores if one.metric == self._quality and one.score is not None]
-        return found[-1] if found else None
+        scores = [
+            score.score for score in seen.scores if score.metric == self._quality and score.score is not None
+        ]
+        return scores[-1] if scores else None
 
 
 FIELDS = ("id", "document_id", "text", "score")
-
-
-def _told(context: Context) -> dict[str, Any]:
-    return {name: value for name in FIELDS if (value := getattr(context, name)) is not None}

@@ -102,24 +102,24 @@ def numbers_of(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
 
     `q-...-2`, the id that an answer sheet gives the second row of one question, is the second of that name.
     """
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for name in names:
         rows = db.execute("SELECT n FROM exchanges WHERE name = ? ORDER BY n LIMIT 1", (name,)).fetchall()
-        stem, _, place = name.rpartition("-")
-        if not rows and stem.startswith("q-") and place.isdigit():
+        stem, _, nth = name.rpartition("-")
+        if not rows and stem.startswith("q-") and nth.isdigit():
             rows = db.execute(
-                "SELECT n FROM exchanges WHERE name = ? ORDER BY n LIMIT 1 OFFSET ?", (stem, int(place) - 1)
+                "SELECT n FROM exchanges WHERE name = ? ORDER BY n LIMIT 1 OFFSET ?", (stem, int(nth) - 1)
             ).fetchall()
         if rows:
-            found[name] = rows[0][0]
-    return found
+            numbers[name] = rows[0][0]
+    return numbers
 
 
 def page_of(
     db: sqlite3.Connection, chosen: ExchangeFilter, page: int, size: int, *, worst_by: str | None = None
 ) -> ExchangePage:
     """Return a page of exchanges, the newest first, or the worst in a metric."""
-    where, given = _where(chosen)
+    where, values = _where(chosen)
     join, order = "", "e.time IS NULL, e.time DESC, e.n DESC"
     if worst_by is not None:
         metric, _, label = worst_by.partition("=")
@@ -127,18 +127,18 @@ def page_of(
             " JOIN scores w ON w.exchange = e.n AND w.score IS NOT NULL JOIN measures v ON v.n = w.measure"
             " AND v.metric = ?"
         )
-        given = [metric, *given]
+        values = [metric, *values]
         order = f"CASE v.best WHEN 'lowest' THEN -w.score ELSE w.score END, {order}"
         if label:
             where += (" AND" if where else " WHERE") + " w.label IN (SELECT n FROM labels WHERE label = ?)"
-            given.append(label)
+            values.append(label)
     base = f"FROM exchanges e JOIN texts t ON t.n = e.n{join}{where}"
-    (n,) = db.execute(f"SELECT count(*) {base}", given).fetchone()
-    found = db.execute(
+    (n,) = db.execute(f"SELECT count(*) {base}", values).fetchone()
+    rows = db.execute(
         f"SELECT e.n {base} ORDER BY {order} LIMIT ? OFFSET ?",
-        [*given, size, (page - 1) * size],
+        [*values, size, (page - 1) * size],
     ).fetchall()
-    return ExchangePage(rows=_seen(db, [row[0] for row in found]), n=n, page=page, size=size)
+    return ExchangePage(rows=_seen(db, [row[0] for row in rows]), n=n, page=page, size=size)
 
 
 def shown(db: sqlite3.Connection, numbers: Sequence[int]) -> list[StoredExchange]:
@@ -148,12 +148,12 @@ def shown(db: sqlite3.Connection, numbers: Sequence[int]) -> list[StoredExchange
 
 def each(db: sqlite3.Connection, chosen: ExchangeFilter) -> Iterator[StoredExchange]:
     """Yield exchanges by their numbers."""
-    where, given = _where(chosen)
+    where, values = _where(chosen)
     numbers = [
         n
         for (n,) in db.execute(
             f"SELECT e.n FROM exchanges e JOIN texts t ON t.n = e.n{where} ORDER BY e.n",
-            given,
+            values,
         )
     ]
     for some in _parts(numbers):
@@ -187,23 +187,24 @@ def _where(chosen: ExchangeFilter) -> tuple[str, list[Any]]:
 
 
 def _of_metric(chosen: ExchangeFilter, metric: str) -> tuple[str, list[Any]]:
-    text, given = "m.metric = ?", [metric]
+    text, values = "m.metric = ?", [metric]
     conditions: list[tuple[str, object]] = [
         ("s.score >= ?", chosen.at_least),
         ("s.score <= ?", chosen.at_most),
         ("s.label IN (SELECT n FROM labels WHERE label = ?)", chosen.label),
-        ("s.status = ?", None if chosen.status is None else _place(chosen.status)),
+        (
+            "s.status = ?",
+            None
+            if chosen.status is None
+            else next((at for at, known in enumerate(STATUSES) if known == chosen.status), -1),
+        ),
     ]
     for condition, value in conditions:
         if value is not None:
             text += f" AND {condition}"
-            given.append(value)  # type: ignore[arg-type]
+            values.append(value)  # type: ignore[arg-type]
     inner = f"SELECT s.exchange FROM scores s JOIN measures m ON m.n = s.measure WHERE {text}"
-    return f"e.n IN ({inner})", list(given)
-
-
-def _place(status: str) -> int:
-    return next((at for at, known in enumerate(STATUSES) if known == status), -1)
+    return f"e.n IN ({inner})", list(values)
 
 
 def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -227,15 +228,21 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
         tags.setdefault(exchange, {})[tag] = value
     judged = _scores(db, among) if scores else {}
     listed = {row[0]: msgspec.json.decode(row[5]) for row in rows if row[5] is not None}
-    texts = _passages(db, {one[0] for some in listed.values() for one in some})
-    found = {
+    numbers_used = ",".join(str(int(passage[0])) for some in listed.values() for passage in some)
+    texts = dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({numbers_used})").fetchall())
+    exchanges = {
         row[0]: StoredExchange(
             n=row[0],
             name=row[1],
             time=None if row[2] is None else datetime.fromtimestamp(row[2], UTC),
             question=row[3],
             answer=row[4],
-            contexts=_contexts(listed[row[0]], texts) if row[0] in listed else None,
+            contexts=[
+                Context(text=texts[passage], id=name, document_id=document, score=score)
+                for passage, name, document, score in listed[row[0]]
+            ]
+            if row[0] in listed
+            else None,
             system=row[6],
             who=row[7],
             error=row[8],
@@ -247,30 +254,18 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
         )
         for row in rows
     }
-    return [found[n] for n in numbers if n in found]
-
-
-def _contexts(listed: Sequence[Sequence[Any]], texts: dict[int, str]) -> list[Context]:
-    return [
-        Context(text=texts[passage], id=name, document_id=document, score=score)
-        for passage, name, document, score in listed
-    ]
-
-
-def _passages(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, str]:
-    among = ",".join(str(int(n)) for n in numbers)
-    return dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({among})").fetchall())
+    return [exchanges[n] for n in numbers if n in exchanges]
 
 
 def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[StoredScore]]:
-    found: dict[int, list[StoredScore]] = {}
+    scores_of: dict[int, list[StoredScore]] = {}
     for exchange, judge, version, model, metric, status, score, label, reason in db.execute(
         "SELECT s.exchange, m.judge, m.version, m.model, m.metric, s.status, s.score, l.label, r.text"
         " FROM scores s JOIN measures m ON m.n = s.measure LEFT JOIN labels l ON l.n = s.label"
         " LEFT JOIN reasons r ON r.exchange = s.exchange AND r.measure = s.measure"
         f" WHERE s.exchange IN {among} ORDER BY s.exchange, s.measure"
     ):
-        found.setdefault(exchange, []).append(
+        scores_of.setdefault(exchange, []).append(
             StoredScore(
                 judge=judge,
                 version=version,
@@ -282,4 +277,4 @@ def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[StoredScore]]:
                 reason=reason,
             )
         )
-    return found
+    return scores_of

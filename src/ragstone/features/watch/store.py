@@ -23,15 +23,16 @@ from ragstone.features.watch.cells import (
     read_overview,
     refresh_cells,
 )
-from ragstone.features.watch.history import JudgedOn, RejudgePool, read_judged_on, read_pool
 from ragstone.features.watch.judged import (
     Due,
+    JudgedOn,
     Scores,
     StoredScore,
     count_due,
     due,
     due_numbers,
     left_of,
+    read_judged_on,
     spend,
 )
 from ragstone.features.watch.logged import Feedback, Logged
@@ -217,8 +218,8 @@ class MonitorStore:
 
     def note(self, name: str) -> bytes | None:
         """Return what was kept under a name, None if nothing was."""
-        found = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else None
+        row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
 
     def keep_note(self, name: str, value: bytes) -> None:
         """Keep something under a name, in place of what was kept there."""
@@ -233,8 +234,8 @@ class MonitorStore:
     @property
     def tags(self) -> list[str]:
         """The tags by which cells are kept."""
-        told = self.note("tags")
-        return DEFAULT_TAGS if told is None else msgspec.json.decode(told, type=list[str])
+        stored = self.note("tags")
+        return DEFAULT_TAGS if stored is None else msgspec.json.decode(stored, type=list[str])
 
     def declare(self, section: MonitorSection) -> None:
         """Keep cells by the tags of the settings, and give exchanges of a lower rate theirs."""
@@ -256,10 +257,10 @@ class MonitorStore:
             self._db.execute("INSERT OR REPLACE INTO notes VALUES ('tags', ?)", (msgspec.json.encode(tags),))
             self._all_stale("day IS NOT NULL")
 
-    def _all_stale(self, where: str, *given: object) -> None:
+    def _all_stale(self, where: str, *values: object) -> None:
         self._db.execute(
             f"INSERT OR IGNORE INTO stale SELECT DISTINCT day FROM exchanges WHERE {where}",
-            given,
+            values,
         )
 
     def adder(self, section: MonitorSection) -> Adder:
@@ -321,14 +322,9 @@ class MonitorStore:
             return [n for (n,) in rows]
 
     def judged_on(self) -> JudgedOn:
-        """Return when scores were made, see history.JudgedOn."""
+        """Return when scores were made, see judged.JudgedOn."""
         with explained(self.path):
             return read_judged_on(self._db)
-
-    def rejudge_pool(self, judges: Iterable[str]) -> tuple[RejudgePool, dict[int, int]]:
-        """Return the exchanges that can be judged again, and how many a day has, see history.draw_history."""
-        with explained(self.path):
-            return read_pool(self._db, judges)
 
     def keep(
         self,
@@ -354,11 +350,11 @@ class MonitorStore:
             self._db.execute("BEGIN IMMEDIATE")
             self._scores.finish_all(judges)
 
-    def declare_labels(self, one: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
+    def declare_labels(self, score: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give."""
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            self._scores.declare(one, labels, best)
+            self._scores.declare(score, labels, best)
 
     def take_in(self, scores: Sequence[tuple[str, StoredScore]], *, best: dict[str, str]) -> int:
         """Keep scores that were made elsewhere, by the names of exchanges; return how many had one.
@@ -368,11 +364,11 @@ class MonitorStore:
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             placed = showing.numbers_of(self._db, {name for name, _ in scores})
-            found = [(placed[name], one) for name, one in scores if name in placed]
-            self._scores.keep(found, best)
-            taken = [(n,) for n in {n for n, _ in found}]
+            placed_scores = [(placed[name], score) for name, score in scores if name in placed]
+            self._scores.keep(placed_scores, best)
+            taken = [(n,) for n in {n for n, _ in placed_scores}]
             self._db.executemany("UPDATE exchanges SET chance = 1.0 WHERE n = ?", taken)
-        return len(found)
+        return len(placed_scores)
 
     def left_of(self, caps: Caps, today: datetime.date) -> Caps:
         """Return what is left of the budget of a day."""

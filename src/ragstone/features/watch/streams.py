@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from ragstone.features.watch.cells import DayCell
-from ragstone.kernel.statistics.changes import change_paths
-from ragstone.kernel.statistics.intervals import Codes, Floats, student_quantile
+from ragstone.features.watch.change_paths import change_paths
+from ragstone.kernel.statistics.intervals import Floats, student_quantile
 
 N, W, WX, W2, W2X, W2X2 = range(6)
 SPANS = (1, 7, 28)
@@ -43,9 +43,9 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return what tells it from other streams, in the order in which they are listed."""
         return self.metric, self.tag, self.value, self.judge
 
-    def day(self, place: int) -> date:
+    def day(self, row: int) -> date:
         """Return the date of a row of `sums`."""
-        return self.first + timedelta(days=place)
+        return self.first + timedelta(days=row)
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +80,12 @@ def streams_of(cells: Iterable[DayCell], before: date) -> list[Stream]:
     The order of the cells does not matter, nor into how many cells a day's exchanges are split. A stream
     begins with its first scored exchange; days without one have sums of 0.
     """
-    found: dict[StreamKey, dict[date, list[tuple[float, ...]]]] = {}
+    days_of: dict[StreamKey, dict[date, list[tuple[float, ...]]]] = {}
     for cell in cells:
         if cell.n and cell.day < before:
-            days = found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), {})
+            days = days_of.setdefault((cell.metric, cell.tag, cell.value, cell.judge), {})
             days.setdefault(cell.day, []).append((cell.n, cell.w, cell.wx, cell.w2, cell.w2x, cell.w2x2))
-    return [_stream(key, found[key], before) for key in sorted(found)]
+    return [_stream(key, days_of[key], before) for key in sorted(days_of)]
 
 
 def _stream(key: StreamKey, days: dict[date, list[tuple[float, ...]]], before: date) -> Stream:
@@ -218,7 +218,7 @@ def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> l
         _Watched(stream=stream, begin=0, number=0, share=share)
         for stream, share in zip(streams, shares_of(streams, alpha, baseline_days), strict=True)
     ]
-    found: list[Change] = []
+    changes: list[Change] = []
     while looks:
         ready = [
             (look, blocks) for look in looks if (blocks := blocks_of(look.stream, look.begin, baseline_days))
@@ -228,12 +228,12 @@ def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> l
             alike = [(look, blocks) for look, blocks in ready if blocks.span == span]
             for some in (alike[at : at + AT_ONCE] for at in range(0, len(alike), AT_ONCE)):
                 for look, change in _first_changes(some, span, baseline_days):
-                    found.append(change)
+                    changes.append(change)
                     looks.append(
                         msgspec.structs.replace(look, begin=change.raised + 1, number=look.number + 1)
                     )
-    place = {stream.key: at for at, stream in enumerate(streams)}
-    return sorted(found, key=lambda change: (place[change.stream.key], change.raised))
+    rank = {stream.key: at for at, stream in enumerate(streams)}
+    return sorted(changes, key=lambda change: (rank[change.stream.key], change.raised))
 
 
 def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> list[float]:
@@ -245,7 +245,7 @@ def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> li
     if not streams:
         return []
     origin = min(stream.first for stream in streams)
-    groups = [(not stream.tag, _cohort(stream.first, origin, baseline_days)) for stream in streams]
+    groups = [(not stream.tag, (stream.first - origin).days // baseline_days) for stream in streams]
     sizes = Counter(groups)
     return [
         alpha
@@ -256,15 +256,14 @@ def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> li
     ]
 
 
-def _cohort(first: date, origin: date, baseline_days: int) -> int:
-    return (first - origin).days // baseline_days
-
-
 def _first_changes(
     looks: Sequence[tuple[_Watched, DayBlocks]], span: int, baseline_days: int
 ) -> list[tuple[_Watched, Change]]:
     """Return the first change of each stream that has one. All have blocks of the same span."""
-    offsets = _offsets([blocks for _, blocks in looks], span)
+    offsets = np.zeros(len(looks), dtype=np.intp)
+    if span == 1:  # days of the same date stand under one another
+        begins = [blocks.stream.first.toordinal() + blocks.begin for _, blocks in looks]
+        offsets = np.asarray(np.array(begins, dtype=np.intp) - min(begins))
     n = max(offset + blocks.values.size for offset, (_, blocks) in zip(offsets, looks, strict=True))
     values, weights = np.zeros((len(looks), n)), np.zeros((len(looks), n))
     for row, (offset, (_, blocks)) in enumerate(zip(offsets, looks, strict=True)):
@@ -278,7 +277,7 @@ def _first_changes(
         jump=np.array([blocks.jump for _, blocks in looks]),
         first=offsets + -(-baseline_days // span),
     )
-    found = []
+    changes = []
     for row, (offset, (look, blocks)) in enumerate(zip(offsets, looks, strict=True)):
         enough = paths.log_evidence[row] >= -np.log(look.alpha)
         if enough.any():
@@ -291,13 +290,5 @@ def _first_changes(
                 log_evidence=float(paths.log_evidence[row, at]),
                 alpha=look.alpha,
             )
-            found.append((look, change))
-    return found
-
-
-def _offsets(blocks: Sequence[DayBlocks], span: int) -> Codes:
-    """Return the column at which each begins: days of the same date stand under one another."""
-    if span > 1:
-        return np.zeros(len(blocks), dtype=np.intp)
-    begins = np.array([one.stream.first.toordinal() + one.begin for one in blocks], dtype=np.intp)
-    return np.asarray(begins - begins.min())
+            changes.append((look, change))
+    return changes

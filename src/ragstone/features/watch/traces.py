@@ -88,13 +88,13 @@ def is_trace_file(path: Path) -> bool:
 
 def trace_files(sources: Iterable[Path]) -> list[Path]:
     """Return the files of these folders and files that hold traces, the newest first; often none."""
-    found = [
+    files = [
         path
         for source in sources
         for path in (source.glob("*.jsonl") if source.is_dir() else [source])
         if path.is_file()
     ]
-    return sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
+    return sorted(files, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
 def newest_traces(files: Sequence[Path], first: int, n: int) -> tuple[list[TraceSummary], bool]:
@@ -103,24 +103,24 @@ def newest_traces(files: Sequence[Path], first: int, n: int) -> tuple[list[Trace
     As many files are read as hold them. A trace whose spans stand in two files is told by the newer one's.
     Raises DataError for a file that cannot be read.
     """
-    found: dict[str, TraceSummary] = {}
+    traces: dict[str, TraceSummary] = {}
     for path in files:
         with explaining(f"{path}: cannot be read"):
             status = path.stat()
-            for one in _summaries(path, status.st_size, status.st_mtime_ns):
-                found.setdefault(one.id, one)
-        if len(found) > first + n:
+            for summary in _summaries(path, status.st_size, status.st_mtime_ns):
+                traces.setdefault(summary.id, summary)
+        if len(traces) > first + n:
             break
-    return list(found.values())[first : first + n], len(found) > first + n
+    return list(traces.values())[first : first + n], len(traces) > first + n
 
 
 @lru_cache(maxsize=8)
 def _summaries(path: Path, _size: int, _changed: int) -> list[TraceSummary]:
     traces: dict[str, list[_Stored]] = defaultdict(list)
-    for one in _spans_in(path):
-        traces[one.span.trace_id].append(one)
+    for stored in _spans_in(path):
+        traces[stored.span.trace_id].append(stored)
     made = [_summary(spans) for spans in traces.values()]
-    return sorted(made, key=lambda one: -(one.started or 0.0))
+    return sorted(made, key=lambda summary: -(summary.started or 0.0))
 
 
 def find_trace(files: Sequence[Path], trace_id: str) -> TraceTree | None:
@@ -128,7 +128,9 @@ def find_trace(files: Sequence[Path], trace_id: str) -> TraceTree | None:
     wanted = trace_id.lower()
     spans: list[_Stored] = []
     for path in files:
-        here = [one for one in _spans_in(path, wanted.encode()) if one.span.trace_id.lower() == wanted]
+        here = [
+            stored for stored in _spans_in(path, wanted.encode()) if stored.span.trace_id.lower() == wanted
+        ]
         if spans and not here:
             break  # spans of one trace come within minutes, so files that are older have none
         spans += here
@@ -156,12 +158,14 @@ def _spans_in(path: Path, needle: bytes = b"") -> Iterator[_Stored]:
 
 
 def _summary(spans: Sequence[_Stored]) -> TraceSummary:
-    ids = {one.span.span_id for one in spans}
-    tops = [one for one in spans if one.span.parent_span_id not in ids] or spans
+    ids = {stored.span.span_id for stored in spans}
+    tops = [stored for stored in spans if stored.span.parent_span_id not in ids] or spans
     top = min(tops, key=_order)
-    asked = next((text for one in (top, *sorted(spans, key=_order)) if (text := _first(one, _INPUTS))), "")
-    began = [one.began for one in spans if one.began is not None]
-    ended = [one.ended for one in spans if one.ended is not None]
+    input_text = next(
+        (text for stored in (top, *sorted(spans, key=_order)) if (text := _first(stored, _INPUTS))), ""
+    )
+    began = [stored.began for stored in spans if stored.began is not None]
+    ended = [stored.ended for stored in spans if stored.ended is not None]
     return TraceSummary(
         id=top.span.trace_id,
         name=top.span.name,
@@ -169,20 +173,22 @@ def _summary(spans: Sequence[_Stored]) -> TraceSummary:
         started=min(began, default=None),
         duration_s=max(0.0, max(ended) - min(began)) if began and ended else None,
         n_spans=len(ids),
-        n_errors=sum(_failed(one.span) for one in {one.span.span_id: one for one in spans}.values()),
-        asked=question_in(asked) or asked,
+        n_errors=sum(
+            _failed(stored.span) for stored in {stored.span.span_id: stored for stored in spans}.values()
+        ),
+        asked=question_in(input_text) or input_text,
     )
 
 
-def _order(one: _Stored) -> tuple[bool, float, str]:
-    return one.began is None, one.began or 0.0, one.span.span_id
+def _order(stored: _Stored) -> tuple[bool, float, str]:
+    return stored.began is None, stored.began or 0.0, stored.span.span_id
 
 
 def _tree(stored: Sequence[_Stored]) -> TraceTree:
-    spans = {one.span.span_id: one for one in sorted(stored, key=_order)}
+    spans = {item.span.span_id: item for item in sorted(stored, key=_order)}
     children: dict[str, list[str]] = defaultdict(list)
-    for name, one in spans.items():
-        children[one.span.parent_span_id if one.span.parent_span_id in spans else ""].append(name)
+    for name, item in spans.items():
+        children[item.span.parent_span_id if item.span.parent_span_id in spans else ""].append(name)
     rows: list[SpanRow] = []
     summary = _summary(list(spans.values()))
     seen: set[str] = set()
@@ -215,40 +221,42 @@ def _notes(stored: Sequence[_Stored], spans: Mapping[str, _Stored], n_looped: in
     values = list(spans.values())
     counts = {
         "{} sent more than once: the last of each is shown.": sum(
-            n > 1 for n in Counter(one.span.span_id for one in stored).values()
+            n > 1 for n in Counter(item.span.span_id for item in stored).values()
         ),
         "{} with a parent that is not here: shown at the top.": sum(
-            bool(one.span.parent_span_id) and one.span.parent_span_id not in spans for one in values
+            bool(item.span.parent_span_id) and item.span.parent_span_id not in spans for item in values
         ),
         "{} in a circle of parents: shown at the top, from the first on.": n_looped,
-        "{} without a beginning or an end: shown without a bar.": sum(one.seconds is None for one in values),
+        "{} without a beginning or an end: shown without a bar.": sum(
+            item.seconds is None for item in values
+        ),
         "{} with an end before the beginning: shown without a length.": sum(
-            one.seconds is not None and (one.ended or 0) < (one.began or 0) for one in values
+            item.seconds is not None and (item.ended or 0) < (item.began or 0) for item in values
         ),
     }
-    notes = [words.format(plural(n, "span")) for words, n in counts.items() if n]
-    if all(one.span.parent_span_id for one in values) and not notes:
+    notes = [sentence.format(plural(n, "span")) for sentence, n in counts.items() if n]
+    if all(item.span.parent_span_id for item in values) and not notes:
         notes.append("No span is the top of the trace.")
     return notes
 
 
-def _row(one: _Stored, depth: int, summary: TraceSummary) -> SpanRow:
-    span, begins, ends = one.span, None, None
-    if one.began is not None and one.ended is not None and summary.started is not None:
+def _row(stored: _Stored, depth: int, summary: TraceSummary) -> SpanRow:
+    span, begins, ends = stored.span, None, None
+    if stored.began is not None and stored.ended is not None and summary.started is not None:
         whole = summary.duration_s or 1.0
-        begins = min(1.0, (one.began - summary.started) / whole)
-        ends = min(1.0, max(begins, (one.ended - summary.started) / whole))
+        begins = min(1.0, (stored.began - summary.started) / whole)
+        ends = min(1.0, max(begins, (stored.ended - summary.started) / whole))
     return SpanRow(
         id=span.span_id,
         name=span.name,
         depth=depth,
-        service=one.service,
-        kind=_first(one, _KINDS),
-        duration_s=one.seconds,
+        service=stored.service,
+        kind=_first(stored, _KINDS),
+        duration_s=stored.seconds,
         begins=begins,
         ends=ends,
-        given=_first(one, _INPUTS),
-        result=_first(one, _OUTPUTS),
+        given=_first(stored, _INPUTS),
+        result=_first(stored, _OUTPUTS),
         error=_error(span),
         fields=list(_fields(span.attributes)),
     )
@@ -263,18 +271,18 @@ def _error(span: OtlpSpan) -> str:
     if not _failed(span):
         return ""
     thrown = (dict(_fields(event.attributes)).get("exception.message", "") for event in span.events)
-    said = span.status.message if span.status else ""
-    return said or next(filter(None, thrown), "the span failed, and does not say why")
+    message = span.status.message if span.status else ""
+    return message or next(filter(None, thrown), "the span failed, and does not say why")
 
 
-def _first(one: _Stored, names: Sequence[str]) -> str:
-    found = {field.key: field.value for field in one.span.attributes if field.key in names}
-    return next((text for name in names if name in found and (text := _text(found[name]))), "")
+def _first(stored: _Stored, names: Sequence[str]) -> str:
+    values = {field.key: field.value for field in stored.span.attributes if field.key in names}
+    return next((text for name in names if name in values and (text := _text(values[name]))), "")
 
 
 def _fields(attributes: Iterable[OtlpAttribute]) -> Iterator[tuple[str, str]]:
-    for one in attributes:
-        yield one.key, _text(one.value)
+    for field in attributes:
+        yield field.key, _text(field.value)
 
 
 def _text(value: OtlpValue | None) -> str:
@@ -287,8 +295,8 @@ def _plain(value: OtlpValue | None) -> object:
     if value is None:
         return None
     if value.array_value is not None:
-        return [_plain(one) for one in value.array_value.values]
+        return [_plain(item) for item in value.array_value.values]
     if value.kvlist_value is not None:
-        return {one.key: _plain(one.value) for one in value.kvlist_value.values}
+        return {item.key: _plain(item.value) for item in value.kvlist_value.values}
     simple = (value.string_value, value.bool_value, value.int_value, value.double_value)
-    return next((one for one in simple if one is not None), None)
+    return next((item for item in simple if item is not None), None)

@@ -201,16 +201,16 @@ def use_cells(db: sqlite3.Connection, until: date | None) -> list[DayCell]:
     cells = []
     for day, group in groupby(_rows_until(db, until), key=attrgetter("day")):
         rows = [*group]
-        told = {
+        values_of = {
             "latency_s": [row.latency_s for row in rows if row.latency_s is not None],
             "tokens": [row.tokens for row in rows if row.tokens],
             "cost_usd": [row.usd for row in rows if row.usd],
         }
         users = _different(row.user for row in rows) or 0
-        told["users"] = [users] * users
+        values_of["users"] = [users] * users
         calls = np.array([(row.calls, row.failed) for row in rows if row.calls], dtype=float).reshape(-1, 2)
         today = date.fromordinal(day)
-        cells += [use_cell(today, name, np.array(values)) for name, values in told.items() if values]
+        cells += [use_cell(today, name, np.array(values)) for name, values in values_of.items() if values]
         cells += [use_cell(today, FAILED_CALLS, calls[:, 1], calls[:, 0])] if len(calls) else []
     return cells
 

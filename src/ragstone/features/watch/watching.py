@@ -15,13 +15,10 @@ from ragstone.features.watch.judged import best_of, check_given, given_judgement
 from ragstone.features.watch.judging import (
     Judging,
     canaries_wait,
-    draw_rejudged,
     freeze_canaries,
     judge_canaries,
-    judge_drawn,
     judge_due,
     judge_evidence,
-    judge_history,
 )
 from ragstone.features.watch.logged import Masker
 from ragstone.features.watch.look import Look, WatchSummary, look_at
@@ -40,7 +37,7 @@ from ragstone.kernel.llm import load_secret, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.forecasting import SAMPLE, hear_sampled
+from ragstone.kernel.stages.forecasting import SAMPLE, hear_judged
 from ragstone.kernel.stages.judge import AnyJudge, load_judges
 
 POLL_S = 2.0
@@ -57,7 +54,6 @@ def watch(
     rate: float | None = None,
     budget: str | None = None,
     judgements: Logs = (),
-    rejudge: int | None = None,
     limit: int | None = None,
     follow: bool = False,
     offline: bool = False,
@@ -70,31 +66,24 @@ def watch(
 
     log: files and folders; none only looks at the store. judges, model, rate, budget (of a day): in place of
     those of `[monitor]` in `settings` (default: ragstone.toml). judgements: files of them, made elsewhere;
-    then no judge is asked of what is due. rejudge: so many exchanges of all days that have scores are judged
-    again, to tell a drift of the judge from one of the application. limit: only the first new rows. offline:
-    judges are answered from the ledger alone. follow: wait for new rows until Ctrl-C, and `tell` each time
-    that there were some. today: whose budget is spent, default the day it is (UTC). Raises DataError,
-    ConfigError, ModelError.
+    then no judge is asked of what is due. limit: only the first new rows. offline: judges are answered from
+    the ledger alone. follow: wait for new rows until Ctrl-C, and `tell` each time that there were some.
+    today: whose budget is spent, default the day it is (UTC). Raises DataError, ConfigError, ModelError.
     """
-    given = [judgements] if isinstance(judgements, str | Path) else list(judgements)
+    judgement_files = [judgements] if isinstance(judgements, str | Path) else list(judgements)
     sources = [log] if isinstance(log, str | Path) else list(log)
-    asking = bool(sources) and not given
-    check_given(given)
+    asking = bool(sources) and not judgement_files
+    check_given(judgement_files)
     with Watcher(
         settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
     ) as watcher:
         read = (
             watcher.read(sources, limit=limit, follow=follow, progress=progress) if sources else ReadCounts()
         )
-        if given:
-            watcher.take(given, progress=progress)
+        if judgement_files:
+            watcher.take(judgement_files, progress=progress)
         summary = watcher.judge(
-            read,
-            asking=asking,
-            today=today or utc_today(),
-            rejudge=rejudge,
-            offline=offline,
-            progress=progress,
+            read, asking=asking, today=today or utc_today(), offline=offline, progress=progress
         )
         for summary in (
             followed(watcher, sources, asking=asking, offline=offline, today=today) if follow else ()
@@ -207,22 +196,15 @@ class Watcher:
         if self._given:
             self.store.finish(self._names)
 
-    def forecast(self, asking: bool = True, rejudge: int | None = None) -> Forecast:
-        """Return what judging what is due would ask, if judges are to be asked, and judging so many again.
-
-        The budget of the day is not looked at.
-        """
-        numbers = self.store.due_numbers(self._names) if asking else []
+    def forecast(self) -> Forecast:
+        """Return what judging what is due would ask. The budget of the day is not looked at."""
+        numbers = self.store.due_numbers(self._names)
         step = max(1, -(-len(numbers) // SAMPLE))
         answers = list(self.store.answers(numbers[::step]).values())
 
         async def work(session: Session, forecaster: Forecaster) -> None:
             if answers:
-                await hear_sampled(answers, len(numbers), self.judges, session, forecaster)
-            if rejudge is not None:
-                forecaster.weight = 1.0
-                drawn = draw_rejudged(self.store, self.judges, rejudge, self.alarms(utc_today()))
-                await judge_drawn(self.store, self.judges, session, drawn)
+                await hear_judged(answers, self.judges, session, forecaster, n_rows=len(numbers))
 
         return forecast_of(self.settings, work)
 
@@ -252,22 +234,13 @@ class Watcher:
         *,
         asking: bool,
         today: datetime.date,
-        rejudge: int | None = None,
         offline: bool = False,
         progress: Progress = silent,
     ) -> WatchSummary:
-        """Judge what is due, if judges are to be asked, and so many exchanges again; return what there is.
-
-        Raises ModelError, and DataError where no exchange can be judged again.
-        """
+        """Judge what is due, if judges are to be asked; return what there is. Raises ModelError."""
         calls, done, again = Calls(), Judging(), False
-        asking = asking and self.waits(today)
-        if rejudge is not None:
-            self.store.hold()
-        if asking or rejudge is not None:
-            calls, done, again = run_sync(
-                self._judge(today, asking=asking, rejudge=rejudge, offline=offline, progress=progress)
-            )
+        if asking and self.waits(today):
+            calls, done, again = run_sync(self._judge(today, offline=offline, progress=progress))
             self._tried |= done.tried
             self._spent_on = today if done.cut_off else self._spent_on
         return WatchSummary(
@@ -282,25 +255,18 @@ class Watcher:
             calls=calls,
             alarms=self.alarms(today, of_use=True),
             canaries=again,
-            rejudged=done.rejudged,
         )
 
     async def _judge(
-        self, today: datetime.date, *, asking: bool, rejudge: int | None, offline: bool, progress: Progress
+        self, today: datetime.date, *, offline: bool, progress: Progress
     ) -> tuple[Calls, Judging, bool]:
         caps = self.store.left_of(self.caps, today)
-        done, again = Judging(), False
         async with open_session(self.settings, SessionOptions(caps, offline, progress=progress)) as session:
-            if asking:
-                again = not offline and await judge_canaries(
-                    self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
-                )
-                done = await judge_due(self.store, self.judges, session, today=today, leave=self._tried)
-                freeze_canaries(self.store, self.judges, self.section, today)
-            if rejudge is not None and not done.cut_off:
-                drawn = draw_rejudged(self.store, self.judges, rejudge, self.alarms(today))
-                n = await judge_history(self.store, self.judges, session, drawn, today=today)
-                done = msgspec.structs.replace(done, rejudged=n, cut_off=not n and not offline)
+            again = not offline and await judge_canaries(
+                self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
+            )
+            done = await judge_due(self.store, self.judges, session, today=today, leave=self._tried)
+            freeze_canaries(self.store, self.judges, self.section, today)
             return session.calls(), done, again
 
 
@@ -332,14 +298,14 @@ def finish(
 
     Gaps are looked for again only where something has changed. Raises DataError.
     """
-    kept = load_gaps(watcher.store)
+    gaps = load_gaps(watcher.store)
     changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
-    if kept is None or changed or kept.found != today or kept.way != _way_of(watcher):
-        kept = _gaps_now(watcher, today, offline=offline, progress=progress)
-    summary = msgspec.structs.replace(summary, gaps=kept)
+    if gaps is None or changed or gaps.found != today or gaps.way != _way_of(watcher):
+        gaps = _gaps_now(watcher, today, offline=offline, progress=progress)
+    summary = msgspec.structs.replace(summary, gaps=gaps)
     look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
     page = write_monitor(watcher.store.path.parent, look)
-    return msgspec.structs.replace(summary, page=str(page), use=look.use, drifts=look.drifts), look
+    return msgspec.structs.replace(summary, page=str(page), use=look.use), look
 
 
 def look_of(store: MonitorStore, settings: Settings, judges: Sequence[str], today: datetime.date) -> Look:
@@ -370,20 +336,20 @@ def read_cards(settings: Settings) -> list[ReportCard]:
 def _way_of(watcher: Watcher) -> str:
     """Return the settings that decide what the gaps are, as text."""
     section = watcher.section
-    told = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
-    return msgspec.json.encode(told).decode()
+    decisive = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
+    return msgspec.json.encode(decisive).decode()
 
 
 def _gaps_now(watcher: Watcher, today: datetime.date, *, offline: bool, progress: Progress) -> KeptGaps:
     caps = watcher.store.left_of(watcher.caps, today)
-    found = look_for_gaps(
+    search = look_for_gaps(
         watcher.store,
         watcher.settings,
         today=today,
         way=_way_of(watcher),
         how=SessionOptions(caps, offline, progress=progress),
     )
-    if found.calls.made:
-        usage = found.calls.usage
-        watcher.store.spend(today, found.calls.made, usage.input + usage.output, found.calls.cost_usd)
-    return found.kept
+    if search.calls.made:
+        usage = search.calls.usage
+        watcher.store.spend(today, search.calls.made, usage.input + usage.output, search.calls.cost_usd)
+    return search.kept

@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Judgement, Status
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Calibration, Estimate
 from ragstone.kernel.tables.shown import Displayed
 
 GRADE_WORDS = {
@@ -20,8 +20,8 @@ def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
 
     The metric's words hold for a scale all of whose grades they name: on a scale of 0 to 3 a 1 is not right.
     """
-    words = GRADE_WORDS.get(metric, {})
-    return words[grade] if grade in words and words.keys() >= {*grades} else f"{grade:g}"
+    names = GRADE_WORDS.get(metric, {})
+    return names[grade] if grade in names and names.keys() >= {*grades} else f"{grade:g}"
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,32 +88,6 @@ class GradeAgreement(msgspec.Struct, frozen=True, kw_only=True):
     n_judge: int
     recall: Estimate | None
     precision: Estimate | None
-
-
-class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Answers whose score, read as a probability, lies in (low, high]; the first bin holds 0 too.
-
-    mean: of these scores; right: share of them that people labelled 1.
-    """
-
-    low: float
-    high: float
-    mean: float
-    right: Estimate
-
-
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a score of 80 % is right 80 times of 100: scores read as probabilities beside labels 0 and 1.
-
-    bins: those with answers, ascending. error: the expected calibration error, which is never negative and
-    so reads too high with few labels. brier: mean squared distance of probability and label; rate_brier:
-    what the share of 1 among the labels, given to every answer, would reach.
-    """
-
-    bins: list[ReliabilityBin]
-    error: Estimate
-    brier: Estimate
-    rate_brier: float
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):

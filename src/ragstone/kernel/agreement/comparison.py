@@ -16,9 +16,8 @@ from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import OWN_THRESHOLD, Judgement
-from ragstone.kernel.statistics import Floats, exact_matches
+from ragstone.kernel.statistics import MAX_GRADES, Floats, exact_matches
 
-MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 YES_NO = (0.0, 1.0)
 Scale = tuple[float, float] | None
 
@@ -94,7 +93,10 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
         return _in_rank(human, judge, note, off_scale=True)
     seen = np.union1d(human, judge)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
-        categories = _grades(seen, scale)
+        categories = [float(grade) for grade in seen]
+        if (seen == np.round(seen)).all():  # every grade of a scale of whole numbers, also those nobody gave
+            low, high = scale or (seen[0], seen[-1])
+            categories = [float(grade) for grade in range(int(np.floor(low)), int(np.ceil(high)) + 1)]
         return GradeComparison(
             human=human, judge=judge, raw=judge, categories=categories, same_unit=True, notes=[]
         )
@@ -105,14 +107,6 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
         return _in_rank(human, judge, note)
     note = f"Too many different scores to compare grade by grade: {_span(judge, scale)}."
     return GradeComparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
-
-
-def _grades(seen: Floats, scale: Scale) -> list[float]:
-    """Return every grade of a scale of whole numbers, also those that nobody gave; else those seen."""
-    if (seen == np.round(seen)).all():
-        low, high = scale or (seen[0], seen[-1])
-        return [float(grade) for grade in range(int(np.floor(low)), int(np.ceil(high)) + 1)]
-    return [float(grade) for grade in seen]
 
 
 def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> GradeComparison:
@@ -136,8 +130,8 @@ def _span(judge: Floats, scale: Scale) -> str:
 
 def _values(human: Floats) -> str:
     values = np.unique(human)
-    shown = ", ".join(f"{value:g}" for value in values[:5])
-    return f"{shown}, … {values[-1]:g}" if len(values) > 5 else shown
+    listed = ", ".join(f"{value:g}" for value in values[:5])
+    return f"{listed}, … {values[-1]:g}" if len(values) > 5 else listed
 
 
 PREFERENCE = "preference"  # the metric of judges that say which of two answers is better
@@ -183,7 +177,11 @@ def measure(
     Labels in percent say themselves where on the judge's scale they are; a threshold is for right and wrong.
     """
     scale = _scale(rows)
-    if scale and not mapped and _are_shares(humans, yes_no=threshold is not None):
+    labels = [label for human in humans.values() for label in human.labels]
+    grades = {grade for human in humans.values() for grade in human.grades}
+    # Where scores are cut, 0 % and 100 % alone are wrong and right, not shares.
+    are_shares = in_percent(labels) and (threshold is None or not grades <= {*YES_NO})
+    if scale and not mapped and are_shares:
         humans, mapped = on_scale(humans, scale), True
     pairs = pair(rows, humans)
     if not pairs.keys:
@@ -199,13 +197,6 @@ def measure(
     return MeasuredJudge(judge, scale, pairs, comparison)
 
 
-def _are_shares(humans: Mapping[Key, Human], *, yes_no: bool) -> bool:
-    """Return whether labels are in percent. yes_no: 0 % and 100 % alone are wrong and right, not shares."""
-    if not in_percent([label for human in humans.values() for label in human.labels]):
-        return False
-    return not yes_no or any(grade not in YES_NO for human in humans.values() for grade in human.grades)
-
-
 Threshold = float | Mapping[str, float] | None
 
 
@@ -214,12 +205,12 @@ def threshold_of(judge: JudgeId, threshold: Threshold, rows: Sequence[Judgement]
 
     Without one it is the threshold of the judge's file, which the judgements of a stack carry.
     """
-    given = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
-    if given is not None:
-        return given
+    chosen = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+    if chosen is not None:
+        return chosen
     own = {(row.metadata or {}).get(OWN_THRESHOLD) for row in rows if row.score is not None}
-    [one] = own if len(own) == 1 else [None]
-    return one if isinstance(one, float) else None
+    [only] = own if len(own) == 1 else [None]
+    return only if isinstance(only, float) else None
 
 
 def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> None:
@@ -249,12 +240,12 @@ def _scale(rows: Sequence[Judgement]) -> Scale:
     return next((row.scale for row in rows if row.scale), None)
 
 
-def hits(one: MeasuredJudge) -> dict[Key, float]:
+def hits(judge: MeasuredJudge) -> dict[Key, float]:
     """Return 1 for each answer that got the human grade, else 0; empty if grades cannot be compared."""
-    if one.comparison is None or not one.comparison.categories:
+    if judge.comparison is None or not judge.comparison.categories:
         return {}
-    matches = exact_matches(one.comparison.human, one.comparison.judge)
-    return dict(zip(one.pairs.keys, matches.tolist(), strict=True))
+    matches = exact_matches(judge.comparison.human, judge.comparison.judge)
+    return dict(zip(judge.pairs.keys, matches.tolist(), strict=True))
 
 
 def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | None:
@@ -290,10 +281,10 @@ def choose_measure(
 
     if declared is not None:
         if not any(able(declared)):
-            told = " ".join(
+            reasons = " ".join(
                 next((row.notes for row in rows if row.notes), ["Their scales differ: give mapping."])
             )
-            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {told}")
+            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {reasons}")
         return declared, "as measure of [bench.judges] says"
     if all(able("exact agreement")):
         return "exact agreement", "labels and scores are compared grade by grade"

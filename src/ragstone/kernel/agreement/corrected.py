@@ -66,30 +66,30 @@ def corrected_means(
     labels, rows_of = list(labels), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
-    found: Rows[CorrectedMean] = Rows((), CorrectedMean)
+    every: Rows[CorrectedMean] = Rows((), CorrectedMean)
     for judge, rows in rows_of.items():
         cut = threshold_of(judge, threshold, rows)
-        one = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
-        if one.comparison is None:
+        measured = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
+        if measured.comparison is None:
             continue
-        bounds = _bounds(one, one.comparison, mapped=mapping is not None)
+        bounds = _bounds(measured, measured.comparison, mapped=mapping is not None)
         means = [
-            _mean(judge, system, scores, one.comparison, bounds, seed=seed, resamples=resamples)
-            for system, scores in _by_system(one, one.comparison, rows, clusters or {}).items()
+            _mean(judge, system, scores, measured.comparison, bounds, seed=seed, resamples=resamples)
+            for system, scores in _by_system(measured, measured.comparison, rows, clusters or {}).items()
             if scores.human.size and scores.others.size
         ]
-        found += [
+        every += [
             msgspec.structs.replace(
-                mean, sentence=sentence_of(mean), notes=_notes(mean, one, rows, first=place == 0)
+                mean, sentence=sentence_of(mean), notes=_notes(mean, measured, rows, first=number == 0)
             )
-            for place, mean in enumerate(means)
+            for number, mean in enumerate(means)
         ]
-    return found
+    return every
 
 
-def _bounds(one: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
+def _bounds(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
-    human, scale = comparison.human, one.scale
+    human, scale = comparison.human, judge.scale
     if not mapped and bool(np.isin(human, YES_NO).all()):
         return YES_NO
     if scale and scale[0] <= human.min() and human.max() <= scale[1]:
@@ -98,13 +98,13 @@ def _bounds(one: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) ->
 
 
 def _by_system(
-    one: MeasuredJudge, comparison: GradeComparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
+    judge: MeasuredJudge, comparison: GradeComparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
 ) -> dict[str, SystemScores]:
     """Return the scores of each system, in the order of the judgements."""
-    pairs, cut = one.pairs, comparison.threshold
+    pairs, cut = judge.pairs, comparison.threshold
     places: dict[str, list[int]] = {row.system: [] for row in rows}
-    for place, (_, system) in enumerate(pairs.keys):
-        places[system].append(place)
+    for position, (_, system) in enumerate(pairs.keys):
+        places[system].append(position)
     others: dict[str, list[tuple[str, float]]] = {system: [] for system in places}
     for row in rows:
         known = (row.question_id, row.system) in pairs.labelled
@@ -116,9 +116,9 @@ def _by_system(
             human=comparison.human[at],
             judge=comparison.judge[at],
             others=np.array([score for _, score in others[system]], dtype=np.float64),
-            clusters=[clusters.get(pairs.keys[place][0], pairs.clusters[place]) for place in at]
+            clusters=[clusters.get(pairs.keys[position][0], pairs.clusters[position]) for position in at]
             + [cluster for cluster, _ in others[system]],
-            shares=shares_of([pairs.humans[place] for place in at]),
+            shares=shares_of([pairs.humans[position] for position in at]),
         )
         for system, at in places.items()
     }
@@ -133,17 +133,17 @@ def shares_of(humans: Sequence[Human]) -> Floats | None:
     sum of parts²; that depends on the chances alone, so any draw still speaks for all answers.
     """
     draws: dict[str | None, dict[int, float]] = {}
-    for place, human in enumerate(humans):
+    for at, human in enumerate(humans):
         for label in human.labels:
             chance = inclusion_of(label)
             queue = None if chance is None else str((label.metadata or {}).get("queue", ""))
-            draws.setdefault(queue, {})[place] = 1.0 if chance is None else 1 / chance
+            draws.setdefault(queue, {})[at] = 1.0 if chance is None else 1 / chance
     if draws.keys() <= {None}:
         return None
     shares = np.zeros(len(humans))
     for parts in draws.values():
-        given = np.array([*parts.values()])
-        shares[[*parts]] += given / given.sum() * (given.sum() ** 2 / (given @ given))
+        odds = np.array([*parts.values()])
+        shares[[*parts]] += odds / odds.sum() * (odds.sum() ** 2 / (odds @ odds))
     return np.asarray(shares / shares.sum())
 
 
@@ -162,7 +162,7 @@ def _mean(
     yes_no = comparison.categories == [*YES_NO]  # else a scale on which all happen to be 0 or 1
     raw = mean_estimate(every, scores.clusters, seed=seed, resamples=resamples, proportion=yes_no)
     assert raw is not None, "there are rows"
-    found = prediction_powered_mean(
+    estimate = prediction_powered_mean(
         scores.human, scores.judge, scores.others, scores.clusters, shares=scores.shares, bounds=bounds
     )
     return CorrectedMean(
@@ -172,27 +172,30 @@ def _mean(
         prompt_version=judge.prompt_version,
         system=system,
         raw=raw,
-        corrected=found.corrected,
-        human=found.human,
+        corrected=estimate.corrected,
+        human=estimate.human,
         same_unit=comparison.same_unit,
         threshold=comparison.threshold,
         n_labelled=scores.human.size,
         n_rows=every.size,
-        weight=found.weight,
-        worth=found.worth,
-        to_halve=found.to_halve,
+        weight=estimate.weight,
+        worth=estimate.worth,
+        to_halve=estimate.to_halve,
         sentence="",
         notes=[],
     )
 
 
-def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *, first: bool) -> list[str]:
+def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement], *, first: bool) -> list[str]:
     """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
-    if any(inclusion_of(label) for human in _labelled(one, mean.system) for label in human.labels):
+    pairs = zip(judge.pairs.keys, judge.pairs.humans, strict=True)
+    if any(
+        inclusion_of(label) for (_, name), human in pairs if name == mean.system for label in human.labels
+    ):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."
@@ -200,7 +203,7 @@ def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *
     ours = [row for row in rows if row.system == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [
-        row for row in ours if (row.question_id, row.system) in one.pairs.labelled and not is_tuned(row)
+        row for row in ours if (row.question_id, row.system) in judge.pairs.labelled and not is_tuned(row)
     ]
     failed = sum(row.score is None for row in labelled)
     reasons = {
@@ -211,7 +214,7 @@ def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *
     left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
     if left_out:
         notes.append(f"{whose}: left out are {', '.join(left_out)}.")
-    named = {system for _, system in one.pairs.labelled}
+    named = {system for _, system in judge.pairs.labelled}
     bare = [system for system in dict.fromkeys(row.system for row in rows) if system not in named]
     if first and bare:
         notes.append(
@@ -220,9 +223,3 @@ def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *
             "may err otherwise on another system's answers."
         )
     return notes
-
-
-def _labelled(one: MeasuredJudge, system: str) -> list[Human]:
-    return [
-        human for (_, name), human in zip(one.pairs.keys, one.pairs.humans, strict=True) if name == system
-    ]

@@ -46,7 +46,11 @@ class CorrectedMean(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
 def sentence_of(mean: CorrectedMean) -> str:
     """Return what people would say of these answers, how sure that is, and what would make it surer."""
-    return " ".join([people_would_give(mean), _gain(mean), _more(mean)]).strip()
+    labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels"
+    gain = f"With the judge, {labels} are worth {round(mean.worth):,}."
+    if round(mean.worth) <= mean.n_labelled:
+        gain = f"The judge's scores make it no surer than {labels} alone."
+    return " ".join([people_would_give(mean), gain, _more(mean)]).strip()
 
 
 def people_would_give(mean: CorrectedMean) -> str:
@@ -57,10 +61,10 @@ def people_would_give(mean: CorrectedMean) -> str:
 def _estimate(mean: CorrectedMean) -> str:
     low, high = mean.corrected.low, mean.corrected.high
     if low is None or high is None:
-        said = "no interval: all labels are alike, or of one question"
+        interval = "no interval: all labels are alike, or of one question"
     else:
-        said = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
-    return f"People would give {precise(mean.corrected.value)} ({said})"
+        interval = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
+    return f"People would give {precise(mean.corrected.value)} ({interval})"
 
 
 def _beside(mean: CorrectedMean) -> str:
@@ -70,13 +74,6 @@ def _beside(mean: CorrectedMean) -> str:
     if low is None or high is None or low <= raw <= high:
         return f"the judge gives {precise(raw)}"
     return f"the judge gives {precise(raw)}, which is too {'high' if raw > high else 'low'}"
-
-
-def _gain(mean: CorrectedMean) -> str:
-    labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels"
-    if round(mean.worth) <= mean.n_labelled:
-        return f"The judge's scores make it no surer than {labels} alone."
-    return f"With the judge, {labels} are worth {round(mean.worth):,}."
 
 
 def _more(mean: CorrectedMean) -> str:

@@ -2,32 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
-from ragstone.kernel.agreement.card import (
-    Calibration,
-    Disagreement,
-    GradeAgreement,
-    ReliabilityBin,
-    grade_name,
-)
+from ragstone.kernel.agreement.card import Disagreement, GradeAgreement, grade_name
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics import (
-    BINS,
+    Calibration,
     Clusters,
-    Codes,
     Estimate,
     Floats,
-    bootstrap_estimates,
-    calibration_columns,
+    calibration_of,
     cluster_codes,
-    cluster_totals,
     mean_estimate,
-    reliability_bins,
 )
 
 LONGEST_NAME = 24
@@ -68,21 +57,19 @@ def grade_names(comparison: GradeComparison, metric: str, rows: Sequence[Judgeme
     for row in rows:
         if row.score is not None and comparison.threshold is None:
             labels.setdefault(row.score, set()).add(row.label)
-    own = {score: next(iter(given)) or "" for score, given in labels.items() if len(given) == 1}
+    own = {score: next(iter(names)) or "" for score, names in labels.items() if len(names) == 1}
     known = [grade_name(metric, grade, categories) for grade in categories]
     return [
         own[grade]
-        if name == f"{grade:g}" and 0 < len(own.get(grade, "")) <= LONGEST_NAME and _is_word(own[grade])
+        if name == f"{grade:g}"
+        and 0 < len(own.get(grade, "")) <= LONGEST_NAME
+        and any(map(str.isalpha, own[grade]))
         else name
         for name, grade in zip(known, categories, strict=True)
     ]
 
 
-def _is_word(label: str) -> bool:
-    return any(character.isalpha() for character in label)
-
-
-def calibration_of(
+def scores_as_probabilities(
     comparison: GradeComparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
 ) -> Calibration | None:
     """Return how far the judge's scores hold as probabilities; None unless they can be read so.
@@ -90,50 +77,11 @@ def calibration_of(
     That takes labels of 0 and 1, both present, and a scale of 0 to 1 or 0 to 100 on which the judge gives
     more than its two ends. The scores are those before any threshold.
     """
-    labels, probabilities = comparison.human, _probabilities(comparison.raw, scale)
-    if probabilities is None or set(np.unique(labels)) != set(YES_NO):
-        return None
-    columns, statistics = calibration_columns(probabilities, labels)
-    codes = cluster_codes(clusters, len(labels))
-    totals = cluster_totals(columns, codes)
-    found = bootstrap_estimates(totals, statistics, len(labels), seed=seed, resamples=resamples)
-    error, brier = found["expected calibration error"], found["Brier score"]
-    if error is None or brier is None:
-        return None
-    bins = reliability_bins(probabilities)
-    bin_of = partial(_bin, bins, probabilities, labels, clusters=codes, seed=seed, resamples=resamples)
-    return Calibration(
-        bins=[made for number in range(BINS) if (made := bin_of(number))],
-        error=error,
-        brier=brier,
-        rate_brier=float(labels.mean() * (1 - labels.mean())),
-    )
-
-
-def _probabilities(raw: Floats, scale: Scale) -> Floats | None:
-    top = scale[1] if scale else 1.0
+    labels, raw, top = comparison.human, comparison.raw, scale[1] if scale else 1.0
     readable = scale in (None, (0, 1), (0, 100)) and raw.min() >= 0 and raw.max() <= top
-    if not readable or np.isin(raw, (0.0, top)).all():
+    if not readable or np.isin(raw, (0.0, top)).all() or set(np.unique(labels)) != set(YES_NO):
         return None
-    return np.asarray(raw / top)
-
-
-def _bin(
-    bins: Codes,
-    probabilities: Floats,
-    labels: Floats,
-    number: int,
-    *,
-    clusters: Codes,
-    seed: int,
-    resamples: int,
-) -> ReliabilityBin | None:
-    at = np.flatnonzero(bins == number)
-    right = mean_estimate(labels[at], clusters[at], seed=seed, resamples=resamples)
-    if right is None:
-        return None
-    mean = float(probabilities[at].mean())
-    return ReliabilityBin(low=number / BINS, high=(number + 1) / BINS, mean=mean, right=right)
+    return calibration_of(np.asarray(raw / top), labels, clusters, seed=seed, resamples=resamples)
 
 
 MOST = 10
@@ -156,7 +104,7 @@ def instructive_disagreements(comparison: GradeComparison, pairs: GradePairs) ->
         apart[np.abs(apart) <= 0.5] = 0
     elif comparison.threshold is not None:
         apart = np.sign(apart) * (1e-9 + np.abs(comparison.raw - comparison.threshold))
-    return [_told(pairs, place) for place in _chosen(apart, pairs)]
+    return [_told(pairs, at) for at in _chosen(apart, pairs)]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -169,10 +117,14 @@ def _chosen(apart: Floats, pairs: GradePairs) -> list[int]:
     """Return the places of at most ten, in the order in which they are shown."""
     distances = np.abs(apart)
     tenths = np.ceil(10 * distances / (distances.max() or 1.0) - 1e-6)
+    n_reasons = [
+        bool(_reasons(human)) + bool(row.rationale)
+        for human, row in zip(pairs.humans, pairs.rows, strict=True)
+    ]
     chosen: list[int] = []
     for tenth in np.unique(tenths)[::-1]:
-        waiting = [int(place) for place in np.flatnonzero((tenths == tenth) & (distances > 0))]
-        waiting.sort(key=lambda place: _worth(pairs, place))
+        waiting = [int(at) for at in np.flatnonzero((tenths == tenth) & (distances > 0))]
+        waiting.sort(key=lambda at: (_divided(pairs.humans[at]), n_reasons[at] < 2, pairs.keys[at]))
         while waiting and len(chosen) < MOST:
             chosen.append(_next(waiting, apart, pairs, chosen))
             waiting.remove(chosen[-1])
@@ -181,33 +133,26 @@ def _chosen(apart: Floats, pairs: GradePairs) -> list[int]:
 
 def _next(waiting: Sequence[int], apart: Floats, pairs: GradePairs, chosen: Sequence[int]) -> int:
     """Return the first of those whose question, then system, then side was shown least often."""
-    questions = Counter(pairs.clusters[place] for place in chosen)
-    systems = Counter(pairs.systems[place] for place in chosen)
-    sides = Counter(apart[place] > 0 for place in chosen)
+    questions = Counter(pairs.clusters[at] for at in chosen)
+    systems = Counter(pairs.systems[at] for at in chosen)
+    sides = Counter(apart[at] > 0 for at in chosen)
     return min(
         waiting,
-        key=lambda place: (
-            questions[pairs.clusters[place]],
-            systems[pairs.systems[place]],
-            sides[apart[place] > 0],
+        key=lambda at: (
+            questions[pairs.clusters[at]],
+            systems[pairs.systems[at]],
+            sides[apart[at] > 0],
         ),
     )
 
 
-def _worth(pairs: GradePairs, place: int) -> tuple[bool, bool, tuple[str, str]]:
-    """Return what orders answers of one distance, the best first."""
-    human = pairs.humans[place]
-    n_reasons = bool(_reasons(human)) + bool(pairs.rows[place].rationale)
-    return _divided(human), n_reasons < 2, pairs.keys[place]
-
-
-def _told(pairs: GradePairs, place: int) -> Disagreement:
-    row, human = pairs.rows[place], pairs.humans[place]
+def _told(pairs: GradePairs, at: int) -> Disagreement:
+    row, human = pairs.rows[at], pairs.humans[at]
     return Disagreement(
         question_id=row.question_id,
-        system=pairs.systems[place],
-        human=float(pairs.human[place]),
-        judge=float(pairs.judge[place]),
+        system=pairs.systems[at],
+        human=float(pairs.human[at]),
+        judge=float(pairs.judge[at]),
         grades=human.grades,
         divided=_divided(human),
         question=_text_of(human, "question"),

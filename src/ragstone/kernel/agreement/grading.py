@@ -26,10 +26,10 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.grades import (
-    calibration_of,
     grade_agreements,
     grade_names,
     instructive_disagreements,
+    scores_as_probabilities,
 )
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.humans import human_agreement, with_alpha
@@ -87,24 +87,30 @@ def report_cards(
         return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
     everyone = [measured_in(judge.metric, judge) for judge in rows_of]
-    measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied or one.pairs.n_tuned]
+    measured = [
+        judge_measured
+        for judge_measured in everyone
+        if judge_measured.pairs.statuses or judge_measured.pairs.n_tied or judge_measured.pairs.n_tuned
+    ]
     _check(measured, [rows[0] for rows in rows_of.values()], labels)
     _check_fields(by, measured)
     free = [judge for judge in rows_of if judge.model == NO_MODEL]
-    paid = {one.judge.metric for one in measured if one.judge.model != NO_MODEL}
-    metrics = {one.judge.metric for one in measured}
+    paid = {
+        judge_measured.judge.metric for judge_measured in measured if judge_measured.judge.model != NO_MODEL
+    }
+    metrics = {judge_measured.judge.metric for judge_measured in measured}
     rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in paid}
     people = {m: human_agreement(humans[m].values(), seed=seed, resamples=resamples) for m in metrics}
     cards = (
         report_card(
-            one,
-            [] if one.judge.model == NO_MODEL else rivals[one.judge.metric],
-            people[one.judge.metric],
+            judge_measured,
+            [] if judge_measured.judge.model == NO_MODEL else rivals[judge_measured.judge.metric],
+            people[judge_measured.judge.metric],
             by=by,
             seed=seed,
             resamples=resamples,
         )
-        for one in measured
+        for judge_measured in measured
     )
     return Rows(cards, ReportCard)
 
@@ -116,15 +122,19 @@ def _check(
     if not judgements or not labels:
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
     if not measured:
-        told = why_unmatched(judgements, labels)
-        raise DataError(f"no label is for an answer that was judged. {told}")
-    if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
+        why = why_unmatched(judgements, labels)
+        raise DataError(f"no label is for an answer that was judged. {why}")
+    if not any(judge_measured.pairs.statuses or judge_measured.pairs.n_tied for judge_measured in measured):
         raise DataError(
             f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
             f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot test "
             "it: label answers to other questions, or judge with another judge."
         )
-    compared = [(one.judge, one.comparison) for one in measured if one.comparison]
+    compared = [
+        (judge_measured.judge, judge_measured.comparison)
+        for judge_measured in measured
+        if judge_measured.comparison
+    ]
     if compared and all(comparison.off_scale for _, comparison in compared):
         judge, comparison = compared[0]
         raise DataError(f"judge {judge.judge!r}, metric {judge.metric!r}: {comparison.notes[0]}")
@@ -133,7 +143,7 @@ def _check(
 def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
     """Raise DataError for a field that neither labels nor judgements have."""
     for field in by:
-        if not any(has_field(one.pairs, field) for one in measured):
+        if not any(has_field(judge.pairs, field) for judge in measured):
             raise DataError(
                 f"no label and no judgement has a field {field!r} to group by. Add a column of that name to "
                 "the file of labels, or leave it out."
@@ -141,7 +151,7 @@ def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
 
 
 def report_card(
-    one: MeasuredJudge,
+    judge: MeasuredJudge,
     rivals: Sequence[tuple[str, Hits]],
     people: HumanAgreement | None,
     *,
@@ -154,33 +164,37 @@ def report_card(
     rivals: name and hits of the judges that ask no model, if this one asks one.
     people: how well annotators agree in this metric. by: further fields to group answers by.
     """
-    pairs, comparison = one.pairs, one.comparison
-    card = _empty_card(one, people)
+    pairs, comparison = judge.pairs, judge.comparison
+    card = _empty_card(judge, people)
     if comparison is None:
         return card
     clusters = cluster_codes(pairs.clusters, len(pairs.keys))
     drawn = {"seed": seed, "resamples": resamples}
     raters = raters_of(pairs, comparison)
     agreement = agreement_estimates(comparison, clusters, raters, **drawn)
-    constant = constant_baseline(comparison, clusters, one.judge.metric, **drawn)
+    constant = constant_baseline(comparison, clusters, judge.judge.metric, **drawn)
     own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
-    no_model = best_rival(hits(one), rivals, own_clusters, **drawn)
+    no_model = best_rival(hits(judge), rivals, own_clusters, **drawn)
     ranking = None
-    if one.judge.metric != PREFERENCE:
+    if judge.judge.metric != PREFERENCE:
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
-    better, words = _conclusion(one, agreement, baselines, people, ranking)
+    confusion: list[list[int]] = []
+    if comparison.categories:
+        table = contingency_table(comparison.human, comparison.judge, comparison.categories)
+        confusion = [[int(n) for n in row] for row in table]
+    better, sentence = _conclusion(judge, agreement, baselines, people, ranking)
     return msgspec.structs.replace(
         card,
         threshold=comparison.threshold,
         humans=with_alpha(people, raters, **drawn),
         agreement=agreement,
         categories=comparison.categories,
-        names=grade_names(comparison, one.judge.metric, pairs.rows),
-        confusion=_confusion(comparison),
+        names=grade_names(comparison, judge.judge.metric, pairs.rows),
+        confusion=confusion,
         per_grade=grade_agreements(comparison, clusters, **drawn),
-        calibration=calibration_of(comparison, one.scale, clusters, **drawn),
+        calibration=scores_as_probabilities(comparison, judge.scale, clusters, **drawn),
         constant=constant,
         no_model=no_model,
         by_system=systems,
@@ -188,14 +202,14 @@ def report_card(
         ranking=ranking,
         disagreements=instructive_disagreements(comparison, pairs),
         better_than_baseline=better,
-        verdict=words,
+        verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
     )
 
 
-def _empty_card(one: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:
+def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:
     """Return the card of a judge none of whose judgements can be compared."""
-    judge, pairs = one.judge, one.pairs
+    judge, pairs = measured.judge, measured.pairs
     return ReportCard(
         judge=judge.judge,
         metric=judge.metric,
@@ -207,7 +221,7 @@ def _empty_card(one: MeasuredJudge, people: HumanAgreement | None) -> ReportCard
         n_tied=pairs.n_tied,
         n_unjudged=pairs.n_unjudged,
         n_tuned=pairs.n_tuned,
-        scale=one.scale,
+        scale=measured.scale,
         threshold=None,
         agreement={},
         categories=[],
@@ -223,27 +237,20 @@ def _empty_card(one: MeasuredJudge, people: HumanAgreement | None) -> ReportCard
 
 
 def _conclusion(
-    one: MeasuredJudge,
+    judge: MeasuredJudge,
     agreement: Mapping[str, Estimate],
     baselines: Sequence[Baseline],
     people: HumanAgreement | None,
     ranking: SystemRanking | None,
 ) -> tuple[bool | None, str]:
     """Return whether the judge beats its baselines, and the verdict."""
-    if one.comparison is None:
-        return None, nothing_scored(one.pairs.statuses, one.pairs.n_tuned)
-    human, grades = one.comparison.human, one.comparison.categories
+    if judge.comparison is None:
+        return None, nothing_scored(judge.pairs.statuses, judge.pairs.n_tuned)
+    human, grades = judge.comparison.human, judge.comparison.categories
     if "exact agreement" in agreement and human.min() == human.max():
-        return None, one_grade_only(grade_name(one.judge.metric, float(human[0]), grades), agreement)
-    yes = grade_name(one.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
+        return None, one_grade_only(grade_name(judge.judge.metric, float(human[0]), grades), agreement)
+    yes = grade_name(judge.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
     return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
-
-
-def _confusion(comparison: GradeComparison | None) -> list[list[int]]:
-    if comparison is None or not comparison.categories:
-        return []
-    table = contingency_table(comparison.human, comparison.judge, comparison.categories)
-    return [[int(n) for n in row] for row in table]
 
 
 def _notes(
@@ -263,7 +270,11 @@ def _notes(
         notes.append(f"Only {n_clusters} different {unit}: intervals from so few are too narrow.")
         return notes
     small = [
-        one.name for groups in tables if len(groups) > 1 for one in groups if one.n_questions < FEW_CLUSTERS
+        group.name
+        for groups in tables
+        if len(groups) > 1
+        for group in groups
+        if group.n_questions < FEW_CLUSTERS
     ]
     if small:
         named = ", ".join(small[:SHOWN_GROUPS]) + (", …" if len(small) > SHOWN_GROUPS else "")

@@ -1,14 +1,12 @@
 """The judge beside people on parts of the answers: by system, by tag, and in what order systems stand."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 
 import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.card import AnswerGroup, Reversal, SystemRanking
 from ragstone.kernel.agreement.comparison import GradeComparison
-from ragstone.kernel.agreement.estimates import mean_difference, table_totals
 from ragstone.kernel.agreement.pairing import GradePairs
 from ragstone.kernel.records import Metadata
 from ragstone.kernel.statistics import (
@@ -16,21 +14,14 @@ from ragstone.kernel.statistics import (
     Codes,
     Estimate,
     Floats,
-    Statistic,
-    bootstrap_estimates,
     cluster_codes,
-    cluster_totals,
+    compare_orders,
     exact_matches,
-    join_columns,
-    kappa_of_cells,
-    mean_columns,
+    kappa_estimate,
     mean_estimate,
-    nominal,
-    quadratic,
-    resampled_totals,
-    spearman_columns,
+    rank_estimates,
+    usual_kappa,
 )
-from ragstone.kernel.statistics.orders import tau_estimate
 
 USUAL = ("lang", "language", "subset", "dataset")  # fields that are grouped by without being asked
 MOST_GROUPS = 30
@@ -53,27 +44,29 @@ def by_tags(
     and what stands in its `tags`. All tags there are grouped by, the usual fields (lang, language, subset,
     dataset) and those wanted. Answers without a value are a group of their own.
     """
-    told = _told(pairs)
-    in_tags = dict.fromkeys(tag for fields in told for one in fields if "tags" in one for tag in _tags(one))
-    found: dict[str, list[AnswerGroup]] = {}
+    rows = _metadata_of(pairs)
+    in_tags = dict.fromkeys(
+        tag for row in rows for fields in row if "tags" in fields for tag in _tags(fields)
+    )
+    groups: dict[str, list[AnswerGroup]] = {}
     for tag in dict.fromkeys([*USUAL, *in_tags, *wanted]):
-        places = _places([field_value(fields, tag) or UNTOLD for fields in told])
+        places = _places([field_value(row, tag) or UNTOLD for row in rows])
         if len(places) < 2:
             continue
         largest = dict(sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_GROUPS])
-        found[tag] = _groups(largest, comparison, pairs, seed=seed, resamples=resamples)
-    return found
+        groups[tag] = _groups(largest, comparison, pairs, seed=seed, resamples=resamples)
+    return groups
 
 
 def has_field(pairs: GradePairs, name: str) -> bool:
     """Return whether any row of these pairs has a value to group by."""
-    return any(field_value(fields, name) for fields in _told(pairs))
+    return any(field_value(fields, name) for fields in _metadata_of(pairs))
 
 
-def _told(pairs: GradePairs) -> list[list[Metadata]]:
+def _metadata_of(pairs: GradePairs) -> list[list[Metadata]]:
     """Return what the rows of each answer say of it, the labels first."""
     return [
-        [found for found in (*(label.metadata for label in human.labels), row.metadata) if found]
+        [fields for fields in (*(label.metadata for label in human.labels), row.metadata) if fields]
         for human, row in zip(pairs.humans, pairs.rows, strict=True)
     ]
 
@@ -94,8 +87,8 @@ def field_value(fields: Sequence[Metadata], name: str) -> str | None:
 
 def _places(names: Sequence[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
+    for at, name in enumerate(names):
+        places.setdefault(name, []).append(at)
     return places
 
 
@@ -125,7 +118,16 @@ def _groups(
             for name, part in parts.items()
         }
     else:
-        measured = _ungraded(parts, places, codes, seed=seed, resamples=resamples)
+        ranked = rank_estimates(
+            comparison.human,
+            comparison.judge,
+            codes,
+            places,
+            same_unit=comparison.same_unit,
+            seed=seed,
+            resamples=resamples,
+        )
+        measured = {name: ({"Spearman": spearman}, bias) for name, (spearman, bias) in ranked.items()}
     return [
         AnswerGroup(
             name=name,
@@ -142,55 +144,12 @@ def _groups(
 
 def _graded(part: GradeComparison, codes: Codes, *, seed: int, resamples: int) -> GroupMeasured:
     """Return exact agreement, a kappa and the bias of one group."""
-    human, judge, categories = part.human, part.judge, part.categories
+    human, judge = part.human, part.judge
+    kind = usual_kappa(part.categories)
     exact = mean_estimate(exact_matches(human, judge), codes, seed=seed, resamples=resamples)
-    name, weights = ("quadratic kappa", quadratic) if len(categories) > 2 else ("kappa", nominal)
-    kappa = bootstrap_estimates(
-        table_totals(human, judge, categories, codes),
-        {name: kappa_of_cells(categories, weights)},
-        len(human),
-        seed=seed,
-        resamples=resamples,
-    )
-    bias = mean_difference(judge - human, codes, seed=seed, resamples=resamples)
-    return {"exact agreement": exact, **kappa}, bias
-
-
-def _ungraded(
-    parts: Mapping[str, GradeComparison],
-    places: Mapping[str, list[int]],
-    codes: Codes,
-    *,
-    seed: int,
-    resamples: int,
-) -> dict[str, GroupMeasured]:
-    """Return Spearman and, in a common unit, the bias of every group, from one draw of resamples.
-
-    A group has columns of its own, 0 where an answer is not of it.
-    """
-    joined: list[tuple[Floats, dict[str, Statistic]]] = []
-    for name, part in parts.items():
-        ranks, spearman = spearman_columns(part.human, part.judge)
-        joined.append((_spread(ranks, places[name], len(codes)), {f"{name}: Spearman": spearman}))
-        if part.same_unit:
-            errors, mean = mean_columns(part.judge - part.human)
-            joined.append((_spread(errors, places[name], len(codes)), {f"{name}: bias": mean}))
-    columns, statistics = join_columns(joined)
-    found = bootstrap_estimates(
-        cluster_totals(columns, codes), statistics, len(codes), seed=seed, resamples=resamples
-    )
-
-    def of(name: str, measure: str) -> Estimate | None:
-        estimate = found.get(f"{name}: {measure}")
-        return estimate and msgspec.structs.replace(estimate, n=len(parts[name].human))
-
-    return {name: ({"Spearman": of(name, "Spearman")}, of(name, "bias")) for name in parts}
-
-
-def _spread(columns: Floats, at: list[int], n: int) -> Floats:
-    whole = np.zeros((n, columns.shape[1]))
-    whole[at] = columns
-    return whole
+    kappa = kappa_estimate(human, judge, part.categories, codes, kind=kind, seed=seed, resamples=resamples)
+    bias = mean_estimate(judge - human, codes, proportion=False, seed=seed, resamples=resamples)
+    return {"exact agreement": exact, kind: kappa}, bias
 
 
 def rank_systems(
@@ -212,79 +171,25 @@ def rank_systems(
         return None
     number = {name: at for at, name in enumerate(names)}
     codes = np.array([number[system] for system in systems])
-    inside = np.eye(len(names))[codes]
-    columns = np.concatenate([inside * human[:, None], inside * judge[:, None], inside], axis=1)
-    totals = cluster_totals(columns, cluster_codes(clusters, len(human)))
-    people, judged = (_means(totals.sum(axis=0)[None, :], side)[0] for side in (0, 1))
-    drawn = resampled_totals(totals, seed=seed, resamples=resamples)
-    drawn = drawn[(drawn[:, 2 * len(names) :] > 0).all(axis=1)]
-    drawn_people, drawn_judged = _means(drawn, 0), _means(drawn, 1)
-    gaps = _reversed_pairs(people, judged)
-    found = bootstrap_estimates(
-        totals,
-        {f"{side} {pair}": _gap(side, pair, len(names)) for pair in gaps for side in (0, 1)},
-        len(human),
-        seed=seed,
-        resamples=resamples,
-    )
+    orders = compare_orders(human, judge, codes, clusters, seed=seed, resamples=resamples)
+    people, judged = orders.first, orders.second
     reversals = [
-        Reversal(better=names[pair[0]], worse=names[pair[1]], human=by_people, judge=by_judge)
-        for pair in gaps
-        if (by_people := found[f"0 {pair}"]) and (by_judge := found[f"1 {pair}"])
+        Reversal(better=names[pair.better], worse=names[pair.worse], human=pair.first, judge=pair.second)
+        for pair in orders.reversals
     ]
     return SystemRanking(
         by_people=[names[at] for at in np.argsort(-people, kind="stable")],
         by_judge=[names[at] for at in np.argsort(-judged, kind="stable")],
         tied_by_people=_tied(people, names),
         tied_by_judge=_tied(judged, names),
-        tau=tau_estimate(
-            np.concatenate([people[None, :], drawn_people]),
-            np.concatenate([judged[None, :], drawn_judged]),
-            n=len(human),
-            n_clusters=len(totals),
-        ),
+        tau=orders.tau,
         n_pairs=len(names) * (len(names) - 1) // 2,
-        reversals=sorted(reversals, key=lambda one: -one.human.value),
-        same_best=_same_best(drawn_people, drawn_judged),
+        reversals=sorted(reversals, key=lambda reversal: -reversal.human.value),
+        same_best=orders.same_best,
     )
-
-
-def _means(totals: Floats, side: int) -> Floats:
-    """Return each system's mean by people (side 0) or by the judge (side 1): (m, systems)."""
-    k = totals.shape[1] // 3
-    return np.round(totals[:, side * k : (side + 1) * k] / totals[:, 2 * k :], 12)
 
 
 def _tied(means: Floats, names: Sequence[str]) -> list[list[str]]:
     """Return the groups of systems that share their mean, the highest mean first."""
     groups = [np.flatnonzero(means == mean).tolist() for mean in np.unique(means)[::-1]]
     return [[names[at] for at in group] for group in groups if len(group) > 1]
-
-
-def _same_best(people: Floats, judged: Floats) -> float:
-    """Return the share of rows where both have the same best; of several best by the judge, their share."""
-    best = people == people.max(axis=1, keepdims=True)
-    chosen = judged == judged.max(axis=1, keepdims=True)
-    return float(np.mean((best & chosen).sum(axis=1) / chosen.sum(axis=1)))
-
-
-def _reversed_pairs(people: Floats, judged: Floats) -> list[tuple[int, int]]:
-    """Return (better by people, worse by people) of each pair that the judge orders the other way."""
-    pairs = [(a, b) if people[a] > people[b] else (b, a) for a, b in combinations(range(len(people)), 2)]
-    return [(a, b) for a, b in pairs if people[a] > people[b] and judged[a] < judged[b]]
-
-
-def _gap(side: int, pair: tuple[int, int], k: int) -> Statistic:
-    """Return the difference of two systems' means as a function of the totals of k systems.
-
-    side: 0 by people, 1 by the judge. NaN in a resample that lacks one of the two.
-    """
-    sums, counts = [side * k + system for system in pair], [2 * k + system for system in pair]
-
-    def statistic(totals: Floats) -> Floats:
-        there = totals[:, counts]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = np.where(there > 0, totals[:, sums] / there, np.nan)
-        return np.asarray(means[:, 0] - means[:, 1])
-
-    return statistic

@@ -7,18 +7,17 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.card import HumanAgreement
-from ragstone.kernel.agreement.comparison import MAX_GRADES
-from ragstone.kernel.agreement.estimates import Raters, alpha_estimates, alphas_of, table_totals
+from ragstone.kernel.agreement.estimates import Raters, alphas_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_adjudicated
 from ragstone.kernel.records import Label
 from ragstone.kernel.statistics import (
+    MAX_GRADES,
     Estimate,
-    bootstrap_estimates,
+    alpha_estimates,
     exact_matches,
-    kappa_of_cells,
+    kappa_estimate,
     mean_estimate,
-    nominal,
-    quadratic,
+    usual_kappa,
 )
 
 
@@ -37,17 +36,19 @@ def human_agreement(humans: Iterable[Human], *, seed: int, resamples: int) -> Hu
     if exact is None:
         return None
     grades = [float(grade) for grade in np.union1d(first, second)]
-    kappa: dict[str, Estimate | None] = {}
+    kappa = None
     if len(grades) <= MAX_GRADES:
-        both_orders = np.concatenate([first, second]), np.concatenate([second, first])
-        totals = table_totals(*both_orders, grades, clusters * 2)
-        statistics = {"kappa": kappa_of_cells(grades, quadratic)}
-        kappa = bootstrap_estimates(totals, statistics, len(pairs), seed=seed, resamples=resamples)
-    return HumanAgreement(
-        n_answers=len(several),
-        exact_agreement=exact,
-        kappa=kappa.get("kappa"),
-    )
+        kappa = kappa_estimate(
+            first,
+            second,
+            grades,
+            clusters,
+            kind="quadratic kappa",
+            both_orders=True,
+            seed=seed,
+            resamples=resamples,
+        )
+    return HumanAgreement(n_answers=len(several), exact_agreement=exact, kappa=kappa)
 
 
 def with_alpha(
@@ -56,8 +57,8 @@ def with_alpha(
     """Return the same with people's alpha on the answers of one judge, so that the two can be compared."""
     if people is None or raters is None:
         return people
-    found = alpha_estimates(raters, judge=False, seed=seed, resamples=resamples)
-    return msgspec.structs.replace(people, alpha={name: alpha for name, alpha in found.items() if alpha})
+    alphas = alphas_of(raters, judge=False, seed=seed, resamples=resamples)
+    return msgspec.structs.replace(people, alpha={name: alpha for name, alpha in alphas.items() if alpha})
 
 
 PAGE_RESAMPLES = 2000  # a page is loaded often, and its intervals need no third digit
@@ -104,22 +105,17 @@ def annotator_agreement(
 
     grades: of the scale, [] for those that were given. Intervals are clustered by question.
     """
-    humans = human_scores((one for one in labels if not is_adjudicated(one)), metric)
+    humans = human_scores((label for label in labels if not is_adjudicated(label)), metric)
     several = [human for human in humans.values() if len(human.grades) > 1]
-    given: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+    by_pair: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for human in several:
         named = sorted((row.annotator or "", row.score) for row in human.labels)
         for (a, of_a), (b, of_b) in combinations(named, 2):
-            given.setdefault((a, b), []).append((of_a, of_b, human.cluster))
+            by_pair.setdefault((a, b), []).append((of_a, of_b, human.cluster))
     known = sorted({*grades, *(grade for human in several for grade in human.grades)})
-    alpha = (
-        alphas_of(
-            [human.grades for human in several],
-            known,
-            [human.cluster for human in several],
-            seed=seed,
-            resamples=resamples,
-        )
+    clusters = [human.cluster for human in several]
+    alphas = (
+        alpha_estimates([human.grades for human in several], known, clusters, seed=seed, resamples=resamples)
         if several
         else {}
     )
@@ -127,9 +123,10 @@ def annotator_agreement(
         n_answers=len(several),
         n_differing=sum(len(set(human.grades)) > 1 for human in several),
         pairs=[
-            _pair(names, rows, known, seed=seed, resamples=resamples) for names, rows in sorted(given.items())
+            _pair(names, rows, known, seed=seed, resamples=resamples)
+            for names, rows in sorted(by_pair.items())
         ],
-        alpha={name: found for name, found in alpha.items() if found},
+        alpha={name: alpha for name, alpha in alphas.items() if alpha},
     )
 
 
@@ -145,15 +142,10 @@ def _pair(
     clusters = [cluster for _, _, cluster in rows]
     exact = mean_estimate(exact_matches(first, second), clusters, seed=seed, resamples=resamples)
     assert exact is not None, "there are rows"
-    kind, weights = ("quadratic kappa", quadratic) if len(grades) > 2 else ("kappa", nominal)
-    kappa: dict[str, Estimate | None] = {}
+    kind, kappa = usual_kappa(grades), None
     if len(grades) <= MAX_GRADES:
-        totals = table_totals(first, second, grades, clusters)
-        statistics = {kind: kappa_of_cells(grades, weights)}
-        kappa = bootstrap_estimates(totals, statistics, len(rows), seed=seed, resamples=resamples)
-    return PairAgreement(
-        first=names[0], second=names[1], n=len(rows), exact=exact, kappa=kappa.get(kind), kind=kind
-    )
+        kappa = kappa_estimate(first, second, grades, clusters, kind=kind, seed=seed, resamples=resamples)
+    return PairAgreement(first=names[0], second=names[1], n=len(rows), exact=exact, kappa=kappa, kind=kind)
 
 
 def differing(labels: Iterable[Label], metric: str) -> dict[Key, list[Label]]:

@@ -14,29 +14,57 @@ import numpy as np
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables.columns import as_number
-from ragstone.kernel.tables.labels import PERCENT, SCORE_UNIT
+from ragstone.kernel.tables.labels import is_in_percent
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 FORM = "write LABEL=SCORE, the score being a number on the judge's scale, e.g. 1=0,5=100"
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
 
 
-def parse_mapping(given: Sequence[str], option: str = "--map") -> tuple[dict[str, float], dict[float, float]]:
+def parse_mapping(texts: Sequence[str], option: str = "--map") -> tuple[dict[str, float], dict[float, float]]:
     """Return word -> score, and number -> score, of texts such as `good=1,bad=0`, `0,9=1;0,1=0`, `50%=50`.
 
     Several are parted by commas or semicolons; a comma may also be that of a decimal. Raises ConfigError for
     what is none, and for a text that can be read in two ways.
     """
-    words: dict[str, float] = {}
+    by_word: dict[str, float] = {}
     numbers: dict[float, float] = {}
-    for text in given:
+    for text in texts:
         for label, score in _pairs(text, option):
             number = _label_number(label)
             if number is None:
-                words[label] = score
+                by_word[label] = score
             else:
                 numbers[number] = score
-    return words, numbers
+    return by_word, numbers
+
+
+def read_mapping(
+    texts: Sequence[str], option: str = "--map"
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return word -> score, and the mapping for `place_labels`, of texts as `parse_mapping` reads them."""
+    return _with_words(*parse_mapping(texts, option))
+
+
+def mapping_of(table: Mapping[str, float]) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return what `read_mapping` returns, of a table: label as it is written -> score."""
+    by_word, numbers = {}, {}
+    for label, score in table.items():
+        number = _label_number(label)
+        if number is None:
+            by_word[label] = score
+        else:
+            numbers[number] = score
+    return _with_words(by_word, numbers)
+
+
+def _with_words(
+    by_word: dict[str, float], numbers: dict[float, float]
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return words, and a mapping in which their scores stay what they are."""
+    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
+    own = {score: score for score in by_word.values()} if numbers or {*by_word.values()} - {0.0, 1.0} else {}
+    return by_word, {**own, **numbers} or None
 
 
 def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None) -> list[float]:
@@ -66,7 +94,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None)
 
 def in_percent(labels: Sequence[Label]) -> bool:
     """Return whether all labels were written in percent, and so say themselves where on a scale they are."""
-    return bool(labels) and all((label.metadata or {}).get(SCORE_UNIT) == PERCENT for label in labels)
+    return bool(labels) and all(map(is_in_percent, labels))
 
 
 def _pairs(text: str, option: str) -> list[tuple[str, float]]:
@@ -75,7 +103,7 @@ def _pairs(text: str, option: str) -> list[tuple[str, float]]:
     several = next((reading for reading in readings if len(reading) > 1), None)
     if several:
         ways = ", or ".join(
-            " and ".join(f"{label} = {score:g}" for label, score in way) for way in several[:2]
+            " and ".join(f"{label} = {score:g}" for label, score in reading) for reading in several[:2]
         )
         raise ConfigError(
             f"{option} {text!r} can be read in two ways: {ways}. Put a semicolon between the labels, or "
@@ -95,12 +123,17 @@ def _readings(text: str, option: str) -> list[list[tuple[str, float]]]:
     score = last.strip()
     if not all(cuts) or not _NUMBER.fullmatch(score):
         raise wrong
-    found = []
-    for way in product(*cuts):
-        labels = [label.strip(), *(after for _, after in way)]
-        scores = [*(before for before, _ in way), score]
-        found.append([(one, _decimal(number)) for one, number in zip(labels, scores, strict=True)])
-    return found
+    readings = []
+    for cut in product(*cuts):
+        labels = [label.strip(), *(after for _, after in cut)]
+        scores = [*(before for before, _ in cut), score]
+        readings.append(
+            [
+                (label_read, float(number.replace(",", ".")))
+                for label_read, number in zip(labels, scores, strict=True)
+            ]
+        )
+    return readings
 
 
 def _cuts(part: str) -> list[tuple[str, str]]:
@@ -112,10 +145,6 @@ def _cuts(part: str) -> list[tuple[str, str]]:
         for score, label in cuts
         if _NUMBER.fullmatch(score) and label and ("," not in label or _label_number(label) is not None)
     ]
-
-
-def _decimal(text: str) -> float:
-    return float(text.replace(",", "."))
 
 
 def _label_number(label: str) -> float | None:

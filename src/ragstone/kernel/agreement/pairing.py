@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.mapping import DIGITS, place_labels
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import Floats
@@ -107,32 +107,16 @@ def on_scale(humans: Mapping[Key, Human], scale: tuple[float, float]) -> dict[Ke
     }
 
 
-def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
-    """Return the labels of a metric as 1 and 0, 1 from `yes_from` on.
-
-    Raises DataError if it is not said how, ConfigError for a number that is none.
-    """
-    if yes_from is not None and not math.isfinite(yes_from):
-        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
-    given = [label for label in labels if label.metric in (None, metric)]
-    values = sorted({label.score for label in given})
-    if yes_from is not None:
-        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in given]
-    if not set(values) <= {0.0, 1.0}:
-        shown = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-        raise DataError(
-            f"the labels are {shown}, not 0 and 1: say with --yes-from from which one on it is a yes."
-        )
-    return given
-
-
 def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) -> Human:
     settled = [is_adjudicated(label) for label in labels]
     # Where an adjudicator alone has labelled an answer, their label is an annotator's like any other.
-    own = [place for place, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
+    own = [at for at, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
     decided = [grade for grade, is_settled in zip(grades, settled, strict=True) if is_settled]
-    given = [grades[place] for place in own]
-    return Human(_median(decided or given, known), given, _cluster(labels), [labels[place] for place in own])
+    own_grades = [grades[at] for at in own]
+    score = median(decided or own_grades)
+    if len(decided or own_grades) > 1 and score not in known:
+        return Human(None, own_grades, _cluster(labels), [labels[at] for at in own])
+    return Human(score, own_grades, _cluster(labels), [labels[at] for at in own])
 
 
 def is_adjudicated(label: Label) -> bool:
@@ -149,16 +133,16 @@ def inclusion_of(label: Label) -> float | None:
     if chance is None or chance == "":
         return None
     try:
-        found = float(chance)
+        share = float(chance)
     except (TypeError, ValueError):
-        found = math.nan
-    if not 0 < found <= 1:
+        share = math.nan
+    if not 0 < share <= 1:
         raise DataError(
             f"question {label.question_id!r}, system {label.system!r}: inclusion {chance!r} is not a "
             "probability above 0 and at most 1. Leave the column as `ragstone label` or the workbench wrote "
             "it."
         )
-    return found
+    return share
 
 
 def _two_labels(first: Label, second: Label) -> str:
@@ -167,13 +151,6 @@ def _two_labels(first: Label, second: Label) -> str:
         f"question {first.question_id!r}, system {first.system!r}: two labels by {who} "
         f"({first.score:g} and {second.score:g}). Keep one, or tell them apart in `annotator` or `metric`."
     )
-
-
-def _median(grades: Sequence[float], known: set[float]) -> float | None:
-    if len(grades) == 1:
-        return grades[0]
-    middle = median(grades)
-    return middle if middle in known else None
 
 
 def _cluster(labels: Iterable[Label]) -> str:
@@ -200,9 +177,11 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
     """
     judged = _by_answer(judgements)
     partners = partners_of(judged, humans)
-    paired = [
-        (key, judged[key], _as_reply(judged[key], humans[partner])) for key, partner in partners.items()
-    ]
+    paired = []
+    for key, partner in partners.items():
+        row, human = judged[key], humans[partner]
+        whole = conversation_of(row)  # what people say of a reply varies with the others of its conversation
+        paired.append((key, row, human if whole is None else msgspec.structs.replace(human, cluster=whole)))
     labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
     scored = [(key, row, human) for key, row, human in settled if row.score is not None]
@@ -222,12 +201,6 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
         tied=[(row, human) for _, row, human in labelled if human.score is None and row.score is not None],
         labelled=frozenset(partners),
     )
-
-
-def _as_reply(row: Judgement, human: Human) -> Human:
-    """Return what people say of a reply, which varies with the others of its conversation."""
-    whole = conversation_of(row)
-    return human if whole is None else msgspec.structs.replace(human, cluster=whole)
 
 
 def is_tuned(row: Judgement) -> bool:

@@ -1,6 +1,7 @@
 """Why no label is for an answer that was judged: labels say what they are of, and so does the message."""
 
 import re
+import shlex
 from collections.abc import Collection, Sequence
 
 from ragstone.kernel.judging.conversation import conversation_of
@@ -24,14 +25,17 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
             f"--judge {STATEMENTS}` and compare that. To test this judge, label its answers: `ragstone "
             "label`."
         )
-    asked = {row.question_id for row in judgements}
-    if labelled and not labelled & metrics and (alike or any(one.question_id in asked for one in labels)):
+    questions = {row.question_id for row in judgements}
+    if (
+        labelled
+        and not labelled & metrics
+        and (alike or any(label.question_id in questions for label in labels))
+    ):
         return (
             f"The labels are of {_listed(labelled)}, the judgements of {_listed(metrics)}. Judge the answers "
-            f"with a judge of {_listed(labelled)}, or leave the column `metric` out if the labels are of "
-            "any."
+            f"with a judge of {_listed(labelled)}. If they are of something else, " + _of_another(labels)
         )
-    if any(label.question_id in asked for label in labels):
+    if any(label.question_id in questions for label in labels):
         systems = {row.system for row in judgements}, {label.system for label in labels}
         return (
             f"The judgements are of {_listed(systems[0], 'system')}, the labels of "
@@ -48,9 +52,17 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
     return f"{ids} Use the same question ids and systems in both files."
 
 
+def _of_another(labels: Sequence[Label]) -> str:
+    """Return how to say that labels are of another metric than they, or their column, say."""
+    columns = {str((label.metadata or {}).get("criterion")) for label in labels if label.metric} - {"None"}
+    if not columns:
+        return "leave the column `metric` out."
+    return f"say so: {shlex.join(['--column', f'score={min(columns)}'])}."
+
+
 def _listed(names: Collection[str], what: str = "") -> str:
-    shown = ", ".join(sorted(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-    return f"{what}{'s' * (len(names) > 1)} {shown}" if what else shown
+    listed = ", ".join(sorted(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    return f"{what}{'s' * (len(names) > 1)} {listed}" if what else listed
 
 
 def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, grade_name
 from ragstone.kernel.agreement.comparison import GradeComparison
-from ragstone.kernel.agreement.estimates import mean_difference
 from ragstone.kernel.agreement.pairing import Key
 from ragstone.kernel.records import Status
 from ragstone.kernel.statistics import (
@@ -19,7 +18,6 @@ from ragstone.kernel.statistics import (
     mcnemar_p,
     mean_estimate,
 )
-from ragstone.kernel.statistics.intervals import n_clusters
 
 Hits = Mapping[Key, float]
 """Answer -> 1 if a judge gave the human grade, else 0."""
@@ -71,7 +69,7 @@ def _baseline(
     name: str, judge: Floats, rival: Floats, clusters: Clusters, *, seed: int, resamples: int
 ) -> Baseline | None:
     agreement = mean_estimate(rival, clusters, seed=seed, resamples=resamples)
-    difference = mean_difference(judge - rival, clusters, seed=seed, resamples=resamples)
+    difference = mean_estimate(judge - rival, clusters, seed=seed, resamples=resamples, proportion=False)
     if agreement is None or difference is None:
         return None
     return Baseline(
@@ -93,7 +91,7 @@ def _better(difference: Estimate, differences: Floats, clusters: Clusters) -> bo
     if not differences.any():
         return False
     if difference.low is None or difference.high is None:
-        n = n_clusters(cluster_codes(clusters, len(differences)))
+        n = len(np.unique(cluster_codes(clusters, len(differences))))
         return None if mcnemar_p(n, 0) > 1 - difference.level else bool(difference.value > 0)
     if difference.low <= 0 <= difference.high:
         return None

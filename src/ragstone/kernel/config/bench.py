@@ -77,10 +77,10 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     measure. judges: names, files, variants by name. models: default that of `[judge]`. scales, shots,
     prompts, temperatures: in which ways each judge is asked; without them as its file says, which is also
     what `own` means. repeats: how often each cell is judged. thresholds: judge -> score from which on it
-    says 1, where labels are 0 or 1 and its scale is wider. mapping: label -> its place on a judge's scale,
-    0 the lowest score and 1 the highest; labels between two are placed on the line between them. measure:
-    what cells are ordered by. limit: the first answers only. use_cases: folders of other benches of judges:
-    does what this one finds hold there?
+    says 1, where labels are 0 or 1 and its scale is wider. mapping: label, a number or a word -> its place on
+    a judge's scale, 0 the lowest score and 1 the highest; numbers between two are placed on the line between
+    them. measure: what cells are ordered by. limit: the first answers only. use_cases: folders of other
+    benches of judges: does what this one finds hold there?
     """
 
     sheet: str | None = None
@@ -107,7 +107,7 @@ class AnswerersBench(Section, frozen=True, kw_only=True):
 
     models, prompts: default those of `[answer]`. temperatures: at which each model answers; default that of
     `[answer]`. systems: of `[systems]`, beside the grid, asked as they are.
-    conditions: what the model is given, see experiments/conditions.py. distractors: how many passages of BM25
+    conditions: what the model is given, see features/bench/answerers. distractors: how many passages of BM25
     stand beside the reference document. tags: by which results are grouped; default all that questions
     have, as far as they have few values. race: questions are given out in rounds, and configurations that
     are worse than the leader beyond doubt stop early. confidence: of the race, that the best one is kept.

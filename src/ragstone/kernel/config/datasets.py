@@ -76,7 +76,7 @@ class HttpTranslator(Section, frozen=True, kw_only=True):
 class TranslateSection(Section, frozen=True, kw_only=True):
     """`[translate]`: by whom, into which languages, and when a translation is kept.
 
-    by: a model (`transport/model`), `apertium` or `http`. back: who translates back: `same`, `none`, or one
+    by: a model (`transport/model`) or `http`. back: who translates back: `same`, `none`, or one
     of those that `by` may name. chrf: the lowest of what comes back against what was given, 0 to 1.
     passage: most characters of a document in one call. prompt: a file of one's own with what a model is told.
     """

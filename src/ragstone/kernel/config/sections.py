@@ -42,6 +42,9 @@ OURS = {
 }
 
 
+IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer many calls at a time
+
+
 class ModelSettings(Section, frozen=True, kw_only=True):
     """How one model is reached. What is absent has the default of its transport (see llm/).
 

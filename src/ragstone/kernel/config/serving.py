@@ -188,6 +188,9 @@ class LogSection(Section, frozen=True, kw_only=True):
     otlp_endpoint: str | None = None
 
 
+CATALOGUE = "catalogue.sqlite"  # what tells that a knowledge base was built, in its store
+
+
 class AssistantSection(Section, frozen=True, kw_only=True):
     """`[assistant]`: its model, its knowledge base, its tools and its limits.
 

@@ -19,6 +19,8 @@ from ragstone.kernel.console.printing import (
     show,
     show_json,
 )
+from ragstone.kernel.document.numbers import count, duration, usd
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.engine.progress import Progress
     from ragstone.kernel.engine.session import SessionOptions
     from ragstone.kernel.llm import Caps
-    from ragstone.kernel.llm.forecast import Forecast
+    from ragstone.kernel.llm.forecast import Forecast, ModelForecast
     from ragstone.kernel.records import Status
     from ragstone.kernel.runs.summary import Calls, RunSummary
 
@@ -172,7 +174,9 @@ def asks_models(
             with trusting(asking.trust):
                 command(**given, asking=asking)
 
-        before = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+        before = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()
+        ]
         at = next(n for n, one in enumerate(before) if one.name == "asking")
         del called.__wrapped__  # whoever looks behind it would miss the options
         called.__signature__ = own.replace(parameters=[*before[:at], *shared, *before[at + 1 :]])  # type: ignore[attr-defined]
@@ -191,8 +195,6 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
     Raises typer.Exit: with 0 where the forecast is `only` shown, on standard output; with 2 where the user
     says no.
     """
-    from ragstone.kernel.runs.wording import forecast_lines
-
     if only:
         if json:
             show_json(forecast)
@@ -206,6 +208,40 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
     if is_large(forecast) and not yes and on_terminal() and not _said_yes():
         say("ragstone: nothing was asked. --yes goes on without the question, --budget caps what is spent.")
         raise typer.Exit(WRONG_USE)
+
+
+def forecast_lines(forecast: "Forecast") -> list[str]:
+    """Return the forecast as lines: the sums, then each model's grounds, then what was assumed."""
+    kept = f"{plural(forecast.from_ledger, 'call')} in the ledger"
+    if not forecast.calls:
+        return [f"Forecast: nothing to ask; {kept}."]
+    beside = f" (and {kept})" if forecast.from_ledger else ""
+    parts = [
+        f"about {plural(forecast.calls, 'call')}{beside}",
+        f"{count(forecast.input)} tokens in"
+        + (f" ({count(forecast.cached)} cached)" if forecast.cached else ""),
+        f"{count(forecast.output)} out"
+        + (f" ({count(forecast.reasoning)} reasoning)" if forecast.reasoning else ""),
+        "cost unknown" if forecast.cost_usd is None else usd(forecast.cost_usd),
+        "time unknown" if forecast.duration_s is None else duration(forecast.duration_s),
+    ]
+    models = [_grounds(model) for model in forecast.models if model.calls]
+    return [f"Forecast: {', '.join(parts)}.", *models, *(f"  {each}" for each in forecast.assumptions)]
+
+
+def _grounds(model: "ModelForecast") -> str:
+    """Return what a model's share rests on: its price, and the calls that lengths are taken from."""
+    if model.cost_usd is None:
+        price = "price unknown (set price_usd_per_million in its table of ragstone.toml)"
+    elif model.list_price_read:
+        price = f"list price read on {model.list_price_read}"
+    else:
+        price = "the price that is set"
+    if model.n_earlier:
+        grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
+    else:
+        grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
+    return f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."
 
 
 def is_large(forecast: "Forecast") -> bool:

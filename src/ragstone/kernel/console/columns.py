@@ -2,14 +2,11 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from ragstone.kernel.tables.columns import ColumnChoice
 
 Column = Annotated[
     list[str] | None,
@@ -37,62 +34,21 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
         if not column and worksheet is None:
             command(**given)
             return
-        from ragstone.kernel.tables.columns import CHOICE, ColumnChoice
+        from ragstone.kernel.tables.command_line import columns_chosen
 
-        choice = ColumnChoice(columns=_parsed(column or ()), worksheet=worksheet, lenient=True)
-        if column:
-            _check_found(choice, [*given.values(), *_named_in_settings(given)])
-        before = CHOICE.set(choice)
-        try:
+        with columns_chosen(column or (), worksheet, lambda: [*given.values(), *_named_in_settings(given)]):
             command(**given)
-        finally:
-            CHOICE.reset(before)
 
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=note)
         for name, note in _OPTIONS.items()
         if name in names
     ]
-    plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()]
     del called.__wrapped__  # whoever looks behind it would miss the options
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
     called.__annotations__ = _OPTIONS | command.__annotations__
     return called
-
-
-def _parsed(written: Iterable[str]) -> dict[str, str]:
-    """Return field -> column. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError, nearest
-    from ragstone.kernel.tables.names import ALIASES, fields_of
-
-    known = {field for row_type in ALIASES for field in (*fields_of(row_type), *ALIASES[row_type])}
-    found: dict[str, str] = {}
-    for one in written:
-        field, equals, column = one.partition("=")
-        if not (equals and column):
-            raise ConfigError(f"--column {one}: write FIELD=COLUMN, e.g. --column answer='Model Answer'.")
-        if field not in known:
-            raise ConfigError(f"--column {one}: there is no field {field!r}. {nearest(field, known)}")
-        if field in found:
-            raise ConfigError(f"--column {one}: {field} is {found[field]!r} already. Leave one out.")
-        found[field] = column
-    return found
-
-
-def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
-    """Raise ColumnsError for a column that is in none of the files."""
-    from ragstone.kernel.errors import ColumnsError, nearest
-    from ragstone.kernel.tables.columns import find_column
-    from ragstone.kernel.tables.reading import columns_in
-
-    there = {path: columns_in(path) for path in _files(given)}
-    every = {column for columns in there.values() for column in columns}
-    for field, column in choice.columns.items():
-        if there and not any(find_column(column, columns) for columns in there.values()):
-            places = ", ".join(map(str, there))
-            raise ColumnsError(
-                f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
-            )
 
 
 def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
@@ -113,14 +69,3 @@ def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
                 left += values
             case str(text) if text:
                 yield settings.path(text)
-
-
-def _files(given: Iterable[object]) -> Iterator[Path]:
-    """Yield the files of rows among the values of a command's parameters."""
-    from ragstone.kernel.tables.formats import READERS, ending_of
-
-    for one in given:
-        if isinstance(one, list | tuple) and not hasattr(one, "_fields"):
-            yield from _files(one)
-        elif isinstance(one, str | Path) and ending_of(Path(one)) in READERS and Path(one).is_file():
-            yield Path(one)

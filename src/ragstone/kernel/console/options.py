@@ -73,43 +73,12 @@ Engine = Annotated[
     EngineKind | None,
     typer.Option("--engine", help="local: run in this process; ray: on a Ray cluster, see [engine]."),
 ]
-DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
 QuestionsFile = Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")]
 DocumentPaths = Annotated[
     list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
 ]
-ChunksFile = Annotated[
-    Path | None,
-    typer.Option("--chunks", help="Chunks from `ragstone chunk`, so that no documents need cutting."),
-]
-RankingsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--rankings", help="Measure these rankings (rows, or a TREC run file) instead of searching."
-    ),
-]
 Retriever = Annotated[
     str | None, typer.Option("--retriever", help="bm25, dense, hybrid, or one of [retrievers].")
-]
-K_HELP = f"How many results; default {DEFAULT_K}, or k of [retrieve] if larger."
-TopK = Annotated[int | None, typer.Option("-k", min=1, help=K_HELP)]
-Where = Annotated[
-    list[str] | None, typer.Option("--where", help="Only chunks with this tag: TAG=VALUE; may be repeated.")
-]
-Match = Annotated[
-    list[str] | None,
-    typer.Option("--match", help="Only chunks whose value of this tag is the question's; may be repeated."),
-]
-Method = Annotated[str | None, typer.Option("--method", help="How to cut documents: see `ragstone chunk`.")]
-Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
-Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
-Qrels = Annotated[
-    Path | None,
-    typer.Option("--qrels", help="TREC qrels: the relevant documents, in place of the questions' own."),
-]
-Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
-SeedOrSettings = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Seed of the confidence intervals.")
 ]
 SeedOfRun = Annotated[
     int | None,
@@ -117,15 +86,3 @@ SeedOfRun = Annotated[
 ]
 JudgementsFile = Annotated[Path, typer.Argument(help="The judges' scores: a file of judgements, or a run.")]
 LabelsFile = Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")]
-MaybeLabels = Annotated[
-    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
-]
-BuildSources = Annotated[
-    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
-]
-TestShare = Annotated[
-    float | None,
-    typer.Option(
-        "--test-share", min=0, max=1, help="Share of the documents whose questions are held out for testing."
-    ),
-]

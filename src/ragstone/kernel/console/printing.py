@@ -50,7 +50,11 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt as stop:
             say(f"ragstone: {str(stop) or STOPPED}")
             code = TERMINATED if _terminated.is_set() else WRONG_USE
-            _leave_threads(code)
+            others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
+            if any(not thread.daemon for thread in others):  # Python would wait for it, and it may generate
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
             raise typer.Exit(code) from None
         raise typer.Exit(WRONG_USE)
 
@@ -99,13 +103,13 @@ def program() -> list[str]:
 
 def tell_readings() -> None:
     """Print what readers of files have guessed on standard error, each guess once."""
-    told: set[str] = set()
+    printed: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
         text = harmless(record.getMessage())
         record.msg, record.args = text, ()
-        is_known = text in told
-        told.add(text)
+        is_known = text in printed
+        printed.add(text)
         return not is_known
 
     handler = logging.StreamHandler()
@@ -127,14 +131,6 @@ def _terminate(_number: int, frame: FrameType | None) -> None:
         as_ctrl_c(signal.SIGINT, frame)
     else:  # a shell that starts a command in the background has it ignore Ctrl-C
         raise KeyboardInterrupt
-
-
-def _leave_threads(code: int) -> None:
-    """End the process, if another thread is at work: Python would wait for it, and it may be generating."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def write_any_text() -> None:

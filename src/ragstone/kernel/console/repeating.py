@@ -4,16 +4,13 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.models import ArgumentInfo
 
 from ragstone.kernel.console.asking import Asking
 from ragstone.kernel.console.printing import say
-
-if TYPE_CHECKING:
-    from ragstone.kernel.tables.outputs import CommandRecord
 
 EVERYWHERE = ("run", "documents", "questions")  # tables of settings that any command may read
 # Options that say how a command works, not what it makes.
@@ -34,23 +31,21 @@ def repeatable(
         @functools.wraps(command)
         def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
             from ragstone.kernel.config import load_settings
-            from ragstone.kernel.tables.outputs import OUTPUTS, CommandOutputs
+            from ragstone.kernel.tables.outputs import outputs_of_command
 
             settings = load_settings(given.get("config"))
             notes = command.__annotations__
-            outputs = CommandOutputs(
+            with outputs_of_command(
+                command.__name__.strip("_"),
                 settings.path(".ragstone") / "outputs",
-                lambda: _record(command.__name__.strip("_"), given, notes, (*EVERYWHERE, *tables)),
+                lambda: _options(given, notes, (*EVERYWHERE, *tables)),
                 [_spelled(name, notes) for name in grows] + [f"[{name}]" for name in grows],
-            )
-            before = OUTPUTS.set(outputs)
-            try:
-                command(**given)
-            except typer.Exit:
-                _tell(outputs.note())
-                raise
-            finally:
-                OUTPUTS.reset(before)
+            ) as outputs:
+                try:
+                    command(**given)
+                except typer.Exit:
+                    _tell(outputs.note())
+                    raise
             _tell(outputs.note())
 
         return called
@@ -63,19 +58,17 @@ def _tell(lines: list[str]) -> None:
         say(line)
 
 
-def _record(
-    name: str, given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]
-) -> "CommandRecord":
+def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]) -> dict[str, str]:
     """Return what tells this command from others: its options, the files that it reads, its settings."""
     import msgspec
 
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.engine.digests import hexdigest, plain_settings
-    from ragstone.kernel.tables.outputs import CommandRecord, digest_of
+    from ragstone.kernel.tables.outputs import digest_of
 
     settings = load_settings(given.get("config"))
     plain = plain_settings(settings, others=())
-    options = {f"[{one}]": hexdigest(msgspec.json.encode(plain[one])) for one in tables}
+    options = {f"[{table}]": hexdigest(msgspec.json.encode(plain[table])) for table in tables}
     named = {"questions": settings.questions.path, "documents": settings.documents.paths}
     for option, value in given.items():
         if option in NOT_COUNTED:
@@ -84,9 +77,9 @@ def _record(
             listed = named[option] or []
             value = [settings.path(one) for one in ([listed] if isinstance(listed, str) else listed)]
         files = [Path(one) for one in (value if isinstance(value, list) else [value]) if _is_file(one)]
-        content = [digest_of(one) for one in files]
+        content = [digest_of(file) for file in files]
         options[_spelled(option, notes)] = hexdigest(msgspec.json.encode([repr(value), content]))
-    return CommandRecord(command=name, options=options)
+    return options
 
 
 def _is_file(value: object) -> bool:

@@ -174,10 +174,13 @@ def _readable(documents: Iterable[Document]) -> Iterator[Document]:
             yield document
 
 
-def _chunks(found: Iterable[tuple[Document, Iterable[Span]]]) -> Iterator[Chunk]:
-    for document, spans in found:
+def _chunks(cut_documents: Iterable[tuple[Document, Iterable[Span]]]) -> Iterator[Chunk]:
+    for document, spans in cut_documents:
         inherited = _inherited(document)
-        starts = _page_starts(document)
+        try:
+            starts = msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
+        except msgspec.ValidationError:  # a column of the user's
+            starts = []
         headings = document_headings(document)
         sections = sections_of(document.text, headings) if headings else []
         for number, (start, end) in enumerate(spans):
@@ -195,30 +198,23 @@ def _chunks(found: Iterable[tuple[Document, Iterable[Span]]]) -> Iterator[Chunk]
 def _inherited(document: Document) -> Metadata:
     """Return what every chunk has of its document."""
     own = document.metadata or {}
-    found = {
+    fields = {
         "title": document.title,
         "lang": document.lang,
         "topic": own.get("topic"),
         "tags": own.get("tags"),
     }
-    return {key: value for key, value in found.items() if value}
-
-
-def _page_starts(document: Document) -> list[int]:
-    try:
-        return msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
-    except msgspec.ValidationError:  # a column of the user's
-        return []
+    return {key: value for key, value in fields.items() if value}
 
 
 def _place(span: Span, page_starts: list[int], sections: list[DocumentSection]) -> Metadata:
-    place: Metadata = {}
+    metadata: Metadata = {}
     if page_starts:
-        place["page"] = max(1, bisect_right(page_starts, span[0]))
+        metadata["page"] = max(1, bisect_right(page_starts, span[0]))
     path = path_of(span, sections)
     if path:
-        place["headings"] = JOINER.join(path)
-    return place
+        metadata["headings"] = JOINER.join(path)
+    return metadata
 
 
 def whole(document: Document, _cut: CutSettings) -> Iterable[Span]:

@@ -52,17 +52,18 @@ def find_duplicates(documents: Sequence[Document]) -> list[Duplicate]:
     """
     first: dict[bytes, int] = {}
     near = _Near()
-    found = []
+    duplicates = []
     for number, document in enumerate(documents):
-        text = _words_of(document.text)
+        words = _WORDS.findall(unicodedata.normalize("NFKC", document.text).casefold())
+        text = " ".join(words) or document.text
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         earlier = first.setdefault(digest, number)
         similarity = 1.0
         if earlier == number:
             earlier, similarity = near.add(number, text)
         if earlier != number:
-            found.append(Duplicate(document.id, documents[earlier].id, round(similarity, 4)))
-    return found
+            duplicates.append(Duplicate(document.id, documents[earlier].id, round(similarity, 4)))
+    return duplicates
 
 
 def drop_duplicates(documents: Iterable[Document], duplicates: Iterable[Duplicate]) -> list[Document]:
@@ -74,23 +75,17 @@ def drop_duplicates(documents: Iterable[Document], duplicates: Iterable[Duplicat
     for duplicate in duplicates:
         dropped[duplicate.of].append(duplicate.id)
     gone = {name for names in dropped.values() for name in names}
-    return [
-        _naming(document, dropped[document.id]) if document.id in dropped else document
-        for document in documents
-        if document.id not in gone
-    ]
-
-
-def _naming(document: Document, names: list[str]) -> Document:
-    metadata: dict[str, Any] = dict(document.metadata or {})
-    before = metadata.get("duplicates")
-    metadata["duplicates"] = [*(before if isinstance(before, list) else ()), *names]
-    return msgspec.structs.replace(document, metadata=metadata)
-
-
-def _words_of(text: str) -> str:
-    """Return a text's words in one case with single spaces; the text where it has none."""
-    return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", text).casefold())) or text
+    left = []
+    for document in documents:
+        if document.id in dropped:
+            metadata: dict[str, Any] = dict(document.metadata or {})
+            before = metadata.get("duplicates")
+            names = dropped[document.id]
+            metadata["duplicates"] = [*(before if isinstance(before, list) else ()), *names]
+            document = msgspec.structs.replace(document, metadata=metadata)
+        if document.id not in gone:
+            left.append(document)
+    return left
 
 
 class _Near:
@@ -108,11 +103,12 @@ class _Near:
         hashes = _shingles(text)
         if len(hashes) < SHORTEST:
             return number, 1.0
-        sketch = _sketch(hashes)
+        # The smallest hash of each bin, the first of the next one where a bin is empty.
+        sketch: Hashes = hashes[np.searchsorted(hashes, _STARTS) % len(hashes)]
         bands = [(band, key) for band, key in enumerate(_band_keys(sketch))]
-        similarity, place = max(self._similar(text, hashes, sketch, bands), default=(0.0, 0))
+        similarity, rank = max(self._similar(text, hashes, sketch, bands), default=(0.0, 0))
         if similarity >= NEAR:
-            return self._numbers[-place], similarity
+            return self._numbers[-rank], similarity
         self._keep(number, text, sketch, bands)
         return number, 1.0
 
@@ -120,7 +116,7 @@ class _Near:
         self, text: str, hashes: Hashes, sketch: Hashes, bands: Sequence[tuple[int, int]]
     ) -> Iterable[tuple[float, int]]:
         """Yield the similarity of likely texts, each with its place as a negative number: the first wins."""
-        places = sorted({place for band in bands for place in self._buckets.get(band, ())})
+        places = sorted({number for band in bands for number in self._buckets.get(band, ())})
         if not places:
             return
         likeness = np.mean(self._sketches[places] == sketch, axis=1)
@@ -129,17 +125,17 @@ class _Near:
                 yield _jaccard(hashes, _shingles(self._texts[places[at]])), -places[at]
 
     def _keep(self, number: int, text: str, sketch: Hashes, bands: Sequence[tuple[int, int]]) -> None:
-        place = len(self._numbers)
-        if place == len(self._sketches):
-            more = np.empty((max(1024, place), BINS), np.uint64)
+        at = len(self._numbers)
+        if at == len(self._sketches):
+            more = np.empty((max(1024, at), BINS), np.uint64)
             self._sketches = np.concatenate([self._sketches, more])
-        self._sketches[place] = sketch
+        self._sketches[at] = sketch
         self._numbers.append(number)
         self._texts.append(text)
         self._digits.append(_digits(text))
         for band in bands:
             if len(self._buckets[band]) < BUCKET:
-                self._buckets[band].append(place)
+                self._buckets[band].append(at)
 
 
 def _digits(text: str) -> str:
@@ -159,23 +155,16 @@ def _shingles(text: str) -> Hashes:
     return hashes
 
 
-def _sketch(hashes: Hashes) -> Hashes:
-    """Return the smallest hash of each bin, the first of the next one where a bin is empty."""
-    places = np.searchsorted(hashes, _STARTS)
-    smallest: Hashes = hashes[places % len(hashes)]
-    return smallest
-
-
 def _band_keys(sketch: Hashes) -> list[int]:
     rows = sketch.reshape(BANDS, BINS // BANDS)
     keys = rows[:, 0]
     for column in range(1, rows.shape[1]):
         keys = (keys ^ (keys >> _SHIFT)) * _FACTOR + rows[:, column]
-    found: list[int] = keys.tolist()
-    return found
+    listed: list[int] = keys.tolist()
+    return listed
 
 
 def _jaccard(hashes: Hashes, others: Hashes) -> float:
-    one, other = np.unique(hashes), np.unique(others)
-    n_shared = len(np.intersect1d(one, other, assume_unique=True))
-    return n_shared / (len(one) + len(other) - n_shared)
+    own, other = np.unique(hashes), np.unique(others)
+    n_shared = len(np.intersect1d(own, other, assume_unique=True))
+    return n_shared / (len(own) + len(other) - n_shared)

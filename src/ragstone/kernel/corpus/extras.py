@@ -28,10 +28,10 @@ def check_extras(files: Iterable[File]) -> None:
     lacking = [(extra, file.path.suffix.lower()) for file in files if (extra := missing_extra(file))]
     if lacking:
         counts = Counter(ending for _extra, ending in lacking)
-        told = " and ".join(plural(n, f"{ending} file") for ending, n in sorted(counts.items()))
+        named = " and ".join(plural(n, f"{ending} file") for ending, n in sorted(counts.items()))
         extras = ",".join(sorted({extra for extra, _ending in lacking}))
         left_out = "`ragstone ingest --without-extras`, or `without_extras = true` in [documents]"
-        raise MissingExtra(f"reading {told} (left out by {left_out})", extras)
+        raise MissingExtra(f"reading {named} (left out by {left_out})", extras)
 
 
 def left_out(file: File) -> Skipped | None:

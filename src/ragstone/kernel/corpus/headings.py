@@ -79,8 +79,8 @@ def markdown_headings(text: str) -> Iterator[SectionHeading]:
     """
     fence, before, before_start = "", "", 0
     front = _FRONT_MATTER.match(text)
-    for found in _LINE.finditer(text, front.end() if front else 0):
-        line, start = found[1], found.start()
+    for match in _LINE.finditer(text, front.end() if front else 0):
+        line, start = match[1], match.start()
         opened = _FENCE.match(line)
         if fence:
             closes = opened and opened[1].startswith(fence) and not opened[2].strip()
@@ -92,7 +92,11 @@ def markdown_headings(text: str) -> Iterator[SectionHeading]:
         atx = _ATX.match(line)
         underline = _UNDERLINE.fullmatch(line)
         if atx:
-            yield SectionHeading(start, len(atx[1]), _plain(_unclosed(atx[2] or "")))
+            # A # at the end, behind a blank, is no part of the heading.
+            title = (atx[2] or "").rstrip(" \t")
+            bare = title.rstrip("#")
+            title = bare.rstrip(" \t") if bare.endswith((" ", "\t")) else title
+            yield SectionHeading(start, len(atx[1]), _plain(title))
         elif underline and before:
             yield SectionHeading(before_start, 1 if "=" in underline[1] else 2, _plain(before))
         # Only the first line of a paragraph may become a heading.
@@ -106,17 +110,10 @@ def _continued(text: str, start: int) -> bool:
     return bool(line) and not line.startswith("#") and not _UNDERLINE.fullmatch(line) and "```" not in line
 
 
-def _unclosed(title: str) -> str:
-    """Return a heading without the # that may stand at its end, behind a blank."""
-    title = title.rstrip(" \t")
-    bare = title.rstrip("#")
-    return bare.rstrip(" \t") if bare.endswith((" ", "\t")) else title
-
-
 def _plain(title: str) -> str:
     """Return a heading without the marks of links, code and emphasis."""
-    title = _EMPHASIS.sub(lambda found: found["inside"], title)
-    return _MARKUP.sub(lambda found: found[1] or found[2] or "", title).strip()
+    title = _EMPHASIS.sub(lambda match: match["inside"], title)
+    return _MARKUP.sub(lambda match: match[1] or match[2] or "", title).strip()
 
 
 def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentSection]:
@@ -127,8 +124,8 @@ def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentS
         sections.append(DocumentSection(0, starts[0] if starts else len(text), ()))
     above: list[SectionHeading] = []
     for heading, (start, end) in zip(headings, pairwise([*starts, len(text)]), strict=True):
-        above = [*(one for one in above if one.level < heading.level), heading]
-        sections.append(DocumentSection(start, end, tuple(one.title for one in above if one.title)))
+        above = [*(outer for outer in above if outer.level < heading.level), heading]
+        sections.append(DocumentSection(start, end, tuple(outer.title for outer in above if outer.title)))
     return sections
 
 

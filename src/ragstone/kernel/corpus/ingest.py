@@ -46,11 +46,11 @@ def corpus_of_rows(
     """Return what was read, the documents apart from the skipped; and the duplicates, see read_corpus."""
     documents: list[Document] = []
     skipped: list[Skipped] = []
-    for found in rows:
-        if isinstance(found, Document):
-            documents.append(found)
+    for row in rows:
+        if isinstance(row, Document):
+            documents.append(row)
         else:
-            skipped.append(found)
+            skipped.append(row)
         advance()
     duplicates = [] if options.duplicates == "ignore" else find_duplicates(documents)
     if options.duplicates == "drop":
@@ -75,9 +75,9 @@ def ingest(sources: Iterable[Path | str], options: IngestOptions = DEFAULTS) -> 
     files = files_of(sources, options)
     check = unique_ids()
     with contextlib.closing(read_files(files, options)) as results:
-        for place, found in results:
-            check(place, found)
-            yield found
+        for location, row in results:
+            check(location, row)
+            yield row
 
 
 def read_files(
@@ -88,8 +88,8 @@ def read_files(
     processes = n_processes(files, options)
     results = read_in_processes(ready, options, processes) if processes else read_here(ready, options)
     with contextlib.closing(ready), contextlib.closing(results):
-        for place, found in results:
-            yield from ((place, one) for one in found)
+        for location, rows in results:
+            yield from ((location, row) for row in rows)
 
 
 def read_here(
@@ -104,22 +104,22 @@ def unique_ids() -> Callable[[str, Document | Skipped], None]:
     """Return a function that takes each row with the path of its file; an id twice is a DataError."""
     places: dict[str, str] = {}
 
-    def check(place: str, found: Document | Skipped) -> None:
-        if isinstance(found, Document):
-            _check_id(found.id, place, places)
+    def check(location: str, row: Document | Skipped) -> None:
+        if isinstance(row, Document):
+            _check_id(row.id, location, places)
 
     return check
 
 
-def _check_id(name: str, place: str, places: dict[str, str]) -> None:
-    if name in places and places[name] == place:
+def _check_id(name: str, location: str, places: dict[str, str]) -> None:
+    if name in places and places[name] == location:
         raise DataError(
-            f"{place}: document id {name!r} appears twice. Rename one of the two, or give the column that "
+            f"{location}: document id {name!r} appears twice. Rename one of the two, or give the column that "
             "tells them apart with --column id=COLUMN (columns in [documents])."
         )
     if name in places:
         raise DataError(
-            f"document id {name!r} appears in {places[name]} and in {place}. Rename one of the two, "
+            f"document id {name!r} appears in {places[name]} and in {location}. Rename one of the two, "
             "or give the folder that holds both files."
         )
-    places[name] = place
+    places[name] = location

@@ -63,16 +63,16 @@ async def choose_tags(text: str, tags: Sequence[Tag], ask: Ask, secret: bytes) -
         reply = await ask(tags_prompt(text[:MOST_CHARACTERS], tags, secret))
     except CallFailed as failure:
         return TagChoice(None, failure.status, str(failure), cut)
-    found = {tag.key: _values(getattr(reply.value, tag.key), tag) for tag in tags}
-    return TagChoice(found, cut=cut)
+    values = {tag.key: _values(getattr(reply.value, tag.key), tag) for tag in tags}
+    return TagChoice(values, cut=cut)
 
 
 def tags_prompt(text: str, tags: Sequence[Tag], secret: bytes) -> Prompt:
     """Return the call that chooses the tags of one text."""
-    told = "\n".join(_described(tag) for tag in tags)
+    keys = "\n".join(_described(tag) for tag in tags)
     form = ", ".join(f'"{tag.key}": [values]' for tag in tags)
     return _prompt(
-        f"{TAGS_TOLD}\n\nKeys:\n{told}",
+        f"{TAGS_TOLD}\n\nKeys:\n{keys}",
         f'{{"nonce": the code, "reason": one sentence, {form}}}',
         {"text": text},
         _tags_reply(tags),
@@ -103,7 +103,7 @@ def merge_spellings(values: Iterable[str]) -> Mapping[str, str]:
     for value in values:
         spellings.setdefault(value.casefold(), Counter())[value] += 1
     return {
-        value: min(counts, key=lambda one: (-counts[one], one))
+        value: min(counts, key=lambda spelling: (-counts[spelling], spelling))
         for counts in spellings.values()
         for value in counts
     }
@@ -114,10 +114,10 @@ def tidy(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).split())
 
 
-def _values(given: Sequence[str], tag: Tag) -> list[str]:
+def _values(chosen: Sequence[str], tag: Tag) -> list[str]:
     if tag.values is not None:
-        return [value for value in tag.values if value in given]
-    by_fold = {value.casefold(): value for value in map(tidy, reversed(given)) if value}
+        return [value for value in tag.values if value in chosen]
+    by_fold = {value.casefold(): value for value in map(tidy, reversed(chosen)) if value}
     return sorted(by_fold.values())
 
 
@@ -141,7 +141,7 @@ def _tags_reply(tags: Sequence[Tag]) -> type[msgspec.Struct]:
     return msgspec.defstruct("TagsReply", fields, frozen=True, forbid_unknown_fields=True)
 
 
-def _prompt(told: str, form: str, shown: Mapping[str, str], reply: type, secret: bytes) -> Prompt:
+def _prompt(task: str, form: str, texts: Mapping[str, str], reply: type, secret: bytes) -> Prompt:
     """Return a call: the fixed part first, so that providers' caches hit, the fenced texts last."""
-    nonce = row_nonce(secret, [told, str(VERSION), *shown.values()])
-    return fenced_prompt(f"{told}\n\n{UNTRUSTED}", shown, form=form, reply=reply, nonce=nonce, max_tokens=512)
+    nonce = row_nonce(secret, [task, str(VERSION), *texts.values()])
+    return fenced_prompt(f"{task}\n\n{UNTRUSTED}", texts, form=form, reply=reply, nonce=nonce, max_tokens=512)

@@ -54,13 +54,13 @@ def _read(
 ) -> list[Document | Skipped] | MissingExtra | ImportError:
     """Return what a file gives, unless that is so much that it would hold up who asked."""
     try:
-        given = read_file(file, options)
+        rows = read_file(file, options)
     except (MissingExtra, ImportError) as mistake:  # no fault of the file
         return mistake
-    n_passages = sum(math.ceil(len(one.text) / PASSAGE) for one in given if isinstance(one, Document))
+    n_passages = sum(math.ceil(len(row.text) / PASSAGE) for row in rows if isinstance(row, Document))
     if most is not None and n_passages > most:
         return [Skipped(str(file.path), too_many(n_passages, most))]
-    return given
+    return rows
 
 
 def _restrain(limits: ReadingLimits) -> None:
@@ -116,26 +116,24 @@ def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
     """
     few = FILE_S * len(files) + BYTE_S * sum(map(_n_bytes, files)) < ENOUGH_S
     if options.processes == 1 or (options.processes is None and few):
-        return int(any(_may_harm(found) for found in files))
+        # A library that reads a packed file may crash, or never end.
+        inner = (
+            source.file if isinstance(source, ArchiveEntry) else source
+            for source in files
+            if not isinstance(source, Skipped)
+        )
+        return int(any(file.path.suffix.lower() in PACKED for file in inner))
     if options.processes is not None:
         return options.processes
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, len(files))
 
 
-def _may_harm(found: Found) -> bool:
-    """Return whether a library that reads a file may crash, or never end."""
-    if isinstance(found, Skipped):
-        return False
-    file = found.file if isinstance(found, ArchiveEntry) else found
-    return file.path.suffix.lower() in PACKED
-
-
-def _n_bytes(found: Found) -> int:
-    if isinstance(found, Skipped):
+def _n_bytes(source: Found) -> int:
+    if isinstance(source, Skipped):
         return 0
     try:
-        return found.n_bytes if isinstance(found, ArchiveEntry) else found.path.stat().st_size
+        return source.n_bytes if isinstance(source, ArchiveEntry) else source.path.stat().st_size
     except OSError:
         return 0
 
@@ -181,9 +179,9 @@ def read_in_processes(
             worker.close()
 
 
-def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
-    place, given = one
-    return place, given.result() if isinstance(given, Future) else given
+def _result(pair: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
+    location, rows = pair
+    return location, rows.result() if isinstance(rows, Future) else rows
 
 
 class ReadingProcess:
@@ -220,17 +218,21 @@ class ReadingProcess:
         """
         if not self.start():
             return [Skipped(str(file.path), "no process can be started to read it")]
-        limits = limits or limits_of(_length(file, self._options), self._passages)
+        if limits is None:
+            n_bytes = len(file.content) if file.content is not None else _n_bytes(file)
+            if url_of(file.path) and file.content is None:
+                n_bytes = self._options.max_file_mb * 1_000_000
+            limits = limits_of(n_bytes, self._passages)
         request = pickle.dumps((file, self._options, limits), protocol=5)
         late = time.monotonic() + CLOCK_TIMES * limits.cpu_s
         reply = self._ask(request, lambda: time.monotonic() > late or (stop is not None and stop.is_set()))
         if reply is None:
             in_time = time.monotonic() <= late
             return [Skipped(str(file.path), self._why_dead(limits.cpu_s, in_time=in_time))]
-        given: Given | MissingExtra | ImportError = pickle.loads(reply)  # noqa: S301 - from our own process
-        if isinstance(given, MissingExtra | ImportError):
-            raise given
-        return given
+        rows: Given | MissingExtra | ImportError = pickle.loads(reply)  # noqa: S301 - from our own process
+        if isinstance(rows, MissingExtra | ImportError):
+            raise rows
+        return rows
 
     def start(self) -> bool:
         """Start the process, if it does not run; return whether it does."""
@@ -298,9 +300,3 @@ def _speaks(pipe: IO[bytes]) -> bool:
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     return bool(poll.poll(1000 * LOOK_S))
-
-
-def _length(file: File, options: IngestOptions) -> int:
-    if url_of(file.path) and file.content is None:
-        return options.max_file_mb * 1_000_000
-    return len(file.content) if file.content is not None else _n_bytes(file)

@@ -22,9 +22,9 @@ from ragstone.kernel.tables.storage import open_bytes, url_of
 Reader = Callable[[File], Iterable[Document | FileTable]]
 
 
-def _imported(place: str) -> Reader:
+def _imported(location: str) -> Reader:
     """Return the reader at `module:function`, imported when it reads: every command imports this module."""
-    module, _, name = place.partition(":")
+    module, _, name = location.partition(":")
 
     def read(file: File) -> Iterable[Document | FileTable]:
         reader: Reader = getattr(import_module(f"ragstone.{module}"), name)
@@ -76,9 +76,13 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         return _read_at_url(file, options)
     try:
         if file.content is None:
-            _check_size(file, options)
+            n_bytes = file.path.stat().st_size
+            if n_bytes > options.max_file_mb * 1e6:
+                raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
         documents = [
-            document for found in reader_of(file)(file) for document in _documents(found, file, options)
+            document
+            for part in reader_of(file)(file)
+            for document in ([part] if isinstance(part, Document) else documents_of(part, file, options))
         ]
     except (Unreadable, OSError) as mistake:
         return [Skipped(str(file.path), str(mistake))]
@@ -89,7 +93,11 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
     except (RagstoneError, ImportError):  # no fault of this file: the others would end so too
         raise
     except Exception as mistake:  # noqa: BLE001 - of this file alone: the others are read
-        return [Skipped(str(file.path), _unforeseen(mistake))]
+        frame = traceback.extract_tb(mistake.__traceback__)[-1]
+        what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
+        where = f"{Path(frame.filename).name}, line {frame.lineno}"
+        reason = f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
+        return [Skipped(str(file.path), reason)]
     if not documents:
         return [Skipped(str(file.path), "it holds no rows")]
     return [
@@ -98,14 +106,6 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         else Skipped(str(file.path) if document.id == file.id else document.id, "it holds no text")
         for document in _with_languages(documents)
     ]
-
-
-def _unforeseen(mistake: Exception) -> str:
-    """Return what went wrong and where in the source, for a report of it."""
-    place = traceback.extract_tb(mistake.__traceback__)[-1]
-    what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
-    where = f"{Path(place.filename).name}, line {place.lineno}"
-    return f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
 
 
 def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]:
@@ -120,30 +120,22 @@ def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]
     if len(content) > most:
         return [Skipped(url, f"it is {too_large(len(content), most)}")]
     return [
-        msgspec.structs.replace(one, source=(one.source or "").replace(folded, url) or None)
-        if isinstance(one, Document)
-        else Skipped(one.path.replace(folded, url), one.reason)
-        for one in read_file(msgspec.structs.replace(file, content=content), options)
+        msgspec.structs.replace(row, source=(row.source or "").replace(folded, url) or None)
+        if isinstance(row, Document)
+        else Skipped(row.path.replace(folded, url), row.reason)
+        for row in read_file(msgspec.structs.replace(file, content=content), options)
     ]
-
-
-def _check_size(file: File, options: IngestOptions) -> None:
-    n_bytes = file.path.stat().st_size
-    if n_bytes > options.max_file_mb * 1e6:
-        raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
-
-
-def _documents(found: Document | FileTable, file: File, options: IngestOptions) -> Iterable[Document]:
-    return [found] if isinstance(found, Document) else documents_of(found, file, options)
 
 
 def _with_languages(documents: list[Document]) -> list[Document]:
     """Return the documents, those in a human language that do not name it with what is detected."""
     unknown = [
-        n for n, one in enumerate(documents) if one.lang is None and "code" not in (one.metadata or {})
+        n
+        for n, document in enumerate(documents)
+        if document.lang is None and "code" not in (document.metadata or {})
     ]
-    found = detect_languages([documents[n].text for n in unknown])
-    for number, lang in zip(unknown, found, strict=True):
+    langs = detect_languages([documents[n].text for n in unknown])
+    for number, lang in zip(unknown, langs, strict=True):
         documents[number] = msgspec.structs.replace(documents[number], lang=lang)
     return documents
 

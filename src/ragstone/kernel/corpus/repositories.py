@@ -30,8 +30,8 @@ def repository_of(source: object) -> tuple[str, str | None] | None:
     slash after the colon is as good: a path has lost the other.
     """
     text = re.sub(r"^((?:git\+)?(?:https?|ssh|git|file)):/+", _slashes, str(source))
-    found = _ADDRESS.fullmatch(text)
-    return (found["url"], found["ref"]) if found else None
+    match = _ADDRESS.fullmatch(text)
+    return (match["url"], match["ref"]) if match else None
 
 
 def _slashes(start: re.Match[str]) -> str:
@@ -56,14 +56,14 @@ def cloned(url: str, ref: str | None = None, cache: Path | None = None) -> Path:
             f"{plain(url)}: a repository cannot have the name {name!r}. Write the address as the host does: "
             "https://HOST/NAME.git"
         )
-    place = cache / _key(url, ref) / name
+    clone = cache / _key(url, ref) / name
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".cloning-") as made:
-        if place.is_dir():
-            _bare(place)  # of an earlier release, or put there by somebody
+        if clone.is_dir():
+            _bare(clone)  # of an earlier release, or put there by somebody
             head = _head(Path(made), url, ref)
-            if head is None or head == _commit_of(place.parent / RECORD):
-                return place
+            if head is None or head == _commit_of(clone.parent / RECORD):
+                return clone
         folder = Path(made) / "clone"
         folder.mkdir()
         branch = ["--branch", ref] if ref else []
@@ -74,9 +74,9 @@ def cloned(url: str, ref: str | None = None, cache: Path | None = None) -> Path:
         record = _Record(address=plain(url), ref=ref, commit=commit)
         (folder / RECORD).write_bytes(msgspec.json.encode(record))
         with contextlib.suppress(FileNotFoundError):
-            place.parent.rename(Path(made) / "before")
-        folder.rename(place.parent)
-    return place
+            clone.parent.rename(Path(made) / "before")
+        folder.rename(clone.parent)
+    return clone
 
 
 class _Record(msgspec.Struct):
@@ -98,11 +98,11 @@ def _bare(folder: Path) -> None:
 
 def _head(folder: Path, url: str, ref: str | None) -> str | None:
     """Return the commit that a branch, a tag or the head of a repository is at; None where nobody says."""
-    asked = (ref, f"{ref}^{{}}") if ref else ("HEAD",)
-    ran = _git(folder, "ls-remote", "--", url, *asked)
-    found = {name: commit for commit, _, name in (line.partition("\t") for line in ran.stdout.splitlines())}
+    refs = (ref, f"{ref}^{{}}") if ref else ("HEAD",)
+    ran = _git(folder, "ls-remote", "--", url, *refs)
+    commits = {name: commit for commit, _, name in (line.partition("\t") for line in ran.stdout.splitlines())}
     names = (f"refs/heads/{ref}", f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}") if ref else ("HEAD",)
-    return None if ran.returncode else next((found[name] for name in names if name in found), "")
+    return None if ran.returncode else next((commits[name] for name in names if name in commits), "")
 
 
 def _commit_of(record: Path) -> str | None:
@@ -149,8 +149,8 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def _checked(url: str, ran: subprocess.CompletedProcess[str]) -> None:
     if ran.returncode:
         lines = ran.stderr.strip().splitlines() or ["it says nothing"]
-        said = plain(next((line for line in lines if line.startswith(("fatal:", "ssh:"))), lines[-1]))
+        reason = plain(next((line for line in lines if line.startswith(("fatal:", "ssh:"))), lines[-1]))
         raise DataError(
-            f"{plain(url)}: cannot be cloned ({said}). Check the address and the network, and that git can "
+            f"{plain(url)}: cannot be cloned ({reason}). Check the address and the network, and that git can "
             f"read it: git ls-remote {plain(url)}"
         )

@@ -108,12 +108,12 @@ def sentence_spans(text: str, lang: str | None = None) -> list[Span]:
     spans: list[Span] = []
     start, line_start, width, paragraph_end = 0, 0, 0, -1
     spaced = _SPACED_SCRIPT.search(text) is not None
-    for found in _breaks(text):
-        at, end = found.span()
-        if found["full"] is not None:
-            ends = _ends_after_full(text, end, found["closed"])
-        elif found["mark"] is not None:
-            ends = _ends_after_mark(text, found, start, ordinal)
+    for match in _breaks(text):
+        at, end = match.span()
+        if match["full"] is not None:
+            ends = _ends_after_full(text, end, match["closed"])
+        elif match["mark"] is not None:
+            ends = _ends_after_mark(text, match, start, ordinal)
         else:
             if at > paragraph_end:
                 paragraph_end, width = _paragraph(text, line_start)
@@ -130,10 +130,10 @@ def _breaks(text: str) -> Iterator[re.Match[str]]:
     """Yield the places where a sentence may end."""
     candidate = _CANDIDATE.search(text)
     while candidate:
-        found = _BREAK.match(text, candidate.start())
-        if found:
-            yield found
-        candidate = _CANDIDATE.search(text, found.end() if found else candidate.end())
+        match = _BREAK.match(text, candidate.start())
+        if match:
+            yield match
+        candidate = _CANDIDATE.search(text, match.end() if match else candidate.end())
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -162,8 +162,8 @@ def _ends_after_full(text: str, end: int, closed: str) -> bool:
     return not after or after not in _CONTINUES
 
 
-def _ends_after_mark(text: str, found: re.Match[str], start: int, ordinal: bool) -> bool:
-    end, mark = found.end(), found["mark"]
+def _ends_after_mark(text: str, match: re.Match[str], start: int, ordinal: bool) -> bool:
+    end, mark = match.end(), match["mark"]
     if end == len(text):
         return True
     if not text[end].isspace():  # Chinese with Western marks has no space either
@@ -173,14 +173,14 @@ def _ends_after_mark(text: str, found: re.Match[str], start: int, ordinal: bool)
     if word and text[word.end(1) : word.end(1) + 1] in _CONTINUES and not following:
         return False
     if mark in ";\u037e":
-        return "GREEK" in unicodedata.name(text[found.start() - 1], "") if found.start() else False
+        return "GREEK" in unicodedata.name(text[match.start() - 1], "") if match.start() else False
     if mark[-1] in "!?":
-        return not (found["shut"] and following[:1].islower())
+        return not (match["shut"] and following[:1].islower())
     if following[:1].islower():
         return False
-    if mark != "." or found["shut"]:
+    if mark != "." or match["shut"]:
         return True
-    return not _abbreviated(text, found.start(), start, following, ordinal)
+    return not _abbreviated(text, match.start(), start, following, ordinal)
 
 
 def _abbreviated(text: str, dot: int, start: int, following: str, ordinal: bool) -> bool:
@@ -216,8 +216,8 @@ def _is_initial(word: str) -> bool:
 
 def _paragraph(text: str, start: int) -> tuple[int, int]:
     """Return where the paragraph that begins at `start` ends, and the length of its longest line."""
-    found = _PARAGRAPH_END.search(text, start)
-    end = found.start() if found else len(text)
+    match = _PARAGRAPH_END.search(text, start)
+    end = match.start() if match else len(text)
     return end, max(map(len, text[start:end].splitlines()), default=0)
 
 

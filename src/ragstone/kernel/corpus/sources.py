@@ -17,7 +17,7 @@ from ragstone.kernel.corpus.repositories import cloned, repository_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.zips import is_link, misplaced, opened, read_entry
-from ragstone.kernel.tables.storage import Place, find, local_path, url_of
+from ragstone.kernel.tables.storage import find, local_path, url_of
 
 LOG = logging.getLogger(__name__)
 
@@ -60,8 +60,10 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
     sources = [sources] if isinstance(sources, Path | str) else sources  # a text is no list of its letters
-    given = [_given(_checked_out(source)) for source in sources]
-    found = [one for source in given for one in _of_source(source, patterns, matched)]
+    repositories = [(source, repository_of(source)) for source in sources]  # their clones stand for them
+    places = [source if repository is None else cloned(*repository) for source, repository in repositories]
+    paths = [Path(location) if url_of(location) else local_path(location) for location in places]
+    files = [file for path in paths for file in _of_source(path, patterns, matched)]
     missed = [pattern.written for pattern in patterns if pattern.written not in matched]
     if missed:
         raise DataError(
@@ -69,52 +71,42 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
     _tell_unmatched(patterns, matched)
-    return _readable(list(_each_once(found)), options)
+    return _readable(list(_each_once(files)), options)
 
 
-def _readable(found: list[Found], options: IngestOptions) -> list[Found]:
+def _readable(files: list[Found], options: IngestOptions) -> list[Found]:
     """Return the files, those that need a package which is not installed as skipped. Raises MissingExtra."""
     if options.without_extras:
-        return [one if isinstance(one, Skipped) else left_out(_file(one)) or one for one in found]
-    check_extras(_file(one) for one in found if not isinstance(one, Skipped))
-    return found
+        return [file if isinstance(file, Skipped) else left_out(_file(file)) or file for file in files]
+    check_extras(_file(file) for file in files if not isinstance(file, Skipped))
+    return files
 
 
-def _file(found: File | ArchiveEntry) -> File:
-    return found.file if isinstance(found, ArchiveEntry) else found
+def _file(source: File | ArchiveEntry) -> File:
+    return source.file if isinstance(source, ArchiveEntry) else source
 
 
-def _checked_out(source: Place) -> Place:
-    """Return the folder of a repository's clone for its address, and any other source as it is."""
-    repository = repository_of(source)
-    return source if repository is None else cloned(*repository)
-
-
-def _given(source: Place) -> Path:
-    return Path(source) if url_of(source) else local_path(source)
-
-
-def _each_once(found: Sequence[Found]) -> Iterator[Found]:
+def _each_once(sources: Sequence[Found]) -> Iterator[Found]:
     """Yield each file where it comes first; as text if any source names it."""
-    named = {_place(one) for one in found if isinstance(one, File) and one.as_text}
+    named = {_place(source) for source in sources if isinstance(source, File) and source.as_text}
     seen: set[tuple[str, str]] = set()
-    for one in found:
-        if isinstance(one, Skipped):
-            yield Skipped(_printable(one.path), one.reason)
+    for source in sources:
+        if isinstance(source, Skipped):
+            yield Skipped(_printable(source.path), source.reason)
             continue
-        place, file = _place(one), one.file if isinstance(one, ArchiveEntry) else one
+        location, file = _place(source), source.file if isinstance(source, ArchiveEntry) else source
         if _printable(file.id) != file.id:
             yield Skipped(_printable(str(file.path)), "its name is not in UTF-8: rename it")
-        elif place in seen:
+        elif location in seen:
             yield Skipped(str(file.path), "it was read before, through another of the sources")
         else:
-            seen.add(place)
-            yield msgspec.structs.replace(one, as_text=True) if place in named else one
+            seen.add(location)
+            yield msgspec.structs.replace(source, as_text=True) if location in named else source
 
 
-def _place(one: File | ArchiveEntry) -> tuple[str, str]:
+def _place(source: File | ArchiveEntry) -> tuple[str, str]:
     """Return where the bytes of a file are: its path, and its name in the archive there."""
-    path, name = (one.archive, one.name) if isinstance(one, ArchiveEntry) else (one.path, "")
+    path, name = (source.archive, source.name) if isinstance(source, ArchiveEntry) else (source.path, "")
     return os.path.realpath(path), name
 
 
@@ -166,11 +158,13 @@ def _matching(source: Path) -> Iterator[Found]:
 
 def _below(folder: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
     """Yield the files of a folder by name, then those of its folders by name. Hidden ones are passed over."""
-    for place, folders, names in os.walk(folder):
-        linked = [name for name in sorted(folders) if Path(place, name).is_symlink() and not _hidden(name)]
+    for inner_folder, folders, names in os.walk(folder):
+        linked = [
+            name for name in sorted(folders) if Path(inner_folder, name).is_symlink() and not _hidden(name)
+        ]
         folders[:] = sorted(name for name in folders if not _hidden(name))
         for name in sorted(name for name in names if not _hidden(name)):
-            path = Path(place, name)
+            path = Path(inner_folder, name)
             below = path.relative_to(folder)
             named = _named(PurePosixPath(below.as_posix()), patterns, matched)
             file = File(path, (folder.name / below).as_posix(), as_text=named)
@@ -179,20 +173,20 @@ def _below(folder: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iter
             elif named or not patterns:
                 yield file
         yield from (
-            Skipped(str(Path(place, name)), "it is a link to a folder: name that folder as a source")
+            Skipped(str(Path(inner_folder, name)), "it is a link to a folder: name that folder as a source")
             for name in linked
         )
 
 
 def _at_url(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
     """Yield the file at a URL, or those below it in the order of `_below`. Raises DataError."""
-    found = find(url_of(source) or "")
-    if [one.name for one in found] == [""]:
+    entries = find(url_of(source) or "")
+    if [entry.name for entry in entries] == [""]:
         file = File(source, source.name, as_text=True)
         _check_ending(file)
         yield file
         return
-    for below in sorted((PurePosixPath(one.name) for one in found if one.name), key=_files_first):
+    for below in sorted((PurePosixPath(entry.name) for entry in entries if entry.name), key=_files_first):
         if any(map(_hidden, below.parts)):
             continue
         named = _named(below, patterns, matched)
@@ -212,7 +206,9 @@ def _files_first(path: PurePosixPath) -> list[tuple[bool, str]]:
 def _named(path: PurePosixPath, patterns: Sequence[Pattern], matched: set[str]) -> bool:
     """Return whether a pattern names a path, and note which."""
     naming = [pattern for pattern in patterns if pattern.matches(path)]
-    alternatives = [one for pattern in naming for one in pattern.alternatives if one.matches(path)]
+    alternatives = [
+        alternative for pattern in naming for alternative in pattern.alternatives if alternative.matches(path)
+    ]
     matched |= {pattern.written for pattern in (*naming, *alternatives)}
     return bool(naming)
 
@@ -247,30 +243,30 @@ def _entry(file: File, entry: zipfile.ZipInfo, inner: File) -> Found:
     return ArchiveEntry(inner, file.path, entry.filename, entry.file_size)
 
 
-def loaded(found: Iterable[Found], options: IngestOptions) -> Generator[File | Skipped, None, None]:
+def loaded(sources: Iterable[Found], options: IngestOptions) -> Generator[File | Skipped, None, None]:
     """Yield files ready to be read: the entries of archives with their bytes, an archive opened once."""
     archive: zipfile.ZipFile | None = None
     try:
-        for one in found:
-            if not isinstance(one, ArchiveEntry):
-                yield _regular(one) if isinstance(one, File) else one
+        for source in sources:
+            if not isinstance(source, ArchiveEntry):
+                yield _regular(source) if isinstance(source, File) else source
                 continue
-            if archive is None or archive.filename != str(one.archive):
+            if archive is None or archive.filename != str(source.archive):
                 if archive is not None:
                     archive.close()
-                archive = zipfile.ZipFile(one.archive)
-            yield _with_content(one, archive, options)
+                archive = zipfile.ZipFile(source.archive)
+            yield _with_content(source, archive, options)
     finally:
         if archive is not None:
             archive.close()
 
 
-def _with_content(one: ArchiveEntry, archive: zipfile.ZipFile, options: IngestOptions) -> File | Skipped:
+def _with_content(entry: ArchiveEntry, archive: zipfile.ZipFile, options: IngestOptions) -> File | Skipped:
     try:
-        content = read_entry(archive, archive.getinfo(one.name), options.max_file_mb * 1_000_000)
+        content = read_entry(archive, archive.getinfo(entry.name), options.max_file_mb * 1_000_000)
     except Unreadable as mistake:
-        return Skipped(str(one.file.path), str(mistake))
-    return msgspec.structs.replace(one.file, content=content)
+        return Skipped(str(entry.file.path), str(mistake))
+    return msgspec.structs.replace(entry.file, content=content)
 
 
 def _regular(file: File) -> File | Skipped:
@@ -296,7 +292,7 @@ def _pattern(written: str, *, anywhere: bool) -> Pattern:
     anywhere = anywhere and "/" not in written
     first, *others = _alternatives(written)
     if others:
-        parts = tuple(_pattern(one, anywhere=anywhere) for one in (first, *others))
+        parts = tuple(_pattern(alternative, anywhere=anywhere) for alternative in (first, *others))
         return Pattern(written, re.compile("|".join(part.meaning.pattern for part in parts)), parts)
     meaning = r"(?:.*/)?" if anywhere else ""
     for piece in _PIECE.findall(first.removeprefix("./")):
@@ -323,7 +319,7 @@ def _alternatives(written: str) -> list[str]:
             ends = [""]
         elif piece == "}" and waiting:
             before, inside = waiting.pop()
-            ends = [one + other.strip() for one in before for other in (*inside, *ends)]
+            ends = [beginning + other.strip() for beginning in before for other in (*inside, *ends)]
             if len(ends) > MOST_ALTERNATIVES:
                 raise DataError(
                     f"the pattern {written!r} has over {MOST_ALTERNATIVES} alternatives. Use fewer."
@@ -331,13 +327,18 @@ def _alternatives(written: str) -> list[str]:
         elif piece == "}":
             return [written]
         else:
-            ends = [one + piece for one in ends]
+            ends = [beginning + piece for beginning in ends]
     return [written] if waiting else ends
 
 
 def _tell_unmatched(patterns: Sequence[Pattern], matched: Set[str]) -> None:
     """Tell which alternatives of patterns name no file."""
-    lacking = [one.written for part in patterns for one in part.alternatives if one.written not in matched]
+    lacking = [
+        alternative.written
+        for part in patterns
+        for alternative in part.alternatives
+        if alternative.written not in matched
+    ]
     if lacking:
         LOG.warning("No file matches %s: check the spelling of the pattern.", ", ".join(map(repr, lacking)))
 

@@ -51,7 +51,9 @@ def load_tags(path: Path | str) -> list[Tag]:
     for key, values in declared.items():
         wrong = _mistake(key, values)
         if wrong:
-            raise ConfigError(f"{file}:{_line_of(text, key)}: {wrong}")
+            pattern = re.compile(rf"\s*(\[tags\.)?[\"']?{re.escape(key)}[\"']?\s*[=\]]")
+            line = next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+            raise ConfigError(f"{file}:{line}: {wrong}")
         named = values if isinstance(values, dict) else {value: [] for value in values}
         closed = {value: (value, *others) for value, others in named.items()}
         tags.append(Tag(key, None if values == "open" else closed))
@@ -82,11 +84,6 @@ def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | 
     return None
 
 
-def _line_of(text: str, key: str) -> int:
-    pattern = re.compile(rf"\s*(\[tags\.)?[\"']?{re.escape(key)}[\"']?\s*[=\]]")
-    return next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
-
-
 def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
     """Return the values of each closed tag that the text names, in the order of the list; open tags: none.
 
@@ -102,15 +99,15 @@ def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
 
 def _named(words: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
     names = [(name, value) for value, names in values.items() for name in names]
-    found, left = _taken(_joined(words), [(_words_of(name), value) for name, value in names])
+    named, left = _taken(_joined(words), [(_words_of(name), value) for name, value in names])
     rest = [word for word in left.split(_GAP) if word]
     bare = [word if word == _TAKEN else without_article(word) for word in rest]
     if bare != rest:
         more, left = _taken(_joined(bare), [(_bare_words_of(name), value) for name, value in names])
-        found |= more
+        named |= more
         rest = [word for word in left.split(_GAP) if word]
-    found |= _inflected(rest, names)
-    return [value for value in values if value in found]
+    named |= _inflected(rest, names)
+    return [value for value in values if value in named]
 
 
 def _joined(words: Iterable[str]) -> str:
@@ -119,14 +116,14 @@ def _joined(words: Iterable[str]) -> str:
 
 def _taken(words: str, names: Sequence[tuple[str, str]]) -> tuple[set[str], str]:
     """Return the values whose names stand among the words, and the words with a mark in place of each."""
-    found = set()
+    values = set()
     for name, value in sorted(names, key=lambda name: -name[0].count(_GAP)):
         if name in words:
-            found.add(value)
+            values.add(value)
             # The gaps stay: they are those of the neighbours too.
             while name in words:
                 words = words.replace(name, _GAP + _TAKEN + _GAP)
-    return found, words
+    return values, words
 
 
 def _inflected(words: Sequence[str], names: Sequence[tuple[str, str]]) -> set[str]:
@@ -136,14 +133,14 @@ def _inflected(words: Sequence[str], names: Sequence[tuple[str, str]]) -> set[st
     for name, value in names:
         for stem in _stems_of(name):
             stems.setdefault(stem, set()).add(value)
-    found: set[str] = set()
+    values: set[str] = set()
     for word in set(words):
         of_word = [
             stems[word[:end]] for end in range(len(word), len(word) - ENDING - 1, -1) if word[:end] in stems
         ]
         if of_word and len(of_word[0]) == 1:
-            found |= of_word[0]
-    return found
+            values |= of_word[0]
+    return values
 
 
 @lru_cache(maxsize=16_384)
@@ -168,17 +165,15 @@ def _words_of(name: str) -> str:
     return _joined(tokenize(name))
 
 
-def with_tags(
-    metadata: Mapping[str, Any] | None, found: Mapping[str, Sequence[str]]
-) -> dict[str, Any] | None:
+def with_tags(metadata: Mapping[str, Any] | None, tags: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     """Return a row's metadata with these tags: one value as text, several as a list, none as no tag.
 
     Tags that `found` does not name stay. Raises ValueError where `tags` is something else already.
     """
-    given = (metadata or {}).get("tags") or {}
-    if not isinstance(given, dict):
+    earlier = (metadata or {}).get("tags") or {}
+    if not isinstance(earlier, dict):
         raise ValueError("its metadata has a field 'tags' that is not a table. Rename that column.")
-    kept = {key: value for key, value in given.items() if key not in found}
-    new = {key: values[0] if len(values) == 1 else list(values) for key, values in found.items() if values}
+    others = {key: value for key, value in earlier.items() if key not in tags}
+    new = {key: values[0] if len(values) == 1 else list(values) for key, values in tags.items() if values}
     rest = {key: value for key, value in (metadata or {}).items() if key != "tags"}
-    return {**rest, **({"tags": kept | new} if kept | new else {})} or None
+    return {**rest, **({"tags": others | new} if others | new else {})} or None

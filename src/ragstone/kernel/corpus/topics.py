@@ -34,15 +34,15 @@ def group_vectors(vectors: Vectors, n_groups: int, seed: int) -> Labels:
     that of the earliest vector. There are fewer than n_groups where fewer vectors differ. (Dhillon and Modha
     2001, Machine Learning 42:143; Arthur and Vassilvitskii 2007, SODA.)
     """
-    given = np.flatnonzero(np.any(vectors != 0, axis=1))
+    filled = np.flatnonzero(np.any(vectors != 0, axis=1))
     labels = np.full(len(vectors), -1, dtype=np.int64)
-    points = vectors[given]
+    points = vectors[filled]
     n_groups = min(n_groups, len(np.unique(points, axis=0)))
     if not n_groups:
         return labels
     draw = np.random.default_rng(seed)
     runs = [_k_means(points, _starts(points, n_groups, draw)) for _ in range(RESTARTS)]
-    labels[given] = _by_size(max(runs, key=lambda run: run[1])[0])
+    labels[filled] = _by_size(max(runs, key=lambda run: run[1])[0])
     return labels
 
 
@@ -172,8 +172,8 @@ def _weighted(counts: Sequence[Counter[str]]) -> tuple[_Sparse, _Sparse]:
     """Return the TF-IDF matrix, texts by terms, and the same turned; rows of texts have length 1 or 0."""
     n = len(counts)
     shared = Counter(term for count in counts for term in count)
-    kept = (term for term, n_texts in shared.items() if 2 <= n_texts <= max(2, MOST_SHARED * n))
-    column = {term: at for at, term in enumerate(kept)}
+    terms = (term for term, n_texts in shared.items() if 2 <= n_texts <= max(2, MOST_SHARED * n))
+    column = {term: at for at, term in enumerate(terms)}
     rows, columns, values = [], [], []
     for row, count in enumerate(counts):
         known = [(column[term], times) for term, times in count.items() if term in column]
@@ -264,19 +264,14 @@ def group_texts(
     if embed is None:
         vectors = lexical_vectors(texts, seed)
     else:
-        vectors = _principal(embed(texts, "passage"), langs or [None] * len(texts))
+        # Without what all of one language share, turned so that the strongest directions come first.
+        centred = without_language(embed(texts, "passage"), langs or [None] * len(texts))
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        vectors = (centred @ directions[:, ::-1]).astype(np.float32)
     n_topics = n_topics or choose_n_groups(_narrowed(vectors, CHOOSING_DIMENSIONS), seed)
     return group_vectors(
         _narrowed(vectors, min(max(n_topics, FEWEST_DIMENSIONS), DIMENSIONS)), n_topics, seed
     )
-
-
-def _principal(vectors: Vectors, langs: Sequence[str | None]) -> Vectors:
-    """Return the vectors without what all of one language share, turned so that the strongest come first."""
-    centred = without_language(vectors, langs)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    turned: Vectors = (centred @ directions[:, ::-1]).astype(np.float32)
-    return turned
 
 
 def without_language(vectors: Vectors, langs: Sequence[str | None]) -> NDArray[np.float64]:
@@ -296,8 +291,8 @@ def _narrowed(vectors: Vectors, dimensions: int) -> Vectors:
     """Return the vectors in their first dimensions, which are the strongest, with length 1 or 0."""
     narrow = vectors[:, :dimensions]
     lengths = np.linalg.norm(narrow, axis=1, keepdims=True)
-    found: Vectors = np.where(lengths > 1e-6, narrow / np.maximum(lengths, 1e-6), 0).astype(np.float32)
-    return found
+    unit: Vectors = np.where(lengths > 1e-6, narrow / np.maximum(lengths, 1e-6), 0).astype(np.float32)
+    return unit
 
 
 def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
@@ -309,32 +304,27 @@ def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
     taken. Looked at are the first HEAD characters of NAMED_BY texts a topic, evenly spaced.
     """
     n_topics = int(labels.max(initial=-1)) + 1
-    members = [_spaced(np.flatnonzero(labels == topic).tolist()) for topic in range(n_topics)]
+    members = [np.flatnonzero(labels == topic).tolist() for topic in range(n_topics)]
+    members = [some[:: -(-len(some) // NAMED_BY)] if some else [] for some in members]
     spellings: dict[str, Counter[str]] = {}
     counts = [[_term_counts(texts[at][:HEAD], spellings) for at in some] for some in members]
-    n_texts = Counter(term for some in counts for one in some for term in one)
+    n_texts = Counter(term for some in counts for text_counts in some for term in text_counts)
     n_looked_at = sum(map(len, counts))
-    found = []
+    topics = []
     for some in counts:
         scores: dict[str, float] = defaultdict(float)
-        uses = Counter(term for one in some for term in one)
-        for one in some:
-            for term, times in one.items():
+        uses = Counter(term for text_counts in some for term in text_counts)
+        for text_counts in some:
+            for term, times in text_counts.items():
                 if uses[term] > 1 or len(some) == 1:
                     rarity = math.log(n_looked_at / n_texts[term])
                     scores[term] += round(math.log1p(times) * uses[term] / len(some) * rarity**2, 9)
         telling = [term for term, score in scores.items() if score > 0]
         ranked = sorted(telling, key=lambda term: (-scores[term], -len(term), term))
-        found.append([_spelled(term, spellings) for term in _apart(ranked)])
-    return found
-
-
-def _spaced(members: list[int]) -> list[int]:
-    return members[:: -(-len(members) // NAMED_BY)] if members else []
-
-
-def _spelled(term: str, spellings: dict[str, Counter[str]]) -> str:
-    return spellings[term].most_common(1)[0][0] if term in spellings else term
+        topics.append(
+            [spellings[term].most_common(1)[0][0] if term in spellings else term for term in _apart(ranked)]
+        )
+    return topics
 
 
 def topic_names(terms: Sequence[Sequence[str]]) -> list[str]:
@@ -345,12 +335,12 @@ def topic_names(terms: Sequence[Sequence[str]]) -> list[str]:
 def unique_names(names: Sequence[str]) -> list[str]:
     """Return the names, later ones that are taken already with a number behind them."""
     taken: Counter[str] = Counter()
-    found = []
+    unique = []
     for name in names:
         taken[name.casefold()] += 1
         n = taken[name.casefold()]
-        found.append(name if n == 1 else f"{name} ({n})")
-    return found
+        unique.append(name if n == 1 else f"{name} ({n})")
+    return unique
 
 
 def _apart(ranked: Sequence[str]) -> Iterator[str]:
@@ -365,11 +355,11 @@ def _apart(ranked: Sequence[str]) -> Iterator[str]:
         yield term
 
 
-def _alike(one: str, other: str) -> bool:
-    if _UNSPACED.match(one) and _UNSPACED.match(other):
-        return any(one[at : at + 2] in other for at in range(len(one) - 1))
-    shorter = min(len(one), len(other), 5)
-    return one[:shorter] == other[:shorter]
+def _alike(term: str, other: str) -> bool:
+    if _UNSPACED.match(term) and _UNSPACED.match(other):
+        return any(term[at : at + 2] in other for at in range(len(term) - 1))
+    shorter = min(len(term), len(other), 5)
+    return term[:shorter] == other[:shorter]
 
 
 def _term_counts(text: str, spellings: dict[str, Counter[str]]) -> Counter[str]:

@@ -1,7 +1,7 @@
 """A short answer beside a reference: is it right, and could anybody have guessed it?"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
@@ -54,17 +54,17 @@ def answers_correctly(answer: str, question: Question) -> bool:
 
 def says_unknown(answer: str) -> bool:
     """Return whether an answer says that it is none ("I do not know"), at its beginning or in a few words."""
-    found = _unknown().search(answer.replace("’", "'"))
-    return found is not None and (found.start() <= OPENING or len(words(answer)) <= MORE_WORDS)
+    match = _unknown().search(answer.replace("’", "'"))
+    return match is not None and (match.start() <= OPENING or len(words(answer)) <= MORE_WORDS)
 
 
 def is_guessable(question: Question) -> bool:
     """Return whether few answers are possible: yes or no, true or false, or one of two that are offered."""
-    given = references(question)
-    if question.kind == "true_false" or any(polarity(reference) is not None for reference in given):
+    answers = references(question)
+    if question.kind == "true_false" or any(polarity(reference) is not None for reference in answers):
         return True
     return offers_choice(question.question) and any(
-        containment(question.question, reference) for reference in given
+        containment(question.question, reference) for reference in answers
     )
 
 
@@ -84,25 +84,28 @@ def polarity(text: str, more: bool = False) -> bool | None:
     A comma or full stop may follow ("No, it is not"); "No interest" is no answer to a yes-no question. more:
     whatever may follow.
     """
-    said = text.strip()
-    found = _polar().match(said)
-    if not found or not (more or re.match(r"(?:[^\w\s]|$)", said[found.end() :])):
+    plain = text.strip()
+    match = _polar().match(plain)
+    if not match or not (more or re.match(r"(?:[^\w\s]|$)", plain[match.end() :])):
         return None
-    return found["yes"] is not None
+    return match["yes"] is not None
 
 
 def _matches(answer: str, reference: str, question: Question) -> bool:
     wanted = polarity(reference)
     if wanted is not None:
         return polarity(answer, more=True) == wanted
-    said, expected, asked = words(answer), words(reference), words(question.question)
-    if _hedged(answer, reference, question) or not _same_numbers(said, expected):
+    answer_words, expected, question_words = words(answer), words(reference), words(question.question)
+    numbers = {word for word in expected if word.isdigit()}
+    if _hedged(answer, reference, question) or not numbers <= set(answer_words):
         return False
     if len(expected) >= LONG:
         return token_f1(answer, reference) >= ALIKE
     if containment(answer, reference):
-        return sum(word not in {*expected, *asked} for word in said) <= MORE_WORDS
-    return bool(said and containment(reference, answer)) and token_f1(answer, reference) >= SHORT_ALIKE
+        return sum(word not in {*expected, *question_words} for word in answer_words) <= MORE_WORDS
+    return (
+        bool(answer_words and containment(reference, answer)) and token_f1(answer, reference) >= SHORT_ALIKE
+    )
 
 
 def _hedged(answer: str, reference: str, question: Question) -> bool:
@@ -117,11 +120,6 @@ def _hedged(answer: str, reference: str, question: Question) -> bool:
         return True
     n_items, n_expected = (len(_ITEMS.findall(text)) + 1 for text in (answer, reference))
     return n_items >= LIST and n_items > n_expected and len(words(answer)) <= n_items * ITEM_WORDS
-
-
-def _same_numbers(said: Sequence[str], expected: Sequence[str]) -> bool:
-    """Return whether all numbers of the reference are said."""
-    return {word for word in expected if word.isdigit()} <= set(said)
 
 
 @cache

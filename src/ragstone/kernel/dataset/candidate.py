@@ -4,10 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.config import BuildSection
-from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.records import Evidence, Question, Usage
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.records import Evidence, Question
 
 Step = Literal["write", "check", "criticise", "closed_book", "count", "translate", "review"]
 
@@ -90,9 +87,10 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     loss: Loss | None = None
 
 
-def call_failed(failure: CallFailed) -> Loss:
-    """Return the loss of a call that gave no usable reply; the certificate counts it by the status."""
-    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+def tempting_evidence(question: Question) -> list[Evidence]:
+    """Return the span that may be taken for the answer of a question that no document answers, if known."""
+    span = (question.metadata or {}).get("tempting")
+    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []
 
 
 def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:
@@ -102,58 +100,28 @@ def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candid
     return msgspec.structs.replace(candidate, loss=Loss(reason=reason, detail=detail))
 
 
-def noted(candidate: Candidate, **notes: object) -> Candidate:
-    """Return the candidate with these entries in its question's metadata."""
-    question = candidate.question
-    metadata = {**(question.metadata or {}), **notes}
-    return msgspec.structs.replace(candidate, question=msgspec.structs.replace(question, metadata=metadata))
+Reason = Literal[
+    "wrong_answer",
+    "not_in_document",
+    "ambiguous",
+    "not_alone",
+    "not_useful",
+    "duplicate",
+    "language",
+    "personal_data",
+    "other",
+]
 
 
-Defect = Literal["wrong_answer", "wrong_document", "dangling_reference", "trivial"]
-
-
-class CriticMeasured(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a critic tells planted defects from the questions that they were made of.
-
-    critic: its name, or `filter` for all critics together. kind: the kind of defect, None for all kinds.
-    n_defects, n_caught: planted and rejected; n_sound, n_rejected: the questions that the defects were made
-    of, and how many of those were rejected too. recall: caught / defects; precision: caught / (caught +
-    rejected), both with Wilson's interval, None where the denominator is zero. n_failed: without a usable
-    score, in neither count.
-    """
-
-    critic: str
-    kind: Defect | None = None
-    n_defects: int
-    n_caught: int
-    n_sound: int
-    n_rejected: int
-    n_failed: int = 0
-    recall: Estimate | None = None
-    precision: Estimate | None = None
-
-
-class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """What a build has made, of which documents, and what was lost on the way.
-
-    models: role (`writer`, `critic`) -> model. document_ids: all that were given; empty: those without text;
-    split: those longer than a passage. n_asked: questions (facts) that the model was asked for. candidates:
-    in the order of their documents, the lost ones among them. failed: calls that gave no candidate at all.
-    critics: measured on planted defects. usage and cost_usd: of all calls, as the ledger has them; cost_usd
-    is None where a price is unknown.
-    """
-
-    kind: Literal["questions", "facts"]
-    declared: BuildSection
-    seed: int
-    models: dict[str, str]
-    document_ids: list[str]
-    empty: list[str]
-    split: list[str]
-    passages: list[SourcePassage]
-    n_asked: int
-    candidates: list[Candidate]
-    failed: list[Loss]
-    critics: list[CriticMeasured]
-    usage: Usage
-    cost_usd: float | None
+REJECTIONS: dict[Reason, str] = {
+    "wrong_answer": "the answer is wrong or incomplete",
+    "not_in_document": "the document does not say it",
+    "ambiguous": "it has more than one answer",
+    "not_alone": "it cannot be understood without the passage",
+    "not_useful": "nobody would ask it",
+    "duplicate": "another question asks the same",
+    "language": "the language is wrong or broken",
+    "personal_data": "it holds personal data",
+    "other": "something else",
+}
+"""Why a person rejects a question, and the words that are shown for it."""

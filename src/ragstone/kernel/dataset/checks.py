@@ -48,8 +48,8 @@ def asks_something(text: str, lang: str | None) -> bool:
     beginning, where the language puts it there. Without a language the words of all languages count; in a
     language that is not in library/question_forms.toml every text is taken to ask.
     """
-    said = tokenize(text)
-    if len(said) < 2:
+    tokens = tokenize(text)
+    if len(tokens) < 2:
         return False
     if QUESTION_MARKS.search(text):
         return True
@@ -57,23 +57,18 @@ def asks_something(text: str, lang: str | None) -> bool:
     if lang is not None and lang not in forms:
         return True
     codes = forms if lang is None else (lang, "en")
-    return any(_asks(text, said, code) for code in codes)
+    return any(_asks(text, tokens, code) for code in codes)
 
 
-def _asks(text: str, said: list[str], code: str) -> bool:
-    words = _forms()[code]
-    if words.parts is not None:
-        return bool(words.parts.search(text))
-    if not _stops(text):
-        return any(character.isalpha() and character < "\u0e00" for character in text)
-    heard = said[:NEAR_THE_BEGINNING] if code in ASKING_FIRST else said
-    return not words.asking.isdisjoint(heard) or said[0] in words.first
-
-
-def _stops(text: str) -> bool:
-    """Say whether a stop stands behind the last word."""
+def _asks(text: str, tokens: list[str], code: str) -> bool:
+    forms = _forms()[code]
+    if forms.parts is not None:
+        return bool(forms.parts.search(text))
     behind = takewhile(lambda sign: not (sign.isalnum() or sign == "_"), reversed(text))
-    return any(sign in STOPS for sign in behind)
+    if not any(sign in STOPS for sign in behind):
+        return any(character.isalpha() and character < "\u0e00" for character in text)
+    heard = tokens[:NEAR_THE_BEGINNING] if code in ASKING_FIRST else tokens
+    return not forms.asking.isdisjoint(heard) or tokens[0] in forms.first
 
 
 @cache
@@ -81,12 +76,12 @@ def _forms() -> dict[str, CheckWords]:
     library = msgspec.convert(
         read_library("ragstone.kernel.dataset", "question_forms.toml"), dict[str, Forms]
     )
-    return {code: _ready(code, forms) for code, forms in library.items()}
-
-
-def _ready(code: str, forms: Forms) -> CheckWords:
-    parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
-    return CheckWords(frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first)), parts)
+    ready = {}
+    for code, forms in library.items():
+        parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
+        asking, first = frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first))
+        ready[code] = CheckWords(asking, first, parts)
+    return ready
 
 
 LOOKED_AT = 20_000  # characters; a question has some hundred
@@ -111,9 +106,9 @@ def mention_of_context(text: str, lang: str | None = None, within: int | None = 
     )
     composed = unicodedata.normalize("NFC", text).strip()[:LOOKED_AT]
     for pattern in tried:
-        found = pattern.search(composed)
-        if found and (within is None or found.start() <= within):
-            return found[0].strip()
+        match = pattern.search(composed)
+        if match and (within is None or match.start() <= within):
+            return match[0].strip()
     return None
 
 
@@ -121,11 +116,10 @@ def mention_of_context(text: str, lang: str | None = None, within: int | None = 
 def _patterns() -> dict[str | None, re.Pattern[str]]:
     """Return one pattern a language, in the order of the file."""
     library = msgspec.convert(read_library("ragstone.kernel.dataset", "mentions.toml"), dict[str, Phrases])
-    return {code: _compiled(listed) for code, listed in library.items()}
-
-
-def _compiled(listed: Phrases) -> re.Pattern[str]:
-    return re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+    return {
+        code: re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+        for code, listed in library.items()
+    }
 
 
 def _edged(phrase: str, noun: str) -> str:
@@ -194,10 +188,10 @@ def _empty(candidate: Candidate) -> str | None:
         return "no question"
     if question.answerable is False:
         return None
-    given = references(question)
-    if not any(map(tokenize, given)):
+    answers = references(question)
+    if not any(map(tokenize, answers)):
         return "no answer"
-    return f"the answer is {given[0]!r}" if all(map(says_unknown, given)) else None
+    return f"the answer is {answers[0]!r}" if all(map(says_unknown, answers)) else None
 
 
 def _too_long(candidate: Candidate) -> str | None:
@@ -217,43 +211,43 @@ def _no_question(candidate: Candidate) -> str | None:
 
 def _mentions_context(candidate: Candidate) -> str | None:
     question = candidate.question
-    found = mention_of_context(question.question, question.lang)
-    if found is not None:
-        return found
-    openings = (mention_of_context(one, question.lang, OPENING) for one in references(question))
-    found = next(filter(None, openings), None)
-    return None if found is None else f"answer: {found}"
+    mention = mention_of_context(question.question, question.lang)
+    if mention is not None:
+        return mention
+    openings = (mention_of_context(answer, question.lang, OPENING) for answer in references(question))
+    mention = next(filter(None, openings), None)
+    return None if mention is None else f"answer: {mention}"
 
 
 def _answer_in_question(candidate: Candidate) -> str | None:
     question = candidate.question
-    asked = question.question
-    if question.kind == "true_false" or offers_choice(asked) or compares_two(asked):
+    text = question.question
+    if question.kind == "true_false" or offers_choice(text) or compares_two(text):
         return None
-    return next((one for one in references(question) if _gives_away(question, one)), None)
+    return next((answer for answer in references(question) if _gives_away(question, answer)), None)
 
 
 def _gives_away(question: Question, reference: str) -> bool:
     """Return whether the answer stands in the question, word for word; yes, no, "two" and 2 may well do."""
-    said = " ".join(words(reference))
-    if len(said) < SHORTEST_GIVEN and not _UNSPACED.match(said):
+    plain = " ".join(words(reference))
+    if len(plain) < SHORTEST_GIVEN and not _UNSPACED.match(plain):
         return False
-    if polarity(reference) is not None or said.replace(" ", "").isdigit():
+    if polarity(reference) is not None or plain.replace(" ", "").isdigit():
         return False
-    return f" {said} " in f" {' '.join(words(question.question))} "
+    return f" {plain} " in f" {' '.join(words(question.question))} "
 
 
 def _evidence_too_short(candidate: Candidate) -> str | None:
-    texts, given = evidence_of(candidate), references(candidate.question)
-    if not texts or not given:
+    texts, answers = evidence_of(candidate), references(candidate.question)
+    if not texts or not answers:
         return None
-    shown = " ".join(texts)
-    n_words = length_in_words(shown)
-    least = min(length_in_words(one) for one in given)
+    evidence = " ".join(texts)
+    n_words = length_in_words(evidence)
+    least = min(length_in_words(answer) for answer in answers)
     if n_words >= max(SHORTEST_EVIDENCE, least / ANSWER_TO_EVIDENCE):
         return None
-    held = max(context_overlap(one, shown) for one in given)
-    return None if held >= HELD else f"{shown!r} for an answer of {least} words"
+    held = max(context_overlap(answer, evidence) for answer in answers)
+    return None if held >= HELD else f"{evidence!r} for an answer of {least} words"
 
 
 CHECKS: dict[str, Check] = {

@@ -85,15 +85,15 @@ def find_evidence(quote: str, text: str) -> EvidenceMatch | None:
         return EvidenceMatch(start=start, end=start + len(quote), how="exact", similarity=1.0)
     folded, sought = _fold(text), _fold(quote).folded
     parts = [part for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, part))]
-    found = (
+    match = (
         _spaced(folded, sought, 0, len(folded.folded))
         or (_chain(folded, parts) if len(parts) > 1 or parts != [quote] else None)
         or _fuzzy(folded, sought, 0, len(folded.folded))
     )
-    if found is None:
+    if match is None:
         sentences = [quote[first:last] for first, last in sentence_spans(quote)]
-        found = _chain(folded, sentences) if len(sentences) > 1 else None
-    return None if found is None else _in_text(folded, found)
+        match = _chain(folded, sentences) if len(sentences) > 1 else None
+    return None if match is None else _in_text(folded, match)
 
 
 def _exact(quote: str, text: str) -> int | None:
@@ -207,9 +207,9 @@ def _in_text(folded: _Folded, match: _Match) -> EvidenceMatch:
 def _widened(text: str, at: int, step: int) -> int:
     """Return the nearest place outwards that tears no word; the same place where none is near."""
     for moved in range(MOST_WIDENED + 1):
-        place = at + step * moved
-        if not _tears(text, place):
-            return place
+        edge = at + step * moved
+        if not _tears(text, edge):
+            return edge
     return at
 
 
@@ -245,12 +245,12 @@ class _Folds(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-        kept = (
-            "-" if unicodedata.category(one) == "Pd" or one == "\u2212" else one
-            for one in plain
-            if not one.isspace() and one not in _MARKS and unicodedata.category(one) != "Cf"
+        letters = (
+            "-" if unicodedata.category(letter) == "Pd" or letter == "\u2212" else letter
+            for letter in plain
+            if not letter.isspace() and letter not in _MARKS and unicodedata.category(letter) != "Cf"
         )
-        self[code] = "" if character in _MARKS else "".join(kept)
+        self[code] = "" if character in _MARKS else "".join(letters)
         return self[code]
 
 
@@ -258,7 +258,7 @@ _FOLDS = _Folds()
 
 
 def _fold(text: str) -> _Folded:
-    places = [place for place, character in enumerate(text) for _ in _FOLDS[ord(character)]]
+    places = [at for at, character in enumerate(text) for _ in _FOLDS[ord(character)]]
     return _Folded(text, text.translate(_FOLDS), places)
 
 

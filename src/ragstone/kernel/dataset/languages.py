@@ -87,20 +87,20 @@ def speaks(text: str, lang: str | None) -> bool:
     if WORDS in text:  # nobody has written this: in a forecast no second call is made for its language
         return True
     code = _base(lang) if lang else None
-    words = [word for word in tokenize(_CODE.sub(" ", text)) if any(map(str.isalpha, word))]
-    if code not in NAMES or not words:
+    tokens = [word for word in tokenize(_CODE.sub(" ", text)) if any(map(str.isalpha, word))]
+    if code not in NAMES or not tokens:
         return True
-    scripts = Counter(map(_script_of, words))
+    scripts = Counter(map(_script_of, tokens))
     own = _SCRIPTS_OF.get(code) or ({"LATIN"} if code not in _EITHER else set(scripts))
     n_own = sum(n for script, n in scripts.items() if script in own)
-    if n_own < OWN_LETTERS * len(words):
-        return len(words) < FEWEST_WORDS
-    if own != {"LATIN"} and len(_ASKED.intersection(words)) > 1:
+    if n_own < OWN_LETTERS * len(tokens):
+        return len(tokens) < FEWEST_WORDS
+    if own != {"LATIN"} and len(_ASKED.intersection(tokens)) > 1:
         return False
     if "CJK" in own:
         n_kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
         return n_kana > 0 or scripts["CJK"] < FEWEST_WORDS if code == "ja" else n_kana < FEWEST_WORDS
-    return not _ruled_out(" ".join(_CODE.sub(" ", text).split()), code, own, len(words))
+    return not _ruled_out(" ".join(_CODE.sub(" ", text).split()), code, own, len(tokens))
 
 
 def _ruled_out(text: str, code: str, own: set[str], n_words: int) -> bool:

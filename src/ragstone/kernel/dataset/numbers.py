@@ -1,206 +1,66 @@
-"""A statement with one number changed: plausibly, in its own digits, without a model."""
+"""The values that the numbers of a text may have, however they are written."""
 
-import random
 import re
-import sys
 import unicodedata
-from collections.abc import Iterable
-from itertools import islice
+from functools import cache
 
-import msgspec
+from ragstone.kernel.config import read_library
+from ragstone.kernel.corpus.tokens import tokenize
 
-YEARS = range(1500, 2100)
-YEAR_SHIFT = 15
-LONG = 7  # digits from which on a number is a telephone's, a card's: one digit of it is changed
-REACH = 200  # characters around a number that are looked at
-MOST_DIGITS = 40
-MOST_NUMBERS = 200  # of one statement that are looked at
-NEAREST, FURTHEST = 0.2, 0.6  # of the number: how far it is moved
-TRIES = 100
+_LIST_NUMBER = re.compile(r"^\s*(?:\d{1,2}|[०-९]{1,2}|[٠-٩]{1,2})[.)]\s+")
+_SPACES = re.compile(r"['’\u00a0\u202f]")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,٬]\d{2,3})*[.,٬]\d{3}")
+
+
+def stated_values(text: str) -> list[frozenset[float]]:
+    """Return each number of a sentence as the values that it may have; the number of a list item is none.
+
+    "1.500" may be one and a half or, in Spanish, fifteen hundred: both. Number words are not looked at.
+    """
+    return [_readings(number) for number in numbers_in(_LIST_NUMBER.sub("", text))]
+
+
+def held_values(text: str) -> frozenset[float]:
+    """Return all values that numbers of a passage may have, and those of its number words up to twelve."""
+    held = {value for number in numbers_in(text) for value in _readings(number)}
+    spelled = _number_words()
+    return frozenset(held | {spelled[word] for word in tokenize(text) if word in spelled})
+
+
+def _readings(number: str) -> frozenset[float]:
+    plain = _SPACES.sub("", number).replace("٫", ".")
+    values = set()
+    if _GROUPED.fullmatch(plain):
+        values.add(float(re.sub(r"[.,٬]", "", plain)))
+    whole, _, part = plain.replace(",", ".").replace("٬", ".").rpartition(".")
+    decimal = f"{whole.replace('.', '')}.{part}" if whole else part
+    return frozenset(values | {float(decimal)})
+
+
+@cache
+def _number_words() -> dict[str, float]:
+    return {
+        word: float(value)
+        for names in read_library("ragstone.kernel.dataset", "number_words.toml").values()
+        for value, name in enumerate(names.split())
+        for word in tokenize(name)
+    }
+
 
 _UNSPACED = "\u0e01-\u0e4e\u0e80-\u0ecf\u1000-\u103f\u1780-\u17df\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_NUMBER = re.compile(
+
+
+NUMBER = re.compile(
     rf"(?<!\d)(?:(?<![^\W_])|(?<=[{_UNSPACED}]))(\d+(?:[.,٫٬'’\u00a0\u202f]\d+)*)(st|nd|rd|th)?(?![A-Za-z]+\d)"
 )
-_GROUPS = r"\d{1,3}([.,٬'’\u00a0\u202f])(?:\d{2,3}\1)*\d{3}"
-_SEPARATED = re.compile(rf"{_GROUPS}(?:(?!\1)[.,٫]\d+)?|\d+[.,٫]\d+")
-# What may stand at a number without a space: a range's other end, a unit. The rest makes it a date, a time,
-# a version, an address.
-_RUN_BEFORE = re.compile(r"(?<![A-Za-z0-9./:@\\+#–-])[A-Za-z0-9./:@\\+#–-]*+$")
-_RUN_AFTER = re.compile(r"[A-Za-z0-9./:@\\+#–-]*")
-_FREE_BEFORE, _FREE_AFTER = re.compile(r"(?:\d+[-–])?"), re.compile(r"(?:[-–]\d+)?(?:-?[A-Za-z]+)?")
-_CURRENCY = re.compile(r"(?:[$€£¥₹₽₩]|\b(?:rs|inr|usd|eur|gbp))\.?\s*$", re.IGNORECASE)
-_MONTHS = (
-    "jan feb mar apr may jun jul aug sep oct nov dec jän mär mai okt dez fév avr jui aoû déc ene abr ago dic "
-    "fev set out gen mag giu lug ott янв фев мар апр мая июн июл авг сен окт ноя дек"
-)
-_MONTH = re.compile(rf"(?:{'|'.join(_MONTHS.split())})\w*", re.IGNORECASE)
-_WORD_BEFORE, _WORD_AFTER = re.compile(r"(?<!\w)(\w++)\W*+$"), re.compile(r"\W*+(\w++)")
-# What a number that stands behind these is moved to, so that the statement does not follow from the true one:
-# whoever is at least 18 is at least 16 too, and what takes less than 5 days takes less than 9.
-UP = """at least|no less than|not less than|more than|over|above|exceeds|exceeding|minimum of|up to|upto
-|mindestens|mehr als|über|bis zu|minstens|meer dan|ruim|au moins|plus de|jusqu'à|al menos|por lo menos|más de
-|hasta|pelo menos|mais de|até|almeno|più di|oltre|fino a|не менее|более|свыше|до|не менше|більше|понад
-|co najmniej|ponad|więcej niż|至少|超过|超過"""
-DOWN = """within|under|below|less than|fewer than|at most|no more than|not more than|innerhalb von|unter
-|weniger als|höchstens|binnen|onder|minder dan|hoogstens|moins de|au plus|dentro de|menos de|como máximo
-|no máximo|entro|meno di|al massimo|в течение|не более|менее|протягом|не більше|менше|najwyżej|mniej niż
-|w ciągu|不超过|不超過|最多|少于"""
-
-
-def _bound(phrases: str) -> re.Pattern[str]:
-    joined = "|".join(sorted(phrases.replace("\n", "").split("|"), key=len, reverse=True))
-    return re.compile(rf"(?:(?<!\w)(?:{joined})\s+(?:\S+\s+)?|(?:{joined}))(?:[^\w\s]*\s?)$", re.IGNORECASE)
-
-
-_UP, _DOWN = _bound(UP), _bound(DOWN)
-
-
-class NumberChange(msgspec.Struct, frozen=True):
-    """A changed statement, and the number as it was and is now."""
-
-    statement: str
-    before: str
-    after: str
-
-
-def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> NumberChange | None:
-    """Return the statement with one number changed; None if it has none that can be.
-
-    The number is drawn from those of the statement, and so is its new value: a fifth to three fifths away,
-    as round as it was; a year up to 15 years; of a long one (a telephone's) one digit. Digits of its script,
-    separators, decimals and English ordinals stay right; a percentage stays below 100, a day a day. Behind
-    words such as "at least" it is moved so that the statement does not follow from the true one, and such a
-    number is taken only where there is no other. Dates,
-    times and versions are left alone, and so are 0 and 1, on which the form of other words depends. A number
-    that `beside` (the document) holds is not chosen. The same seed gives the same change.
-    """
-    draw = random.Random(seed)
-    taken = {number for text in (statement, *beside) for number in numbers_in(text)}
-    first = islice(_NUMBER.finditer(statement), MOST_NUMBERS)
-    found = [one for one in first if _stands_alone(statement, one)]
-    draw.shuffle(found)
-    # In a condition a bound turns round ("who has more than 5 pays" tells of 9 as well): others come first.
-    found.sort(key=lambda one: _sign(_before(statement, one)) is not None)
-    for one in found:
-        for _ in range(TRIES):
-            after = _drawn(statement, one, draw)
-            if after is not None and not taken.intersection(numbers_in(after)):
-                after += _ordinal(after) if one[2] else ""
-                text = statement[: one.start()] + after + statement[one.end() :]
-                return NumberChange(text, one[0], after)
-    return None
 
 
 def numbers_in(text: str) -> list[str]:
     """Return the numbers of a text, in order, in ASCII digits and as they are separated."""
     return [
-        "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in found[1])
-        for found in _NUMBER.finditer(text)
+        "".join(
+            str(unicodedata.decimal(character)) if character.isdecimal() else character
+            for character in match[1]
+        )
+        for match in NUMBER.finditer(text)
     ]
-
-
-def _before(text: str, found: re.Match[str]) -> str:
-    return text[max(0, found.start() - REACH) : found.start()]
-
-
-def _stands_alone(text: str, found: re.Match[str]) -> bool:
-    """Say whether a number is no part of a date, a time, a version or an address."""
-    before, after = _before(text, found), text[found.end() : found.end() + REACH]
-    run, behind = _RUN_BEFORE.search(before), _RUN_AFTER.match(after)
-    left = "" if _CURRENCY.search(before) or not run else run[0]
-    right = behind[0].rstrip("./:-–") if behind else ""
-    if left and right[:1] in tuple("-–") and right[1:2].isdecimal():
-        return False
-    return bool(_FREE_BEFORE.fullmatch(left) and _FREE_AFTER.fullmatch(right))
-
-
-def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
-    """Return a number in place of the one found, written as it is; None if this draw gives none."""
-    number = found[1]
-    digits = [str(unicodedata.decimal(one)) for one in number if one.isdecimal()]
-    if len(digits) > MOST_DIGITS:
-        return None
-    value, separated = int("".join(digits)), len(digits) < len(number)
-    if not separated and (len(digits) >= LONG or (digits[0] == "0" and len(digits) > 1)):
-        return _one_digit(number, draw)
-    if value <= 1 or (separated and not _SEPARATED.fullmatch(number)):
-        return None
-    before, after = _before(text, found), text[found.end() : found.end() + REACH]
-    sign = _sign(before) or draw.choice((-1, 1))
-    if not separated and _is_year(value, before, after):
-        new = value + sign * draw.randint(2, YEAR_SHIFT)
-    else:
-        new = value + sign * _distance(value, draw)
-    most = _most(value, before, after)
-    if new > most > value and _sign(before):  # up to 85 %: there is little room above
-        new = draw.randint(value + 1, most)
-    return _written(new, number) if 1 < new <= most else None
-
-
-def _one_digit(number: str, draw: random.Random) -> str:
-    at = draw.randrange(1, len(number))
-    old = unicodedata.decimal(number[at])
-    return number[:at] + _digit((old + draw.randint(1, 9)) % 10, number) + number[at + 1 :]
-
-
-def _distance(value: int, draw: random.Random) -> int:
-    """Return how far a number is moved, so that it stays as round as it is."""
-    step = 5 if value % 5 == 0 and value % 10 else 1
-    while value % (step * 10) == 0:
-        step *= 10
-    if value < 4 * step:
-        step = max(1, step // 10)
-    fewest, most = -int(-value * NEAREST // step), int(value * FURTHEST // step)
-    return step * draw.randint(fewest, max(fewest, most))
-
-
-def _sign(before: str) -> int | None:
-    """Return the way in which a number behind these words must be moved, None for any."""
-    down, up = _DOWN.search(before), _UP.search(before)
-    if down and up:  # "no more than" holds "more than"
-        return -1 if down.start() < up.start() else 1
-    return -1 if down else 1 if up else None
-
-
-def _is_year(value: int, before: str, after: str) -> bool:
-    return value in YEARS and not _CURRENCY.search(before) and after.lstrip()[:1] not in tuple("%€$£₹")
-
-
-def _most(value: int, before: str, after: str) -> int:
-    """Return the highest value that a number of this kind can have."""
-    behind = after.lstrip()
-    if behind[:1] in tuple("%٪％") and value <= 100:
-        return 100
-    if behind[:1] in tuple("月時时시") and value <= 24:
-        return 12
-    near = [found[1] for found in (_WORD_BEFORE.search(before), _WORD_AFTER.match(after)) if found]
-    if value <= 31 and (behind[:1] in tuple("日号號일") or any(_MONTH.fullmatch(word) for word in near)):
-        return 28
-    if value <= 12 and re.match(r"[ap]\.?m\b", behind, re.IGNORECASE):
-        return 12
-    return sys.maxsize
-
-
-def _written(value: int, like: str) -> str | None:
-    """Return a number with the digits and the separators of another; None if that takes more digits."""
-    n_digits = sum(one.isdecimal() for one in like)
-    digits = str(value).rjust(n_digits if n_digits < len(like) else 1, "0")
-    if n_digits == len(like):
-        return "".join(_digit(int(one), like) for one in digits)
-    starts_with_zero = like[0].isdecimal() and unicodedata.decimal(like[0]) == 0
-    if len(digits) != n_digits or (digits[0] == "0" and not starts_with_zero):
-        return None
-    rest = iter(digits)
-    return "".join(_digit(int(next(rest)), like) if one.isdecimal() else one for one in like)
-
-
-def _digit(value: int, like: str) -> str:
-    """Return a digit of the script that a number is written in."""
-    return chr(ord(like[0]) - unicodedata.decimal(like[0]) + value)
-
-
-def _ordinal(number: str) -> str:
-    """Return the ending of an English ordinal number."""
-    last = int(number[-1])
-    return "th" if number[-2:-1] == "1" or last > 3 or last == 0 else ("st", "nd", "rd")[last - 1]

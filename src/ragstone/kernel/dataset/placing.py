@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.dataset.certifying.certificate import DIGITS, digest
+from ragstone.kernel.dataset.certificate import DIGITS, digest
 from ragstone.kernel.errors import checks_arguments, takes_rows
 from ragstone.kernel.records import Document, Evidence, Question, references
 
@@ -105,8 +105,14 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     the only one, at the one that has moved as far as other evidence of the document did, or at the only one
     within NEAR characters of the old place. All else is unplaced.
     """
-    texts = {one.id: one.text for one in documents}
-    by_reference = _mostly_references(questions)
+    texts = {document.id: document.text for document in documents}
+    # References are evidence, copied, where most questions have one of the evidence's length.
+    alike = [
+        all(_of_length(question, span) for span in question.evidence)
+        for question in questions
+        if question.evidence
+    ]
+    by_reference = 2 * sum(alike) > len(alike)
     spans: dict[str, list[_PlacedSpan]] = defaultdict(list)
     unknown: set[int] = set()
     for n, question in enumerate(questions):
@@ -118,12 +124,23 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
                 unknown.add(n)
     starts: dict[tuple[int, int], int | None] = {}
     changed = 0
-    for name, found in spans.items():
+    for name, of_document in spans.items():
         now = document_digest(texts[name])
-        places = _places(found, texts[name], now)
-        starts |= {(one.question, one.at): place for one, place in zip(found, places, strict=True)}
-        pairs = zip(found, places, strict=True)
-        changed += any(one.known.digest not in ("", now) or place != one.start for one, place in pairs)
+        possible = [
+            [span.start] if span.known.digest == now else _find_words(span.known, texts[name])
+            for span in of_document
+        ]
+        shifts = {
+            places[0] - span.start
+            for span, places in zip(of_document, possible, strict=True)
+            if len(places) == 1
+        }
+        places = [
+            _chosen(span.start, places, shifts) for span, places in zip(of_document, possible, strict=True)
+        ]
+        starts |= {(span.question, span.at): start for span, start in zip(of_document, places, strict=True)}
+        pairs = zip(of_document, places, strict=True)
+        changed += any(span.known.digest not in ("", now) or start != span.start for span, start in pairs)
     unplaced = {n for (n, _), start in starts.items() if start is None}
     moved = {
         n
@@ -157,13 +174,6 @@ def _at(question: Question, starts: Sequence[int | None]) -> Question:
     return msgspec.structs.replace(question, evidence=evidence)
 
 
-def _mostly_references(questions: Sequence[Question]) -> bool:
-    """Say whether references are evidence, copied: then most questions have one of the evidence's length."""
-    asked = [question for question in questions if question.evidence]
-    alike = [all(_of_length(question, span) for span in question.evidence or ()) for question in asked]
-    return 2 * sum(alike) > len(alike)
-
-
 def _of_length(question: Question, span: Evidence) -> list[str]:
     return [text for text in references(question) if len(text) == span.end - span.start]
 
@@ -179,13 +189,13 @@ def _known(question: Question, span: Evidence, text: str | None, by_reference: b
         and notes.get("evidence_found") == "exact"
         and len(question.evidence or ()) == 1
     ):
-        words = quote.strip()
-        return _EvidenceWords("", words, "", "") if len(words) == span.end - span.start else None
+        sought = quote.strip()
+        return _EvidenceWords("", sought, "", "") if len(sought) == span.end - span.start else None
     if not by_reference:
         return None
-    found = _of_length(question, span)
-    here = [words for words in found if text is not None and text.startswith(words, span.start)]
-    return next((_EvidenceWords("", words, "", "") for words in (*here, *found)), None)
+    texts = _of_length(question, span)
+    here = [sought for sought in texts if text is not None and text.startswith(sought, span.start)]
+    return next((_EvidenceWords("", sought, "", "") for sought in (*here, *texts)), None)
 
 
 def _source_of(sources: object, span: Evidence) -> _EvidenceWords | None:
@@ -194,45 +204,38 @@ def _source_of(sources: object, span: Evidence) -> _EvidenceWords | None:
         known = msgspec.convert(sources, list[EvidenceSource])
     except msgspec.ValidationError:
         return None
-    for one in known:
-        if (one.document_id, one.start, one.end) == (span.document_id, span.start, span.end):
+    for source in known:
+        if (source.document_id, source.start, source.end) == (span.document_id, span.start, span.end):
             before = min(span.start, BESIDE)
-            text, end = one.text or "", before + span.end - span.start
-            return _EvidenceWords(text[:before], text[before:end], text[end:], one.digest)
+            text, end = source.text or "", before + span.end - span.start
+            return _EvidenceWords(text[:before], text[before:end], text[end:], source.digest)
     return None
-
-
-def _places(spans: Sequence[_PlacedSpan], text: str, now: str) -> list[int | None]:
-    """Return where each span of a document begins; None where that is not certain. now: its digest."""
-    possible = [[one.start] if one.known.digest == now else _found(one.known, text) for one in spans]
-    shifts = {places[0] - one.start for one, places in zip(spans, possible, strict=True) if len(places) == 1}
-    return [_chosen(one.start, places, shifts) for one, places in zip(spans, possible, strict=True)]
 
 
 def _chosen(start: int, places: Sequence[int], shifts: set[int]) -> int | None:
     if start in places:
         return start
-    near = [place for place in places if (place - start in shifts if shifts else abs(place - start) <= NEAR)]
+    near = [at for at in places if (at - start in shifts if shifts else abs(at - start) <= NEAR)]
     only = places if len(places) == 1 else near
     return only[0] if len(only) == 1 else None
 
 
-def _found(known: _EvidenceWords, text: str) -> list[int]:
+def _find_words(known: _EvidenceWords, text: str) -> list[int]:
     """Return where the words stand, with as much of what stood beside them as still does."""
-    before, words, after, was = known
-    for first, last in ((before, after), (before, ""), ("", after), ("", "")) if words else ():
-        sought = f"{first}{words}{last}"
+    before, quoted, after, was = known
+    for first, last in ((before, after), (before, ""), ("", after), ("", "")) if quoted else ():
+        sought = f"{first}{quoted}{last}"
         if not was or (first, last) == (before, after) or len(sought) >= ENOUGH:
             places = _occurrences(sought, text)
             if places:
-                return [place + len(first) for place in places]
+                return [at + len(first) for at in places]
     return []
 
 
 def _occurrences(sought: str, text: str) -> list[int]:
     places = []
-    place = text.find(sought)
-    while place != -1:
-        places.append(place)
-        place = text.find(sought, place + 1)
+    at = text.find(sought)
+    while at != -1:
+        places.append(at)
+        at = text.find(sought, at + 1)
     return places

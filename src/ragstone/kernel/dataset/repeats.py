@@ -65,19 +65,21 @@ def tokens_of(text: str) -> list[RepeatToken]:
     Capitals say nothing where most words begin with one (a title), and nothing of the first word.
     """
     text = unicodedata.normalize("NFKC", text)
-    text = _NOT.sub(" not", _IRREGULAR.sub(_expanded, text))
+    text = _NOT.sub(
+        " not", _IRREGULAR.sub(lambda word: _IRREGULAR_NOT[word[0].casefold().replace("’", "'")], text)
+    )
     pieces = text.split()
     capitals = [piece.lstrip("\"'“‘«(¿¡[")[:1].isupper() for piece in pieces]
     telling = sum(capitals) * 2 <= len(pieces) + 1
-    found = []
-    for place, piece in enumerate(pieces):
+    tokens = []
+    for at, piece in enumerate(pieces):
         shouted = len(piece.strip(".,;:?!")) > 1 and piece.isupper()
-        is_name = telling and bool(capitals[place] and (place or shouted))
+        is_name = telling and bool(capitals[at] and (at or shouted))
         if piece == "I":  # who asks, or the first of a name
-            is_name = is_name and capitals[place - 1] and place > 1
-        found += [RepeatToken(word, is_name) for word in tokenize(piece)]
-        found += [RepeatToken(symbol, False) for symbol in _SYMBOLS.findall(piece)]
-    return found
+            is_name = is_name and capitals[at - 1] and at > 1
+        tokens += [RepeatToken(word, is_name) for word in tokenize(piece)]
+        tokens += [RepeatToken(symbol, False) for symbol in _SYMBOLS.findall(piece)]
+    return tokens
 
 
 def content_of(text: str) -> list[str]:
@@ -91,7 +93,7 @@ def content_of(text: str) -> list[str]:
     if rules is None:
         return [token.text for token in tokens_of(text)]
     plain = rules.polite.sub(" ", text) if rules.polite else text
-    found, held = [], ""
+    content, held = [], ""
     for token in tokens_of(plain):
         if token.is_name:
             word = token.text
@@ -102,21 +104,17 @@ def content_of(text: str) -> list[str]:
             continue
         else:
             word = rules.same.get(token.text) or _singular(token.text, language)
-        found.append(held + word)
+        content.append(held + word)
         held = ""
     if held:
-        found.append(held)
-    return found or [token.text for token in tokens_of(text)]
+        content.append(held)
+    return content or [token.text for token in tokens_of(text)]
 
 
 @cache
 def _moving_words() -> frozenset[str]:
     """Return the words that questions may have or lack, of all languages, folded."""
     return frozenset(_languages())
-
-
-def _expanded(found: re.Match[str]) -> str:
-    return _IRREGULAR_NOT[found[0].casefold().replace("’", "'")]
 
 
 def _singular(word: str, language: str) -> str:
@@ -152,26 +150,26 @@ def _rules_for(text: str) -> tuple[Rules | None, str]:
 @cache
 def _languages() -> dict[str, list[str]]:
     """Return for each function word the languages that have it, the first ones of the file first."""
-    found: dict[str, list[str]] = {}
-    for code, words in _library().items():
-        listed = f"{words.drop} {words.bound} {' '.join(words.same)} {' '.join(words.polite)}"
+    codes: dict[str, list[str]] = {}
+    for code, forms in _library().items():
+        listed = f"{forms.drop} {forms.bound} {' '.join(forms.same)} {' '.join(forms.polite)}"
         for word in dict.fromkeys(tokenize(listed)):
-            found.setdefault(word, []).append(code)
-    return found
+            codes.setdefault(word, []).append(code)
+    return codes
 
 
 @cache
 def _rules() -> dict[str, Rules]:
-    return {code: _compiled(words) for code, words in _library().items()}
+    return {code: _compiled(forms) for code, forms in _library().items()}
 
 
-def _compiled(words: RepeatWords) -> Rules:
+def _compiled(forms: RepeatWords) -> Rules:
     same: dict[str, str] = {}
-    for line in words.same:
+    for line in forms.same:
         first, *others = tokenize(line)
         same |= {first: first} | dict.fromkeys(others, first)
-    drop = frozenset(tokenize(words.drop)).difference(same)
-    return Rules(drop, same, frozenset(tokenize(words.bound)), _any_of(words.polite))
+    drop = frozenset(tokenize(forms.drop)).difference(same)
+    return Rules(drop, same, frozenset(tokenize(forms.bound)), _any_of(forms.polite))
 
 
 def _any_of(phrases: Sequence[str]) -> re.Pattern[str] | None:
@@ -215,10 +213,10 @@ def repeated(texts: Sequence[str]) -> list[int | None]:
     differ by a number, a name, a negation or any other word are no repetitions. Time grows with the number of
     texts; texts of one language are expected, see `mark_repeats`.
     """
-    found: list[int | None] = [None] * len(texts)
+    earlier: list[int | None] = [None] * len(texts)
     for repeat in find_repeats(texts):
-        found[repeat.number] = repeat.of
-    return found
+        earlier[repeat.number] = repeat.of
+    return earlier
 
 
 def find_repeats(texts: Sequence[str]) -> Iterator[Repeat]:
@@ -279,12 +277,12 @@ def _same_order(content: Sequence[str], other: Sequence[str]) -> bool:
     if not content:
         return False
     moving = _moving_words()
-    one, two = ([word for word in words if word not in moving] for words in (content, other))
-    n_moved = sum(left != right for left, right in zip(one, two, strict=True))
-    if n_moved == 0 or len(one) == 2:
+    first, second = ([word for word in side if word not in moving] for side in (content, other))
+    n_moved = sum(left != right for left, right in zip(first, second, strict=True))
+    if n_moved == 0 or len(first) == 2:
         return True
-    pairs = _neighbours(one)
-    n_kept = len(pairs & _neighbours(two))
+    pairs = _neighbours(first)
+    n_kept = len(pairs & _neighbours(second))
     return n_moved > 2 and n_kept >= max(len(pairs) - BROKEN_PAIRS, 1)
 
 

@@ -15,11 +15,11 @@ Node = tuple[Literal["document", "question"], str]
 
 def documents_of(question: Question) -> set[str]:
     """Return the ids of the documents that a question rests on: named, of its evidence, or tempting it."""
-    found = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    names = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
     tempting = (question.metadata or {}).get("tempting")  # of one that no document answers
     if isinstance(tempting, dict) and isinstance(tempting.get("document_id"), str):
-        found.add(tempting["document_id"])
-    return found
+        names.add(tempting["document_id"])
+    return names
 
 
 @takes_rows(questions=Question)
@@ -99,9 +99,9 @@ def _nearest(sizes: Sequence[int], target: float) -> set[int]:
 
 def _powers(count: int) -> list[int]:
     """Return numbers that add up to the count, such that some of them add up to each number below it."""
-    found, power = [], 1
+    powers, power = [], 1
     while power <= count:
-        found.append(power)
+        powers.append(power)
         count -= power
         power *= 2
-    return [*found, count] if count else found
+    return [*powers, count] if count else powers

@@ -159,7 +159,9 @@ def prose(text: str) -> str:
     pieces = text.split("`")
     if len(pieces) % 2 == 0:
         return plain(text)
-    return "".join(f"<code>{plain(one)}</code>" if at % 2 else _kept(one) for at, one in enumerate(pieces))
+    return "".join(
+        f"<code>{plain(piece)}</code>" if at % 2 else _kept(piece) for at, piece in enumerate(pieces)
+    )
 
 
 def _kept(text: str) -> str:

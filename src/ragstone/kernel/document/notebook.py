@@ -66,7 +66,7 @@ def render_html(documents: Sequence[ReportDocument]) -> str:
 
 
 def _charts(documents: Sequence[ReportDocument]) -> list[Dots]:
-    return [block for one in documents for block in one.blocks if isinstance(block, Dots)]
+    return [block for document in documents for block in document.blocks if isinstance(block, Dots)]
 
 
 def fragment(parts: "Iterable[RenderableType]") -> str:
@@ -224,7 +224,14 @@ def svg(chart: Dots) -> str:
     for place, one in enumerate(shown):
         y, colour = TOP + ROW * place + ROW // 2, _colour(groups, one.group)
         name = f"{one.name} · {one.group}" if len(groups) > 1 and one.group else one.name
-        parts.append(_words(8, y + 4, _short(name), f"fill:{colour}"))
+        parts.append(
+            _words(
+                8,
+                y + 4,
+                name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…",
+                f"fill:{colour}",
+            )
+        )
         ends = ""
         if one.low is not None and one.high is not None:
             parts.append(
@@ -247,17 +254,13 @@ def _words(x: float, y: float, words: str, style: str) -> str:
     return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(words))}</text>'
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
-
-
 def _shown(chart: Dots) -> list[Dot]:
     return chart.dots[:MOST_DOTS]
 
 
 def _ends(chart: Dots) -> tuple[float, float]:
     """Return the ends of the axis: those given, and those of every interval."""
-    values = [end for one in chart.dots for end in (one.value, one.low, one.high) if end is not None]
+    values = [end for dot in chart.dots for end in (dot.value, dot.low, dot.high) if end is not None]
     low, high = min([*values, *(chart.ends or ())]), max([*values, *(chart.ends or ())])
     return (low, high) if low < high else (low - 1, high + 1)
 

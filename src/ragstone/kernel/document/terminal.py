@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    Column,
     Diff,
     DiffMark,
     Heading,
@@ -68,7 +67,9 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
         case Paragraph(words=words, tone=tone) if words:
             yield text(words, STYLES.get(tone, ""))
         case Listing():
-            yield from _items(block)
+            yield from (text(f"- {item}", STYLES.get(block.tone, "")) for item in block.items[: block.most])
+            if (n_more := len(block.items) - (block.most or len(block.items))) > 0:
+                yield text(f"  and {count(n_more)} more, in the report", "dim")
         case Notes(items=items) if items:
             yield text("Before you trust these numbers", "bold", before=1)
             yield from (text(f"- {item}") for item in items)
@@ -81,16 +82,13 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
             yield _table(block)
 
 
-def _items(block: Listing) -> "Iterator[RenderableType]":
-    yield from (text(f"- {item}", STYLES.get(block.tone, "")) for item in block.items[: block.most])
-    more = len(block.items) - (block.most or len(block.items))
-    if more > 0:
-        yield text(f"  and {count(more)} more, in the report", "dim")
-
-
 def _table(block: Table) -> "RichTable":
-    shown = [(at, column) for at, column in enumerate(block.columns) if column.where != "page"]
-    heads = [head for _, column in shown for head in _heads(column)]
+    columns = [(at, column) for at, column in enumerate(block.columns) if column.where != "page"]
+    heads: list[tuple[str, bool]] = []  # (name, aligned to the right)
+    for _, column in columns:
+        heads += [("", False)] if column.bars else []
+        heads.append((column.head if column.short is None else column.short, not column.text))
+        heads += [(column.beside, not column.text)] if column.beside else []
     table = new_table(*heads)
     table.show_header = any(head for head, _ in heads)
     named = next((at for at, (_, right) in enumerate(heads) if not right), 0)
@@ -99,20 +97,14 @@ def _table(block: Table) -> "RichTable":
         if len(cells) < len(block.columns):
             table.add_row(*[text("")] * named, text(cells[0].words, "dim"))
             continue
-        table.add_row(*(part for at, column in shown for part in _cell(cells[at], column)))
+        parts = []
+        for at, column in columns:
+            cell = cells[at]
+            parts += [text("█" * round(BAR * (cell.share or 0.0)), "dim")] if column.bars else []
+            parts.append(text(cell.short or cell.words, STYLES.get(cell.tone, "")))
+            parts += [text(cell.beside)] if column.beside else []
+        table.add_row(*parts)
     return table
-
-
-def _heads(column: Column) -> list[tuple[str, bool]]:
-    head = (column.head if column.short is None else column.short, not column.text)
-    drawn = [("", False)] if column.bars else []
-    return [*drawn, head, (column.beside, not column.text)] if column.beside else [*drawn, head]
-
-
-def _cell(cell: Cell, column: Column) -> "list[Text]":
-    words = text(cell.short or cell.words, STYLES.get(cell.tone, ""))
-    drawn = [text("█" * round(BAR * (cell.share or 0.0)), "dim")] if column.bars else []
-    return [*drawn, words, text(cell.beside)] if column.beside else [*drawn, words]
 
 
 def text(words: str, style: str = "", *, before: int = 0) -> "Text":

@@ -19,15 +19,15 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB
 
 def load_vectors(path: Path, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
     """Return key -> (d,) vector for those of the keys that the file holds; the file is made if need be."""
-    found: dict[bytes, Vectors] = {}
+    vectors: dict[bytes, Vectors] = {}
     with _opened(path) as database:
         for start in range(0, len(keys), KEYS_A_QUERY):
             some = keys[start : start + KEYS_A_QUERY]
             # Only question marks are put into the statement, never a value.
             query = f"SELECT key, vector FROM vectors WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
             rows = database.execute(query, some)
-            found |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
-    return found
+            vectors |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+    return vectors
 
 
 def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:

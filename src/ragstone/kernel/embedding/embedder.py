@@ -67,11 +67,11 @@ class Embedder:
         that it does not take), ModelError if the model gives another shape or numbers that are not finite,
         DataError if all texts are blank.
         """
-        found = self.each(texts, role, bar)
-        failures = [one for one in found if isinstance(one, CallFailed)]
+        results = self.each(texts, role, bar)
+        failures = [result for result in results if isinstance(result, CallFailed)]
         if failures:
             raise _incomplete(failures, len(texts))
-        vectors = [one for one in found if not isinstance(one, CallFailed)]
+        vectors = [result for result in results if not isinstance(result, CallFailed)]
         return np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
 
     def each(self, texts: Sequence[str], role: Role, bar: Bar | None = None) -> list[Vectors | CallFailed]:
@@ -103,13 +103,13 @@ class Embedder:
         """Keep vectors that another process made with this embedder. Raises ModelError as a call does."""
         prefix = self._model.prefixes.get(role, "")
         pairs = zip(texts, vectors, strict=True)
-        found = {_key(self.identity, role, prefix + text): vector for text, vector in pairs if text.strip()}
+        by_key = {_key(self.identity, role, prefix + text): vector for text, vector in pairs if text.strip()}
         with self._lock:
-            self._checked(found)
+            self._checked(by_key)
             if self._store:
-                store_vectors(self._store, found)
+                store_vectors(self._store, by_key)
             else:
-                self._known.update(found)
+                self._known.update(by_key)
 
     def _found(
         self, texts: Sequence[str], role: Role, bar: Bar | None, store: Path | None
@@ -118,31 +118,33 @@ class Embedder:
         keys = [_key(self.identity, role, prefix + text) if text.strip() else b"" for text in texts]
         by_key = {key: prefix + text for key, text in zip(keys, texts, strict=True) if key}
         with self._lock:
-            found = self._in_memory(by_key)
-            if store and len(found) < len(by_key):
-                found |= self._checked(load_vectors(store, [key for key in by_key if key not in found]))
-            absent = [key for key in by_key if key not in found]
+            by_hash = self._in_memory(by_key)
+            if store and len(by_hash) < len(by_key):
+                by_hash |= self._checked(load_vectors(store, [key for key in by_key if key not in by_hash]))
+            absent = [key for key in by_key if key not in by_hash]
             if absent:
                 with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
-                    found |= self._embed(absent, by_key, role, advance, store)
+                    by_hash |= self._embed(absent, by_key, role, advance, store)
             if role not in self._kept:
-                self._remember({key: found[key] for key in by_key})
+                self._remember({key: by_hash[key] for key in by_key})
             self.n_cached += len(keys) - len(absent)
         if not all(keys):
-            found[b""] = self._zeros(len(texts))
-        return [found[key] for key in keys]
+            if self._dimension is None:
+                raise DataError(f"all {len(texts)} texts to embed are blank. Check that the rows hold text.")
+            by_hash[b""] = np.zeros(self._dimension, dtype=np.float32)
+        return [by_hash[key] for key in keys]
 
     def _in_memory(self, keys: Iterable[bytes]) -> dict[bytes, Vectors | CallFailed]:
-        found: dict[bytes, Vectors | CallFailed] = {}
+        vectors: dict[bytes, Vectors | CallFailed] = {}
         for key in keys:
             vector = self._known.get(key, self._recent.get(key))
             if vector is not None:
-                found[key] = vector
-        return found
+                vectors[key] = vector
+        return vectors
 
-    def _remember(self, found: Mapping[bytes, Vectors | CallFailed]) -> None:
+    def _remember(self, vectors: Mapping[bytes, Vectors | CallFailed]) -> None:
         """Keep vectors as the latest, and let go of the oldest beyond REMEMBERED."""
-        for key, vector in found.items():
+        for key, vector in vectors.items():
             if not isinstance(vector, CallFailed) and key not in self._known:
                 self._recent[key] = vector
                 self._recent.move_to_end(key)
@@ -162,17 +164,17 @@ class Embedder:
         advance: Callable[[], None],
         store: Path | None,
     ) -> dict[bytes, Vectors | CallFailed]:
-        found: dict[bytes, Vectors | CallFailed] = {}
+        results: dict[bytes, Vectors | CallFailed] = {}
 
-        def keep(positions: Sequence[int], given: Vectors | CallFailed) -> None:
-            if isinstance(given, CallFailed):
-                found.update({keys[at]: given for at in positions})
+        def keep(positions: Sequence[int], result: Vectors | CallFailed) -> None:
+            if isinstance(result, CallFailed):
+                results.update({keys[at]: result for at in positions})
                 return
-            vectors = self._checked_rows(given, len(positions))
+            vectors = self._checked_rows(result, len(positions))
             fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
             if store:
                 store_vectors(store, fresh)
-            found.update(fresh)
+            results.update(fresh)
             self.n_embedded += len(positions)
             for _ in positions:
                 advance()
@@ -180,10 +182,10 @@ class Embedder:
                 raise CallsStopped("the run was stopped before all texts were embedded")
 
         self._model.embed([texts[key] for key in keys], role, keep)
-        return found
+        return results
 
-    def _checked_rows(self, given: Vectors, n_texts: int) -> Vectors:
-        vectors = np.asarray(given, dtype=np.float32)
+    def _checked_rows(self, result: Vectors, n_texts: int) -> Vectors:
+        vectors = np.asarray(result, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != n_texts or not np.isfinite(vectors).all():
             raise ModelError(
                 f"embedder {self.identity!r} gave an array of shape {vectors.shape} for {n_texts} "
@@ -213,15 +215,10 @@ class Embedder:
         self._dimension = next(iter(lengths), None)
         return vectors
 
-    def _zeros(self, n_texts: int) -> Vectors:
-        if self._dimension is None:
-            raise DataError(f"all {n_texts} texts to embed are blank. Check that the rows hold text.")
-        return np.zeros(self._dimension, dtype=np.float32)
-
 
 def _incomplete(failures: Sequence[CallFailed], n_texts: int) -> CallFailed:
     """Return the failure of a call in which some texts got no vector."""
-    first = next((one for one in failures if isinstance(one, TextRefused)), failures[0])
+    first = next((failure for failure in failures if isinstance(failure, TextRefused)), failures[0])
     if isinstance(first, TextRefused):
         return first
     return CallFailed(

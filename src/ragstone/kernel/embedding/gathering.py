@@ -43,17 +43,15 @@ class Gathered:
         group.texts += texts
         if group.task is None:
             group.task = asyncio.create_task(self._embed(group))
-        found = await asyncio.shield(group.task)
-        return [_vector(one) for one in found[start : start + len(texts)]]
+        results = await asyncio.shield(group.task)
+        own = results[start : start + len(texts)]
+        failure = next((result for result in own if isinstance(result, CallFailed)), None)
+        if failure is not None:
+            raise failure
+        return [result for result in own if not isinstance(result, CallFailed)]
 
     async def _embed(self, group: _TextGroup) -> Found:
         async with self._turn:
             if self._open is group:
                 self._open = None
             return await asyncio.to_thread(self._embedder.each, group.texts, group.role)
-
-
-def _vector(found: Vectors | CallFailed) -> Vectors:
-    if isinstance(found, CallFailed):
-        raise found
-    return found

@@ -49,8 +49,8 @@ def open_embedder(
     """
     settings = settings or Settings()
     opening = _Opening(settings, budget or Budget(), offline, forecaster, serving)
-    kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
-    return Embedder(_model(name, opening), cache / STORE if cache else None, kept, as_given=as_given)
+    held: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
+    return Embedder(_model(name, opening), cache / STORE if cache else None, held, as_given=as_given)
 
 
 class _Opening(NamedTuple):

@@ -37,7 +37,14 @@ def transformer_model(name: str, folder: Path, settings: ModelSettings) -> Embed
             vectors = encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
 
-    identity = f"sentence-transformers/{name}" + (f"@{_fingerprint(folder)}" if local else "")
+    identity = f"sentence-transformers/{name}"
+    if local:  # what changes when a file of the folder does: a digest of their names, sizes and times
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        states = [
+            (str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns) for file in files
+        ]
+        digest = blake2b(repr(states).encode("utf-8", "surrogatepass"), digest_size=6)
+        identity += f"@{digest.hexdigest()}"
     return EmbeddingModel(
         identity=identity + (f"#{settings.dimensions}" if settings.dimensions else ""),
         embed=in_batches(embed),
@@ -56,10 +63,3 @@ def _load(name: str, dimensions: int | None) -> Any:  # noqa: ANN401 - the packa
             f"sentence-transformers/{name} cannot be loaded ({' '.join(str(mistake).split())[:200]}). Give "
             "the path of a folder that holds the model, or a name that its hub knows, where it is reached."
         ) from None
-
-
-def _fingerprint(folder: Path) -> str:
-    """Return what changes when a file of the folder does: a digest of their names, sizes and times."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = [(str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -56,6 +56,8 @@ class CallLog:
 
     def keep_judged(self, heard: Iterable[Exchange], judgements: Sequence[Judgement]) -> None:
         """Write the conversations of one row of one judge, or of several that were asked together."""
+        if self._file is None:
+            return
         self.keep(
             heard,
             question_id=judgements[0].question_id,

@@ -8,7 +8,6 @@ import msgspec
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.judging.fields import JudgeFields
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.llm.keys import without_password
 from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.storage import Place, fingerprint
@@ -23,7 +22,7 @@ OTHERS = ("blame", "build", "sample", "translate", "engine", "ledger", "workbenc
 def digest_of(given: "AnsweringPrompt | JudgeFields") -> str:
     """Return what changes when an answering prompt or a judge does."""
     if isinstance(given, JudgeFields):  # as it was written before a temperature could be left to the model
-        return hexdigest(msgspec.json.encode(every_key(given) | {"temperature": given.temperature or 0.0}))
+        return hexdigest(msgspec.json.encode(given.every_key() | {"temperature": given.temperature or 0.0}))
     return hexdigest(msgspec.json.encode(given))
 
 

@@ -77,15 +77,11 @@ def run_sync(work: Coroutine[Any, Any, Out]) -> Out:
     on purpose has no further frames: where it was found tells a user nothing.
     """
     with without_frames():
-        return asyncio.run(work) if not _in_loop() else _run_beside(work)
-
-
-def _in_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
+        return _run_beside(work)
 
 
 def _run_beside(work: Coroutine[Any, Any, Out]) -> Out:

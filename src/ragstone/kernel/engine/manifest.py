@@ -10,12 +10,10 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.digests import digest_of, hexdigest, plain_settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import identities
+from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.systems.chosen import asks_built_in
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.version import __version__
-
-FILE = "manifest.json"
 
 
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
@@ -24,7 +22,7 @@ def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
     Raises DataError; nothing has been changed then. A run that was interrupted has no manifest and is
     taken up again; so the manifest of a run that is being replaced goes first.
     """
-    path = folder / FILE
+    path = folder / MANIFEST
     if not path.is_file():
         return
     try:
@@ -51,7 +49,9 @@ def write_manifest(
         "settings": plain_settings(settings),
         "models": models,
         "judges": {
-            judge.name: {"version": judge.version, "digest": digest_of(judge)} for judge in identities(judges)
+            judge.name: {"version": judge.version, "digest": digest_of(judge)}
+            for whole in judges
+            for judge in whole.identities()
         },
         "files": {file.name: hexdigest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
@@ -63,7 +63,7 @@ def write_manifest(
             "digest": digest_of(prompt),
             "text": prompt.prompt,
         }
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -42,7 +42,7 @@ async def map_rows(
             with session.call_log.trace() as trace:
                 return await done(row), trace.exchanges()
 
-        made = map_in_order(one, rows(), session.models.stop)
+        made = map_in_order(one, rows(), session.stop)
     async with contextlib.aclosing(cast(AsyncGenerator[tuple[Out, list[Exchange]], None], made)):
         async for found in made:
             yield found

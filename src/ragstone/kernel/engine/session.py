@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from ragstone.kernel.config import RerankSettings, Settings, choose
+from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.engine.call_log import CallLog, open_call_log
 from ragstone.kernel.engine.local import map_in_order, run_sync
 from ragstone.kernel.engine.progress import Advance, Progress, State, silent
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.llm import AnyLedger, Budget, Caps, load_secret
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
-from ragstone.kernel.llm.learnt import LearntStore, learnt_in_folder
-from ragstone.kernel.llm.models import IN_ROUNDS, Models
+from ragstone.kernel.llm.budget import Budget, Caps
 from ragstone.kernel.runs.summary import Calls
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.embedder import Embedder
     from ragstone.kernel.embedding.model import Embed
+    from ragstone.kernel.llm.forecast import Forecast, Forecaster
+    from ragstone.kernel.llm.learnt import LearntStore
+    from ragstone.kernel.llm.models import Models
+    from ragstone.kernel.llm.response_store import AnyLedger
     from ragstone.kernel.llm.rounds import Process
     from ragstone.kernel.systems.function import Callee
 
@@ -33,9 +35,9 @@ class WorkerShare(NamedTuple):
     """What a session on a worker of a cluster shares with the others; without a ledger, it opens its own."""
 
     budget: Budget
-    ledger: AnyLedger | None
+    ledger: "AnyLedger | None"
     secret: bytes
-    memory: LearntStore
+    memory: "LearntStore"
     listening: bool = False
 
 
@@ -63,19 +65,22 @@ class Session:
         stack: AsyncExitStack,
         how: SessionOptions,
         *,
-        forecaster: Forecaster | None = None,
+        forecaster: "Forecaster | None" = None,
         serving: bool = False,
         worker: WorkerShare | None = None,
     ) -> None:
+        asked = (settings.answer.model, settings.judge.model)
+        in_rounds = any(name is not None and name.startswith(IN_ROUNDS) for name in asked)
         self.settings = settings
         self.budget = Budget(how.caps) if worker is None else worker.budget
         self.progress = how.progress
         # Whether calls are put off and answered many at a time: see rounds.py.
-        self.batching = how.batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
+        self.batching = how.batch or (forecaster is None and worker is None and in_rounds)
         self.call_log = CallLog(listening=worker is not None and worker.listening)
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
         self.processes: dict[str, Process] = {}  # what answers a model's rounds, if not vLLM on the workers
+        self._how = how
         self._stack = stack
         self._opened: dict[str, object] = {}
         self._forecaster = forecaster
@@ -84,22 +89,39 @@ class Session:
         self._embedders: dict[str, Embedder] = {}
         self._opening = threading.Lock()
         self._secret: bytes | None = None if worker is None else worker.secret
-        self.models = Models(
+
+    @functools.cached_property
+    def models(self) -> "Models":
+        """The models by name, each opened when it is first asked for."""
+        from ragstone.kernel.llm.models import Models
+
+        forecasting, how, settings = self._forecaster is not None, self._how, self.settings
+        return Models(
             settings,
-            stack,
+            self._stack,
             self.budget,
-            None if worker is None else worker.ledger,
+            None if self._worker is None else self._worker.ledger,
             offline=how.offline,
             # A forecast asks nobody, and counts the calls that a run would make again.
-            keep_failures=settings.ledger.keep_failures or (how.offline and forecaster is None),
-            serving=serving,
-            wrap=None if forecaster is None else forecaster.listen,
+            keep_failures=settings.ledger.keep_failures or (how.offline and not forecasting),
+            serving=self._serving,
+            wrap=None if self._forecaster is None else self._forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
-            memory=self._memory() if forecaster is None else None,
+            memory=None if forecasting else self._memory(),
         )
 
-    def forecast(self) -> Forecast:
+    @property
+    def opened(self) -> dict[str, tuple[str, str | None]]:
+        """The models that were opened: name -> the ledger's name of it, the day of a list price."""
+        return self.models.opened() if "models" in vars(self) else {}
+
+    def stop(self) -> None:
+        """Let no call be begun; those in flight come home."""
+        if "models" in vars(self):
+            self.models.stop()
+
+    def forecast(self) -> "Forecast":
         """Return what the forecaster heard. Raises ValueError in a session that has none."""
         if self._forecaster is None:
             raise ValueError("this session makes calls: open one with open_forecast")
@@ -114,7 +136,7 @@ class Session:
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
-        opened, budget = self.models.opened(), self.budget
+        budget = self.budget
         return Calls(
             made=budget.made,
             from_ledger=budget.from_ledger,
@@ -123,7 +145,7 @@ class Session:
             cost_usd=budget.usd,
             retries=budget.retries,
             late=budget.late,
-            list_prices={name: read for name, (_identity, read) in opened.items() if read is not None},
+            list_prices={name: read for name, (_identity, read) in self.opened.items() if read is not None},
             reasoning_cost_usd=budget.reasoning_usd if budget.usage.reasoning else None,
             cut_off=budget.cut_off,
             cut_off_cost_usd=budget.cut_off_usd if budget.cut_off.calls else None,
@@ -132,7 +154,7 @@ class Session:
     def roles(self, members: Sequence[str] = ()) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it.
 
-        members: models that members of juries and cascades name, see judging.leaves.members_of.
+        members: models that members of juries and cascades name, see judging.fields.members_of.
         """
         roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
         roles |= {
@@ -141,10 +163,10 @@ class Session:
             if isinstance(declared, RerankSettings)
         }
         roles |= {f"judges' member {n}": model for n, model in enumerate(members, 1)}
-        known = self.models.opened()
-        found = {role: known[model][0] for role, model in roles.items() if model in known}
-        found |= {f"system {name}": asked for name, asked in self.systems.items()}
-        return found | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
+        opened = self.opened
+        used = {role: opened[model][0] for role, model in roles.items() if model in opened}
+        used |= {f"system {name}": identity for name, identity in self.systems.items()}
+        return used | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
 
     async def enter(self, context: AbstractAsyncContextManager[Out]) -> Out:
         """Return what a context gives, which ends with the session."""
@@ -168,7 +190,7 @@ class Session:
                     self.settings.path(".ragstone"),
                     self.settings,
                     self.budget,
-                    offline=self.models.offline,
+                    offline=self._how.offline,
                     forecaster=self._forecaster,
                     serving=self._serving,
                     as_given=as_given,
@@ -185,6 +207,8 @@ class Session:
     def secret(self) -> bytes:
         """Return the project's secret, made on first use."""
         if self._secret is None:
+            from ragstone.kernel.llm.untrusted import load_secret
+
             self._secret = load_secret(self.settings.path(".ragstone"))
         return self._secret
 
@@ -192,7 +216,7 @@ class Session:
         """Return `work(row)` for every row, in order, many under way at once, with a bar."""
         with self.progress(name, len(rows), self.state) as advance:
             done = []
-            async for out in map_in_order(work, rows, self.models.stop):
+            async for out in map_in_order(work, rows, self.stop):
                 advance()
                 done.append(out)
             return done
@@ -200,7 +224,7 @@ class Session:
     @property
     def asks_nobody(self) -> bool:
         """Whether nothing elsewhere may be asked, and no forecast is made that counts what would be."""
-        return self.models.offline and self._forecaster is None
+        return self._how.offline and self._forecaster is None
 
     @contextlib.contextmanager
     def logging_calls(self, folder: Path) -> Iterator[None]:
@@ -225,7 +249,9 @@ class Session:
     def _bar(self, name: str, n_calls: int) -> AbstractContextManager[Advance]:
         return self.progress(name, n_calls, self.state)
 
-    def _memory(self) -> LearntStore:
+    def _memory(self) -> "LearntStore":
+        from ragstone.kernel.llm.learnt import learnt_in_folder
+
         folder = self.settings.path(".ragstone")
         return learnt_in_folder(folder) if self._worker is None else self._worker.memory
 
@@ -233,12 +259,6 @@ class Session:
         from ragstone.kernel.engine.cluster.vllm import processed
 
         return self.processes.get(model) or functools.partial(processed, model, self.settings)
-
-
-def in_rounds_of(settings: Settings) -> list[str]:
-    """Return the models that stages ask and that are answered in rounds."""
-    asked = (settings.answer.model, settings.judge.model)
-    return [name for name in asked if name is not None and name.startswith(IN_ROUNDS)]
 
 
 @contextlib.asynccontextmanager
@@ -263,7 +283,7 @@ async def open_session(
 
 
 @contextlib.asynccontextmanager
-async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIterator[Session]:
+async def open_forecast(settings: Settings, forecaster: "Forecaster") -> AsyncIterator[Session]:
     """Give a session that makes no call: the forecaster hears what stages would ask."""
     here = choose(settings, "engine", kind="local")
     async with AsyncExitStack() as stack:
@@ -280,10 +300,11 @@ def run_in_session(settings: Settings, how: SessionOptions, work: Callable[[Sess
     return run_sync(run())
 
 
-def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[object]]) -> Forecast:
+def forecast_of(settings: Settings, work: "Callable[[Session, Forecaster], Awaitable[object]]") -> "Forecast":
     """Return what `work` would ask of models; nobody is asked."""
+    from ragstone.kernel.llm.forecast import Forecaster
 
-    async def run() -> Forecast:
+    async def run() -> "Forecast":
         forecaster = Forecaster()
         async with open_forecast(settings, forecaster) as session:
             await work(session, forecaster)

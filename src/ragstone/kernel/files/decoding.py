@@ -4,6 +4,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.files.language import detect_language
@@ -31,7 +32,18 @@ _WESTERN = frozenset({"ca", "da", "de", "en", "es", "eu", "fi", "fr", "ga", "gl"
 }
 
 
-def decode(content: bytes, *, html: bool = False) -> tuple[str, str]:
+class DecodedText(NamedTuple):
+    """A text, and the name of the encoding that it was in."""
+
+    text: str
+    encoding: str
+
+    def notes(self) -> dict[str, str]:
+        """Return the metadata that names the encoding, empty for UTF-8."""
+        return {} if self.encoding == "utf-8" else {"encoding": self.encoding}
+
+
+def decode(content: bytes, *, html: bool = False) -> DecodedText:
     """Return the text and the name of its encoding; every line end becomes "\\n".
 
     Tried in this order: a byte order mark (UTF-8, UTF-16, UTF-32), UTF-8, UTF-16 without its mark, what an
@@ -45,18 +57,19 @@ def decode(content: bytes, *, html: bool = False) -> tuple[str, str]:
     head = text[:_LOOKED_AT]
     if "\0" in text or len(_CONTROLS.findall(head)) > 1 + len(head) // 50:
         raise Unreadable("it is not text: it has control characters")
-    return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+    return DecodedText(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
 
 
-def decode_unmixed(content: bytes) -> tuple[str, str] | None:
+def decode_unmixed(content: bytes) -> DecodedText | None:
     """Return what `decode` does; None where a part of the text is in UTF-8 and a part is not.
 
     For formats that are in UTF-8 by their definition, such as JSON: a stray byte says nothing of the rest.
     """
-    text, encoding = decode(content)
+    decoded = decode(content)
+    encoding = decoded.encoding
     is_guess = not encoding.startswith("utf-") and not content.isascii()
     mixed = " and " in encoding or (is_guess and _utf8_share(content) >= _HALF_UTF8)
-    return None if mixed else (text, encoding)
+    return None if mixed else decoded
 
 
 def stray_byte(line: bytes) -> str | None:
@@ -69,13 +82,13 @@ def stray_byte(line: bytes) -> str | None:
     return None
 
 
-def encoding_note(encoding: str) -> dict[str, str]:
-    """Return the metadata that names an encoding, empty for UTF-8."""
-    return {} if encoding == "utf-8" else {"encoding": encoding}
-
-
 def _decoded(content: bytes, declared: str | None) -> tuple[str, str]:
-    marked = _encoding_by_mark(content)
+    marked = None
+    # The mark of little-endian UTF-32 begins with that of UTF-16; a text does not go on with NUL.
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        marked = "utf-32"
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        marked = "utf-16"
     if marked:
         try:
             return content.decode(marked), marked
@@ -89,13 +102,6 @@ def _decoded(content: bytes, declared: str | None) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
     return _line_by_line(content, declared)
-
-
-def _encoding_by_mark(content: bytes) -> str | None:
-    # The mark of little-endian UTF-32 begins with that of UTF-16; a text does not go on with NUL.
-    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    return "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
 
 
 def _without_mark(content: bytes) -> tuple[str, str]:
@@ -148,9 +154,9 @@ def _guess(lines: Sequence[bytes]) -> str:
     latin = sum(map(len, accents)) < 1.5 * len(accents)
     if latin and _language(sample, "cp1252") in _WESTERN:
         return "cp1252"
-    found = chardet.detect(sample, include_encodings=_MULTIBYTE + _SINGLE_BYTE)["encoding"]
+    guess = chardet.detect(sample, include_encodings=_MULTIBYTE + _SINGLE_BYTE)["encoding"]
     try:
-        name = codecs.lookup(found or "cp1252").name
+        name = codecs.lookup(guess or "cp1252").name
         b"\n".join(lines).decode(name)
     except (LookupError, UnicodeDecodeError):
         return "cp1252"
@@ -166,9 +172,9 @@ def _declared(content: bytes) -> str | None:
 
     Latin-1 and ASCII mean cp1252, as in browsers (WHATWG Encoding); UTF-16 cannot declare itself in ASCII.
     """
-    found = _DECLARED.search(content[:_HEAD_BYTES])
+    match = _DECLARED.search(content[:_HEAD_BYTES])
     try:
-        name = codecs.lookup(found[1].decode("ascii")).name if found else "utf-8"
+        name = codecs.lookup(match[1].decode("ascii")).name if match else "utf-8"
         content.decode(name)
     except (LookupError, UnicodeDecodeError):
         return None

@@ -35,12 +35,12 @@ def detect_languages(texts: Sequence[str]) -> list[str | None]:
         return [detect_language(text) for text in texts]
     # Texts of a length together: a batch takes as many steps as its longest has bytes.
     order = sorted((n for n, text in enumerate(texts) if _has_letter(text)), key=lambda n: len(texts[n]))
-    found: list[str | None] = [None] * len(texts)
+    langs: list[str | None] = [None] * len(texts)
     for begin in range(0, len(order), BATCH):
         batch = order[begin : begin + BATCH]
         for number, code in zip(batch, _classified([texts[n][:HEAD] for n in batch]), strict=True):
-            found[number] = code
-    return found
+            langs[number] = code
+    return langs
 
 
 def language_odds(text: str) -> dict[str, float]:
@@ -90,7 +90,8 @@ def _automaton() -> _Automaton:
 def _classified(texts: Sequence[str]) -> list[str | None]:
     """Return what py3langid's `classify` finds for texts that hold a letter, all of them step by step."""
     identifier = _identifier()
-    encoded = [_encoded(text) for text in texts]
+    cased = (text.lower() if text.isupper() else text for text in texts)
+    encoded = [unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass") for text in cased]
     codes: list[str | None] = []
     for content, features in zip(encoded, _features(encoded), strict=True):
         seen, counts = np.unique(features, return_counts=True)
@@ -111,15 +112,9 @@ def _features(encoded: Sequence[bytes]) -> list[NDArray[np.int32]]:
     steps = np.zeros((n_bytes, len(encoded)), np.uint8)
     for number, content in enumerate(encoded):
         steps[: len(content), number] = np.frombuffer(content, np.uint8)
-    found = np.full((len(encoded), n_bytes), -1, np.int32)
+    seen = np.full((len(encoded), n_bytes), -1, np.int32)
     states = np.zeros(len(encoded), np.int64)
     for step in range(n_bytes):
         states = following[row_of[states] + steps[step]].astype(np.int64)
-        found[:, step] = feature_of[states]
-    return [row[: len(text)][row[: len(text)] >= 0] for row, text in zip(found, encoded, strict=True)]
-
-
-def _encoded(text: str) -> bytes:
-    """Return a text as py3langid encodes it."""
-    text = text.lower() if text.isupper() else text
-    return unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
+        seen[:, step] = feature_of[states]
+    return [row[: len(text)][row[: len(text)] >= 0] for row, text in zip(seen, encoded, strict=True)]

@@ -27,56 +27,70 @@ class Relation(NamedTuple):
     target: str
 
 
+class OfficeFile:
+    """An open Office file: its archive, and the part that it is about."""
+
+    def __init__(self, archive: zipfile.ZipFile, usual: str) -> None:
+        self.archive = archive
+        relations = self.relations("").values()
+        self.main = next(
+            (relation.target for relation in relations if relation.kind == "officeDocument"), usual
+        )
+
+    def relations(self, part: str) -> dict[str, Relation]:
+        """Return what a part refers to by id, but for links to the outside; empty if it refers to nothing."""
+        folder, name = posixpath.split(part)
+        relations = {}
+        for element in children(self.parsed(f"{folder}/_rels/{name}.rels".lstrip("/"))):
+            target = posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))
+            if element.get("TargetMode") != "External":
+                kind = element.get("Type", "").rpartition("/")[2]
+                relations[element.get("Id", "")] = Relation(kind, target.lstrip("/"))
+        return relations
+
+    def related(self, part: str, kind: str) -> Element | None:
+        """Return the first part of a kind that a part refers to, parsed."""
+        targets = (relation.target for relation in self.relations(part).values() if relation.kind == kind)
+        return self.parsed(next(targets, ""))
+
+    def parsed(self, part: str) -> Element | None:
+        """Return the root of a part, None where there is no such part. Raises ParseError, Unreadable."""
+        try:
+            entry = self.archive.getinfo(part)
+        except KeyError:
+            return None
+        parser = XMLParser(target=_Guarded())  # noqa: S314 - declarations are refused
+        parser.feed(read_entry(self.archive, entry, MOST_PART_BYTES))
+        root: Element = parser.close()
+        return root
+
+    def title(self) -> str | None:
+        """Return the title in the file's properties."""
+        titles = (
+            element.text or ""
+            for element in children(self.related("", "core-properties"))
+            if local(element) == "title"
+        )
+        return " ".join(next(titles, "").split()) or None
+
+
 @contextlib.contextmanager
-def opened_package(file: File) -> Iterator[zipfile.ZipFile]:
-    """Give the archive. Raises Unreadable for what is damaged, encrypted or in the old format."""
+def open_office(file: File, usual: str) -> Iterator[OfficeFile]:
+    """Give the open file. usual: the name that its main part has where nothing names it.
+
+    Raises Unreadable for what is damaged, encrypted or in the old format.
+    """
     if file.read_bytes()[:4] == _OLD_FORMAT:
         raise Unreadable(
             "it has a password or is in the format of Office 97: save it in the present format, without one"
         )
     try:
         with opened(file) as archive:
-            yield archive
+            yield OfficeFile(archive, usual)
     except ParseError as mistake:
         raise Unreadable(f"it is damaged ({mistake})") from None
     except RecursionError:
         raise Unreadable("its tables are nested too deeply") from None
-
-
-def main_part(archive: zipfile.ZipFile, usual: str) -> str:
-    """Return the name of the part that the file is about."""
-    relations = relations_of(archive, "")
-    return next((one.target for one in relations.values() if one.kind == "officeDocument"), usual)
-
-
-def relations_of(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
-    """Return what a part refers to by id, but for links to the outside; empty where it refers to nothing."""
-    folder, name = posixpath.split(part)
-    tree = parsed(archive, f"{folder}/_rels/{name}.rels".lstrip("/"))
-    found = {}
-    for one in children(tree):
-        target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
-        if one.get("TargetMode") != "External":
-            found[one.get("Id", "")] = Relation(one.get("Type", "").rpartition("/")[2], target.lstrip("/"))
-    return found
-
-
-def related(archive: zipfile.ZipFile, part: str, kind: str) -> Element | None:
-    """Return the first part of a kind that a part refers to, parsed."""
-    targets = (one.target for one in relations_of(archive, part).values() if one.kind == kind)
-    return parsed(archive, next(targets, ""))
-
-
-def parsed(archive: zipfile.ZipFile, part: str) -> Element | None:
-    """Return the root of a part, None where there is no such part. Raises ParseError, Unreadable."""
-    try:
-        entry = archive.getinfo(part)
-    except KeyError:
-        return None
-    parser = XMLParser(target=_Guarded())  # noqa: S314 - declarations are refused
-    parser.feed(read_entry(archive, entry, MOST_PART_BYTES))
-    root: Element = parser.close()
-    return root
 
 
 def refuse_doctype(_name: str, _public: str | None, _system: str | None) -> None:
@@ -88,16 +102,6 @@ class _Guarded(TreeBuilder):
     """Builds the tree of a part, unless it declares a document type."""
 
     doctype = staticmethod(refuse_doctype)
-
-
-def title_of(archive: zipfile.ZipFile) -> str | None:
-    """Return the title in the file's properties."""
-    core = next(
-        (one.target for one in relations_of(archive, "").values() if one.kind == "core-properties"), ""
-    )
-    tree = parsed(archive, core)
-    found = (one.text or "" for one in children(tree) if local(one) == "title")
-    return " ".join(next(found, "").split()) or None
 
 
 def local(element: Element) -> str:
@@ -117,7 +121,7 @@ def child(element: Element | None, *names: str) -> Element | None:
     for name in names:
         if element is None:
             return None
-        element = next((one for one in element if local(one) == name), None)
+        element = next((inner for inner in element if local(inner) == name), None)
     return element
 
 

@@ -20,12 +20,8 @@ from ragstone.kernel.files.office import (
     child,
     children,
     local,
-    main_part,
-    opened_package,
-    parsed,
+    open_office,
     refuse_doctype,
-    related,
-    relations_of,
 )
 from ragstone.kernel.files.sheet import FileTable, names_of
 from ragstone.kernel.files.zips import DAMAGED, check_entry
@@ -56,8 +52,11 @@ class Formats(msgspec.Struct, frozen=True):
 def formats_of(styles: Element | None, workbook: Element) -> Formats:
     """Return the formats of a workbook's cell styles, by the number of the style."""
     formats = child(styles, "numFmts")
-    own = {attribute(one, "numFmtId"): attribute(one, "formatCode") or "" for one in children(formats)}
-    numbers = [attribute(one, "numFmtId") or "0" for one in children(child(styles, "cellXfs"))]
+    own = {
+        attribute(element, "numFmtId"): attribute(element, "formatCode") or ""
+        for element in children(formats)
+    }
+    numbers = [attribute(element, "numFmtId") or "0" for element in children(child(styles, "cellXfs"))]
     kinds = [_kind_of_code(own[number]) if number in own else _kind_of_number(number) for number in numbers]
     return Formats(kinds, attribute(child(workbook, "workbookPr"), "date1904") in ("1", "true"))
 
@@ -133,19 +132,18 @@ def read_xlsx(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable for a damaged, encrypted or old file, and for a sheet of more than MOST_CELLS cells.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "xl/workbook.xml")
-        workbook = parsed(archive, main)
+    with open_office(file, "xl/workbook.xml") as opened:
+        workbook = opened.parsed(opened.main)
         if workbook is None or local(workbook) != "workbook":
             raise Unreadable("it is no Excel file: it has no workbook")
-        relations = relations_of(archive, main)
-        strings = next((one.target for one in relations.values() if one.kind == "sharedStrings"), "")
-        shared = _Strings.of(archive, strings)
-        formats = formats_of(related(archive, main, "styles"), workbook)
+        relations = opened.relations(opened.main)
+        strings = next((each.target for each in relations.values() if each.kind == "sharedStrings"), "")
+        shared = _Strings.of(opened.archive, strings)
+        formats = formats_of(opened.related(opened.main, "styles"), workbook)
         for sheet in children(child(workbook, "sheets")):
             relation = relations.get(next((v for k, v in sheet.attrib.items() if k.endswith("}id")), ""))
             if relation and relation.kind == "worksheet" and attribute(sheet, "state") in (None, "visible"):
-                hearer = _Sheet.of(archive, relation.target, shared, formats)
+                hearer = _Sheet.of(opened.archive, relation.target, shared, formats)
                 table = _table(hearer, attribute(sheet, "name") or "")
                 if table is not None:
                     yield table
@@ -252,8 +250,8 @@ class _Sheet:
             self.merged.append(attributes.get("ref", ""))
 
     def _place(self, attributes: Mapping[str, str]) -> None:
-        found = _REFERENCE.fullmatch(attributes.get("r", ""))
-        self._column = _column_number(found[1]) if found else self._column + 1
+        match = _REFERENCE.fullmatch(attributes.get("r", ""))
+        self._column = _column_number(match[1]) if match else self._column + 1
         self._cell = attributes
         self._pieces.clear()
         self._formula = False

@@ -28,8 +28,8 @@ Verdict = tuple[bool, str]
 
 def regex(answer: str, expected: str) -> Verdict:
     """True if the pattern matches somewhere in the answer."""
-    found = re.search(expected, answer)
-    return found is not None, f"found {found[0][:80]!r}" if found else f"nothing matches {expected!r}"
+    match = re.search(expected, answer)
+    return match is not None, f"found {match[0][:80]!r}" if match else f"nothing matches {expected!r}"
 
 
 def contains_all(answer: str, expected: str | Sequence[str]) -> Verdict:
@@ -40,8 +40,8 @@ def contains_all(answer: str, expected: str | Sequence[str]) -> Verdict:
 
 def contains_any(answer: str, expected: str | Sequence[str]) -> Verdict:
     """True if the answer holds one of the texts; case is ignored."""
-    found = [text for text in _texts(expected) if text.casefold() in answer.casefold()]
-    return bool(found), f"found {found[0]!r}" if found else f"none of: {', '.join(_texts(expected)[:SHOWN])}"
+    held = [text for text in _texts(expected) if text.casefold() in answer.casefold()]
+    return bool(held), f"found {held[0]!r}" if held else f"none of: {', '.join(_texts(expected)[:SHOWN])}"
 
 
 def valid_json(answer: str, expected: object) -> Verdict:
@@ -70,10 +70,10 @@ def at_most(value: float, expected: float) -> Verdict:
 def cites_sources(contexts: Sequence[str], row: Answer, expected: float) -> Verdict:
     """True if at least so many different contexts are cited, and none that is not there."""
     statements = cited_statements(row.answer, row.contexts or [])
-    wrong = [name for one in statements for name in one.dangling]
+    wrong = [name for statement in statements for name in statement.dangling]
     if wrong:
         return False, f"cites [{wrong[0]}], and there are {len(contexts)} contexts"
-    n_cited = len({number for one in statements for number in one.cited})
+    n_cited = len({number for statement in statements for number in statement.cited})
     return n_cited >= expected, f"cites {n_cited} of {len(contexts)} contexts, at least {expected:g}"
 
 
@@ -147,14 +147,14 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
             return
         if len(self.members) != (self.check == THRESHOLD):
             yield "members", f'check = "{self.check}" has {int(self.check == THRESHOLD)} members.'
-        if self.check == THRESHOLD and not _is_number(self.expect):
+        if self.check == THRESHOLD and type(self.expect) not in (int, float):
             yield "expect", "a threshold needs a number: expect = 0.8"
         if (
             self.check != THRESHOLD
             and self.expect is not None
-            and (told := problem_of(self.check, self.expect))
+            and (problem := problem_of(self.check, self.expect))
         ):
-            yield "expect", told
+            yield "expect", problem
 
     def problem_of_member(self, member: Member, inner: JudgeFields) -> str | None:
         """Return why a judge cannot be this member, or None."""
@@ -174,8 +174,8 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
         expected = _expectation(self, answer)
         if expected is None:
             return not_applicable(f"nothing is expected: the row has no {EXPECT}.{self.check}, nor the judge")
-        if told := problem_of(self.check, expected):
-            raise CallFailed("error", f"{EXPECT}.{self.check} of the row: {told}")
+        if problem := problem_of(self.check, expected):
+            raise CallFailed("error", f"{EXPECT}.{self.check} of the row: {problem}")
         parts = {name: part_of(answer, name) for name in check.reads}
         missing = next((name for name, part in parts.items() if part is None), None)
         if missing is not None:
@@ -196,8 +196,8 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
         passed = score <= self.expect if lowest_is_best else score >= self.expect
         needed = f"at {'most' if lowest_is_best else 'least'} {self.expect:g}"
         why = f"{member_name(heard.member)} gave {score:g}, {needed}"
-        told = f"{why}. {judgement.rationale}" if judgement.rationale else why
-        return with_members(Finding(score=float(passed), rationale=told), [heard])
+        rationale = f"{why}. {judgement.rationale}" if judgement.rationale else why
+        return with_members(Finding(score=float(passed), rationale=rationale), [heard])
 
 
 def _expectation(judge: AssertionJudge, answer: Answer) -> object:
@@ -216,22 +216,18 @@ def _expectation(judge: AssertionJudge, answer: Answer) -> object:
         )
     own = (expects or {}).get(judge.name, (expects or {}).get(judge.check))
     usual = None if expects else CHECKS[judge.check].usual
-    return next((one for one in (own, judge.expect, usual) if one is not None), None)
+    return next((expected for expected in (own, judge.expect, usual) if expected is not None), None)
 
 
 def problem_of(check: str, expected: object) -> str | None:
     """Return why this cannot be expected by a check, or None."""
-    found = CHECKS[check]
+    rule = CHECKS[check]
     try:
-        msgspec.convert(expected, found.kind)
-        if found.function is regex:
+        msgspec.convert(expected, rule.kind)
+        if rule.function is regex:
             re.compile(str(expected))
     except msgspec.ValidationError:
-        return f"{expected!r} is not what {check} expects: give {found.words}."
+        return f"{expected!r} is not what {check} expects: give {rule.words}."
     except re.error as mistake:
         return f"{expected!r} is no regular expression: {mistake}."
     return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

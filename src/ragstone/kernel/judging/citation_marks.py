@@ -80,46 +80,48 @@ def cited_statements(text: str, contexts: Sequence[Context]) -> list[CitedStatem
     owned: dict[int, list[CitationMark]] = {}
     for owner, mark in zip(_owners(bare, spans, places), marks, strict=True):
         owned.setdefault(owner, []).append(mark)
-    found: list[CitedStatement] = []
+    statements: list[CitedStatement] = []
     for number, (start, end) in enumerate(spans):
         own = owned.get(number, [])
-        said = _LISTED.sub("", _PARTED.sub("", " ".join(bare[start:end].split())))
-        if own or _needs_source(said):
+        sentence = _LISTED.sub("", _PARTED.sub("", " ".join(bare[start:end].split())))
+        is_lead = sentence.startswith("#") or sentence.rstrip("*_ ").endswith(_LEADS)
+        n_words = sum(any(map(str.isalpha, word)) for word in tokenize(sentence))
+        if own or (not is_lead and n_words >= FEWEST_WORDS):
             cited = dict.fromkeys(n for mark in own for n in mark.cited)
             dangling = dict.fromkeys(name for mark in own for name in mark.dangling)
-            found.append(CitedStatement(said, tuple(cited), tuple(dangling)))
-    return [one for one in found if any(map(str.isalnum, one.text))]
+            statements.append(CitedStatement(sentence, tuple(cited), tuple(dangling)))
+    return [statement for statement in statements if any(map(str.isalnum, statement.text))]
 
 
 def marks_of(
     text: str, names: Mapping[str, list[int]], notes: Mapping[str, str], n_contexts: int
 ) -> Iterator[CitationMark]:
     """Yield the marks of a text, in order. names: see _names; notes: what footnotes say, by label."""
-    code = [found.span() for found in _INLINE.finditer(text)]
+    code = [match.span() for match in _INLINE.finditer(text)]
     code_ends = [end for _, end in code]
     index_end = -1
-    for found in _MARK.finditer(text):
-        start, end = found.span()
+    for match in _MARK.finditer(text):
+        start, end = match.span()
         at = bisect_right(code_ends, start)
         if at < len(code) and code[at][0] < end:
             continue
-        if found["square"] and (start == index_end or _is_index(text, start, end)):
+        if match["square"] and (start == index_end or _is_index(text, start, end)):
             index_end = end
             continue
-        cited, dangling = _meant(found, names, notes, n_contexts)
+        cited, dangling = _meant(match, names, notes, n_contexts)
         if cited or dangling:
             yield CitationMark(start, end, cited, dangling)
 
 
 def _names(contexts: Sequence[Context]) -> dict[str, list[int]]:
     """Return what contexts are called -> their positions from 1: ids, those of documents, first lines."""
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for number, context in enumerate(contexts, 1):
         head, line_end, _ = context.text.strip().partition("\n")
         called = {context.id, context.document_id, head.lstrip("# ") if line_end else None}
         for name in {_plain(name) for name in called if name}:
-            found.setdefault(name, []).append(number)
-    return found
+            positions.setdefault(name, []).append(number)
+    return positions
 
 
 def _plain(name: str) -> str:
@@ -127,18 +129,18 @@ def _plain(name: str) -> str:
 
 
 def _meant(
-    found: re.Match[str], names: Mapping[str, list[int]], notes: Mapping[str, str], n_contexts: int
+    match: re.Match[str], names: Mapping[str, list[int]], notes: Mapping[str, str], n_contexts: int
 ) -> tuple[list[int], list[str]]:
     """Return the contexts that a mark cites, and what of it points nowhere."""
-    if found["title"]:
-        title = _plain(found["title"])
-        told = _TOLD.match(title)
-        return names.get(title) or names.get(title[told.end() :] if told else title) or [], []
-    if found["label"] and not found["label"].isdecimal():
-        cited = names.get(_plain(notes.get(found["label"], found["label"])), [])
-        return cited, [] if cited else [found["label"]]
+    if match["title"]:
+        title = _plain(match["title"])
+        prefix = _TOLD.match(title)
+        return names.get(title) or names.get(title[prefix.end() :] if prefix else title) or [], []
+    if match["label"] and not match["label"].isdecimal():
+        cited = names.get(_plain(notes.get(match["label"], match["label"])), [])
+        return cited, [] if cited else [match["label"]]
     cited, dangling = [], []
-    for number in _numbers(found):
+    for number in _numbers(match):
         named = names.get(_plain(notes.get(str(number), "")) or str(number))
         if str(number) in notes and named:
             cited += named
@@ -151,13 +153,13 @@ def _meant(
     return cited, dangling
 
 
-def _numbers(found: re.Match[str]) -> Iterator[int]:
+def _numbers(match: re.Match[str]) -> Iterator[int]:
     """Yield the numbers of a mark; digits of any script."""
-    if found["raised"]:
-        for raised in found["raised"].replace("˒", ",").split(","):
+    if match["raised"]:
+        for raised in match["raised"].replace("˒", ",").split(","):
             yield int("".join(str(unicodedata.digit(digit)) for digit in raised))
         return
-    yield from counted(found["square"] or found["round"] or found["label"])
+    yield from counted(match["square"] or match["round"] or match["label"])
 
 
 def counted(text: str) -> Iterator[int]:
@@ -204,19 +206,13 @@ def _owners(bare: str, spans: Sequence[tuple[int, int]], places: Sequence[int]) 
     That is the one that it stands in or behind; a mark that begins a line belongs to what follows there.
     """
     starts = [start for start, _ in spans]
-    line_ends = [found.start() for found in re.finditer(r"\n", bare)]
-    for place in places:
-        following = bisect_left(starts, place)
+    line_ends = [line_break.start() for line_break in re.finditer(r"\n", bare)]
+    for at in places:
+        following = bisect_left(starts, at)
         before = following - 1
-        line = bisect_left(line_ends, place)
+        line = bisect_left(line_ends, at)
         line_start = line_ends[line - 1] if line else -1
         line_end = line_ends[line] if line < len(line_ends) else len(bare)
         begins = before < 0 or spans[before][1] <= line_start
         goes_on = following < len(spans) and starts[following] <= line_end
         yield following if begins and goes_on else max(before, 0)
-
-
-def _needs_source(said: str) -> bool:
-    if said.startswith("#") or said.rstrip("*_ ").endswith(_LEADS):
-        return False
-    return len([word for word in tokenize(said) if any(map(str.isalpha, word))]) >= FEWEST_WORDS

@@ -49,27 +49,29 @@ class CitedSupport(NamedTuple):
 
 def weigh_by_words(statements: Numbered, texts: Sequence[str], threshold: float) -> dict[int, CitedSupport]:
     """Return the support of each statement that cites contexts, by words; in linear time."""
-    held = {n: set(words(texts[n - 1])) for one in statements.values() for n in one.cited}
+    held = {n: set(words(texts[n - 1])) for statement in statements.values() for n in statement.cited}
     return {
-        number: _support_by_words(one, held, threshold) for number, one in statements.items() if one.cited
+        number: _support_by_words(statement, held, threshold)
+        for number, statement in statements.items()
+        if statement.cited
     }
 
 
 def _support_by_words(
     statement: CitedStatement, held: Mapping[int, set[str]], threshold: float
 ) -> CitedSupport:
-    said = words(statement.text)
-    own = {n: held[n].intersection(said) for n in statement.cited}
+    spoken = words(statement.text)
+    own = {n: held[n].intersection(spoken) for n in statement.cited}
     counts = Counter(word for shared in own.values() for word in shared)
-    if word_support(said, counts) < threshold:
-        return CitedSupport(together=False, reason=f"not in what it cites: {lacking_words(said, counts)}")
+    if word_support(spoken, counts) < threshold:
+        return CitedSupport(together=False, reason=f"not in what it cites: {lacking_words(spoken, counts)}")
     return CitedSupport(
         together=True,
         useful=frozenset(
             n
             for n, shared in own.items()
-            if word_support(said, shared) >= threshold
-            or word_support(said, {word for word, count in counts.items() if count > (word in shared)})
+            if word_support(spoken, shared) >= threshold
+            or word_support(spoken, {word for word, count in counts.items() if count > (word in shared)})
             < threshold
         ),
     )
@@ -90,10 +92,14 @@ async def weigh_by_model(
     """
 
     async def ask(pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
-        asked = {pair: statements[pair[0]].text for pair in pairs}
-        return await _check(judge, inputs, context, replies, asked, texts)
+        by_pair = {pair: statements[pair[0]].text for pair in pairs}
+        return await _check(judge, inputs, context, replies, by_pair, texts)
 
-    pairs = {number: (number, tuple(sorted(one.cited))) for number, one in statements.items() if one.cited}
+    pairs = {
+        number: (number, tuple(sorted(statement.cited)))
+        for number, statement in statements.items()
+        if statement.cited
+    }
     whole = await ask(pairs.values())
     several = [pair for pair in pairs.values() if len(pair[1]) > 1 and whole[pair].supported]
     alone = await ask((number, (n,)) for number, cited in several for n in cited)
@@ -124,17 +130,17 @@ async def _check(
     inputs: dict[str, str],
     context: JudgeContext,
     replies: list[Reply],
-    asked: Mapping[Pair, str],
+    pairs: Mapping[Pair, str],
     texts: Sequence[str],
 ) -> dict[Pair, Verdict]:
     """Return whether the contexts of each pair support its statement, given as text."""
     by_cited: dict[tuple[int, ...], dict[int, str]] = {}
-    for (number, cited), text in asked.items():
+    for (number, cited), text in pairs.items():
         by_cited.setdefault(cited, {})[number] = text
-    found: dict[Pair, Verdict] = {}
+    verdict_of: dict[Pair, Verdict] = {}
     for cited, of_these in by_cited.items():
-        shown = [text if n in cited else "" for n, text in enumerate(texts, 1)]
-        if any(text.strip() for text in shown):
+        cited_texts = [text if n in cited else "" for n, text in enumerate(texts, 1)]
+        if any(text.strip() for text in cited_texts):
             verdicts = await check_statements(
                 judge,
                 judge.prompt,
@@ -143,27 +149,27 @@ async def _check(
                 replies,
                 statements=of_these,
                 against="contexts",
-                texts=shown,
+                texts=cited_texts,
             )
         else:
             verdicts = [
                 Verdict(id=n, statement=text, supported=False, reason=BLANK) for n, text in of_these.items()
             ]
-        found |= {(verdict.id, cited): verdict for verdict in verdicts}
-    return found
+        verdict_of |= {(verdict.id, cited): verdict for verdict in verdicts}
+    return verdict_of
 
 
 def citations_found(
     statements: Numbered, support: Mapping[int, CitedSupport], replies: Sequence[Reply]
 ) -> Finding:
     """Return precision, recall and their harmonic mean, with a verdict on each statement."""
-    n_supported = sum(one.together for one in support.values())
-    n_useful = sum(len(one.useful) for one in support.values())
-    dangling = [name for one in statements.values() for name in one.dangling]
-    n_citations = sum(len(one.cited) for one in statements.values()) + len(dangling)
+    n_supported = sum(own.together for own in support.values())
+    n_useful = sum(len(own.useful) for own in support.values())
+    dangling = [name for statement in statements.values() for name in statement.dangling]
+    n_citations = sum(len(statement.cited) for statement in statements.values()) + len(dangling)
     recall = n_supported / len(statements)
-    told = f"what they cite supports {share_of(n_supported, len(statements), 'statement')}"
-    parts = [CriterionOutcome(metric="citation_recall", score=recall, rationale=told)]
+    rationale = f"what they cite supports {share_of(n_supported, len(statements), 'statement')}"
+    parts = [CriterionOutcome(metric="citation_recall", score=recall, rationale=rationale)]
     if n_citations:
         useful = f"of use: {share_of(n_useful, n_citations, 'citation')}"
         if dangling:
@@ -172,12 +178,14 @@ def citations_found(
             0,
             CriterionOutcome(metric="citation_precision", score=n_useful / n_citations, rationale=useful),
         )
-        told = f"{useful}; {told}"
+        rationale = f"{useful}; {rationale}"
     spent = add_costs(replies)
     return Finding(
         score=harmonic_mean(n_useful / n_citations, recall) if n_citations else 0.0,
-        rationale=told if n_citations else f"{NO_MARKS}; {told}",
-        verdicts=[_verdict(number, one, support.get(number)) for number, one in statements.items()],
+        rationale=rationale if n_citations else f"{NO_MARKS}; {rationale}",
+        verdicts=[
+            _verdict(number, statement, support.get(number)) for number, statement in statements.items()
+        ],
         usage=spent.usage if replies else None,
         cost_usd=spent.cost_usd if replies else None,
         parts=tuple(parts),
@@ -188,9 +196,9 @@ def citations_found(
 def _dangling(names: Sequence[str]) -> str:
     """Return `[7] and [9] point to no context`."""
     distinct = list(dict.fromkeys(names))
-    shown = ", ".join(f"[{name}]" for name in distinct[:MOST_NAMED])
+    listed = ", ".join(f"[{name}]" for name in distinct[:MOST_NAMED])
     more = f" and {plural(len(distinct) - MOST_NAMED, 'other')}" if len(distinct) > MOST_NAMED else ""
-    return f"{shown}{more} {'points' if len(distinct) == 1 else 'point'} to no context"
+    return f"{listed}{more} {'points' if len(distinct) == 1 else 'point'} to no context"
 
 
 def _verdict(number: int, statement: CitedStatement, support: CitedSupport | None) -> Verdict:
@@ -230,8 +238,8 @@ class CitationsJudge(PromptedJudge, frozen=True, kw_only=True, tag="citations"):
 
     def verdict(self, score: bool | int | float | str, reason: str) -> tuple[str, dict[str, object]]:
         """Return the field of the reply that holds the score, and a whole reply with this score."""
-        said = {"reason": reason, "context": 1, "supported": bool(score)}
-        return "score", {"verdicts": [{"id": n, **said} for n in range(1, FAKED + 1)]}
+        fields = {"reason": reason, "context": 1, "supported": bool(score)}
+        return "score", {"verdicts": [{"id": n, **fields} for n in range(1, FAKED + 1)]}
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield what is wrong, as JudgeFields does."""
@@ -263,7 +271,7 @@ class CitationsJudge(PromptedJudge, frozen=True, kw_only=True, tag="citations"):
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return how good the citations are; a refusal without any has nothing to cite."""
         made = cited_statements(answer.answer, answer.contexts or [])
-        cites = any(one.cited or one.dangling for one in made)
+        cites = any(statement.cited or statement.dangling for statement in made)
         if not made:
             return not_applicable(NO_STATEMENT)
         if not cites and not no_refusal(answer.answer):

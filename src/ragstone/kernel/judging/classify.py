@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from ragstone.kernel.judging.finding import Finding
 from ragstone.kernel.judging.one_call import as_toml
-from ragstone.kernel.judging.replies import Field
+from ragstone.kernel.judging.render import Field
 from ragstone.kernel.judging.token import Option, TokenJudge
 
 MOST_LABELS = 20  # as many tokens as endpoints list

@@ -13,7 +13,6 @@ from ragstone.kernel.judging.examples import TUNED
 from ragstone.kernel.judging.fields import JudgeFields, Member
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import failed_judgements, judge_answer
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.llm import NoProbabilities
 from ragstone.kernel.llm.limits import CallsStopped
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status
@@ -84,9 +83,11 @@ async def hear(member: Member, answer: Answer, context: JudgeContext) -> MemberV
     except (CallsStopped, NoModel):
         raise
     except ModelError as failure:
-        told = name if member.model or not inner.needs_model else f"{name} by {model_name(inner, own.model)}"
+        described = (
+            name if member.model or not inner.needs_model else f"{name} by {inner.model_name(own.model)}"
+        )
         in_this_form = isinstance(failure, NoProbabilities)
-        raise NoModel(f"member {told}: {failure}", in_this_form=in_this_form) from None
+        raise NoModel(f"member {described}: {failure}", in_this_form=in_this_form) from None
     return MemberVerdict(name=name, member=member, judgement=whole)
 
 
@@ -103,7 +104,9 @@ def lost(member: Member, answer: Answer, context: JudgeContext, failure: NoModel
 
 def any_answered(heard: Iterable[MemberVerdict]) -> bool:
     """Return whether a model has been asked and is there: a call that failed says so too."""
-    return any(one.member.inner.needs_model and one.judgement.status != "not_applicable" for one in heard)
+    return any(
+        verdict.member.inner.needs_model and verdict.judgement.status != "not_applicable" for verdict in heard
+    )
 
 
 def member_name(member: Member) -> str:
@@ -117,17 +120,19 @@ async def hear_all(members: Sequence[Member], answer: Answer, context: JudgeCont
     A member whose model cannot be had has failed, as long as the model of another one is there. Raises
     NoModel where that of none is.
     """
-    asked = (hear(member, answer, context) for member in members)
-    said = await asyncio.gather(*asked, return_exceptions=True)  # the first failure leaves no orphan behind
-    goes_on = any_answered(one for one in said if isinstance(one, MemberVerdict))
+    calls = (hear(member, answer, context) for member in members)
+    outcomes = await asyncio.gather(
+        *calls, return_exceptions=True
+    )  # the first failure leaves no orphan behind
+    goes_on = any_answered(outcome for outcome in outcomes if isinstance(outcome, MemberVerdict))
     heard = []
-    for member, one in zip(members, said, strict=True):
-        if isinstance(one, MemberVerdict):
-            heard.append(one)
-        elif isinstance(one, NoModel) and goes_on:
-            heard.append(lost(member, answer, context, one))
+    for member, outcome in zip(members, outcomes, strict=True):
+        if isinstance(outcome, MemberVerdict):
+            heard.append(outcome)
+        elif isinstance(outcome, NoModel) and goes_on:
+            heard.append(lost(member, answer, context, outcome))
         else:
-            raise one
+            raise outcome
     return heard
 
 
@@ -141,18 +146,18 @@ def _context_of(member: Member, context: JudgeContext) -> JudgeContext:
     return msgspec.structs.replace(context, ask=context.others[member.model], model=member.model)
 
 
-def placed_score(one: MemberVerdict, scale: tuple[float, float]) -> float | None:
+def placed_score(verdict: MemberVerdict, scale: tuple[float, float]) -> float | None:
     """Return the member's score on the scale of the whole, None if it gave none.
 
     With a cut it is the scale's highest score from the cut on, else its lowest; without, it is moved in
     proportion from the member's own scale.
     """
-    score, (low, high) = one.judgement.score, scale
+    score, (low, high) = verdict.judgement.score, scale
     if score is None:
         return None
-    if one.member.cut is not None:
-        return high if score >= one.member.cut else low
-    own_low, own_high = one.member.inner.scale
+    if verdict.member.cut is not None:
+        return high if score >= verdict.member.cut else low
+    own_low, own_high = verdict.member.inner.scale
     if (own_low, own_high) == scale:
         return score
     return round(low + (score - own_low) / (own_high - own_low) * (high - low), DIGITS)
@@ -160,29 +165,29 @@ def placed_score(one: MemberVerdict, scale: tuple[float, float]) -> float | None
 
 def with_members(finding: Finding, heard: Sequence[MemberVerdict]) -> Finding:
     """Return the finding with what its members said in `metadata.members`, and what they took together."""
-    paid = [one.judgement for one in heard if one.judgement.usage is not None]
+    paid = [verdict.judgement for verdict in heard if verdict.judgement.usage is not None]
     spent = add_costs(paid)
-    tuned = TUNED if any((one.judgement.metadata or {}).get("tuned") for one in heard) else {}
+    tuned = TUNED if any((verdict.judgement.metadata or {}).get("tuned") for verdict in heard) else {}
     return msgspec.structs.replace(
         finding,
         usage=spent.usage if paid else None,
         cost_usd=spent.cost_usd if paid else None,
-        metadata={**tuned, **(finding.metadata or {}), "members": [_told(one) for one in heard]},
+        metadata={**tuned, **(finding.metadata or {}), "members": [_told(verdict) for verdict in heard]},
     )
 
 
 SHOWN = ("model", "status", "score", "scale", "label", "rationale", "error", "usage", "cost_usd")
 
 
-def _told(one: MemberVerdict) -> dict[str, Any]:
+def _told(verdict: MemberVerdict) -> dict[str, Any]:
     """Return a member's judgement as plain values, without what the whole says already."""
-    row = msgspec.to_builtins(one.judgement)
-    told = {"judge": one.name} | {name: row[name] for name in SHOWN if row.get(name) is not None}
-    told |= {"scale": list(row["scale"])}  # as it is read from a file
-    if told["model"] == NO_MODEL:
-        del told["model"]
-    inner = (one.judgement.metadata or {}).get("members")
-    return told | ({"members": inner} if inner else {})
+    row = msgspec.to_builtins(verdict.judgement)
+    values = {"judge": verdict.name} | {name: row[name] for name in SHOWN if row.get(name) is not None}
+    values |= {"scale": list(row["scale"])}  # as it is read from a file
+    if values["model"] == NO_MODEL:
+        del values["model"]
+    inner = (verdict.judgement.metadata or {}).get("members")
+    return values | ({"members": inner} if inner else {})
 
 
 def majority(scores: Sequence[float]) -> float | None:
@@ -220,14 +225,16 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
         `abstained`.
         """
         heard = await hear_all(self.members, answer, context)
-        given = [(one, placed_score(one, self.scale)) for one in heard]
-        scored = [(one, score) for one, score in given if score is not None]
-        silent = [one for one, score in given if score is None]
+        placed = [(verdict, placed_score(verdict, self.scale)) for verdict in heard]
+        scored = [(verdict, score) for verdict, score in placed if score is not None]
+        silent = [verdict for verdict, score in placed if score is None]
         if len(scored) * 2 <= len(heard):
             return with_members(_failed(silent, len(scored), len(heard)), heard)
         scores = [score for _, score in scored]
         score = COMBINED[self.combine](scores)
-        said = [f"{one.name}: {score:g}" for one, score in scored] + [_silence(one) for one in silent]
+        lines = [f"{verdict.name}: {score:g}" for verdict, score in scored] + [
+            _silence(verdict) for verdict in silent
+        ]
         what = f"{self.combine} of {len(scored)} scores" + (f", of {len(heard)} members" if silent else "")
         metadata = {"spread": round(max(scores) - min(scores), DIGITS)}
         if score is None:
@@ -235,21 +242,22 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
             finding = Finding(
                 score=None,
                 status="abstained",
-                rationale=f"no majority: {counts}. {'; '.join(said)}",
+                rationale=f"no majority: {counts}. {'; '.join(lines)}",
                 metadata=metadata,
             )
         else:
+            labels = {verdict.judgement.label for verdict, own in scored if own == score}
             finding = Finding(
                 score=score,
-                label=_label(self.combine, scored, score),
-                rationale=f"{what}: {'; '.join(said)}",
+                label=labels.pop() if self.combine == "majority" and len(labels) == 1 else None,
+                rationale=f"{what}: {'; '.join(lines)}",
                 metadata=metadata,
             )
         return with_members(finding, heard)
 
 
 def _failed(silent: Sequence[MemberVerdict], n_scored: int, n_members: int) -> Finding:
-    why = "; ".join(_silence(one) for one in silent)
+    why = "; ".join(_silence(verdict) for verdict in silent)
     first = silent[0].judgement
     return Finding(
         score=None,
@@ -259,14 +267,9 @@ def _failed(silent: Sequence[MemberVerdict], n_scored: int, n_members: int) -> F
     )
 
 
-def _silence(one: MemberVerdict) -> str:
-    return f"{one.name}: {one.judgement.status} ({one.judgement.error or one.judgement.rationale})"
-
-
-def _label(combine: str, scored: Sequence[tuple[MemberVerdict, float]], winner: float) -> str | None:
-    """Return the label of those in the majority if they give the same one."""
-    labels = {one.judgement.label for one, score in scored if score == winner}
-    return labels.pop() if combine == "majority" and len(labels) == 1 else None
+def _silence(verdict: MemberVerdict) -> str:
+    row = verdict.judgement
+    return f"{verdict.name}: {row.status} ({row.error or row.rationale})"
 
 
 # A judge that has nothing to say hands the answer on. One that could not be asked does not: while its
@@ -343,14 +346,14 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
             error=last.judgement.error,
             metadata={
                 "decided_by": None if score is None else last.name,
-                "not_asked": [member_name(one) for one in self.members[len(heard) :]],
+                "not_asked": [member_name(member) for member in self.members[len(heard) :]],
             },
         )
         return with_members(finding, heard)
 
 
-def _handed_on(one: MemberVerdict) -> bool:
-    row, unsure = one.judgement, one.member.unsure
+def _handed_on(verdict: MemberVerdict) -> bool:
+    row, unsure = verdict.judgement, verdict.member.unsure
     if row.score is None:
         return row.status in NOTHING_SAID
     # A reply that took no call was made up for a forecast, which counts the calls there may be.

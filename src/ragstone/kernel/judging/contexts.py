@@ -49,25 +49,31 @@ async def one_verdict_each(
     were not asked about are passed over. what: one of the things is called in the error. Raises CallFailed
     (unparsable) if one is still open.
     """
-    found: dict[int, VerdictReply] = {}
+    settled: dict[int, VerdictReply] = {}
     for _attempt in range(2):
-        missing = {number: text for number, text in numbered.items() if number not in found}
+        missing = {number: text for number, text in numbered.items() if number not in settled}
         reply = await ask(missing)
         replies.append(reply)
-        said = [msgspec.convert(one, VerdictReply, from_attributes=True) for one in reply.value.verdicts]
-        found |= _undisputed(said, missing)
-        if len(found) == len(numbered):
-            return found
-    open_ids = ", ".join(str(number) for number in numbered if number not in found)
+        verdicts = [
+            msgspec.convert(verdict, VerdictReply, from_attributes=True) for verdict in reply.value.verdicts
+        ]
+        settled |= _undisputed(verdicts, missing)
+        if len(settled) == len(numbered):
+            return settled
+    open_ids = ", ".join(str(number) for number in numbered if number not in settled)
     raise unparsable(f"no single verdict for {what} {open_ids} of {len(numbered)} in one call", replies)
 
 
-def _undisputed(verdicts: list[VerdictReply], asked: Mapping[int, str]) -> dict[int, VerdictReply]:
+def _undisputed(verdicts: list[VerdictReply], numbered: Mapping[int, str]) -> dict[int, VerdictReply]:
     """Return the verdicts on what was asked about, without those that contradict each other."""
-    said: dict[int, set[bool]] = {}
-    for one in verdicts:
-        said.setdefault(one.id, set()).add(one.verdict)
-    return {one.id: one for one in verdicts if one.id in asked and len(said[one.id]) == 1}
+    by_number: dict[int, set[bool]] = {}
+    for verdict in verdicts:
+        by_number.setdefault(verdict.id, set()).add(verdict.verdict)
+    return {
+        verdict.id: verdict
+        for verdict in verdicts
+        if verdict.id in numbered and len(by_number[verdict.id]) == 1
+    }
 
 
 def numbered_lines(numbered: Mapping[int, str]) -> str:
@@ -97,8 +103,8 @@ def verdicts_reply(
     ]
     if contexts is not None:
         of_row = msgspec.Meta(extra_json_schema={} if ids is None else {"enum": [0, *contexts]})
-        shown = Annotated[int, of_row]
-        fields.append(("context", shown, 0))
+        context_number = Annotated[int, of_row]
+        fields.append(("context", context_number, 0))
     renamed = {} if name == "verdict" else {"verdict": name}
     verdict = msgspec.defstruct(
         "StatementVerdict",
@@ -193,13 +199,13 @@ def cut_text(text: str, most: int) -> list[str]:
 
 def cut_contexts(texts: Sequence[str], most: int) -> list[ContextPassage]:
     """Return the contexts as passages that fit a call of `most` characters; a blank one gives none."""
-    found: list[ContextPassage] = []
+    passages: list[ContextPassage] = []
     for number, text in enumerate(texts, 1):
         start, fits = 0, len(text) + LABEL <= most
         for part in cut_text(text, len(text) if fits else most // PARTS - LABEL) if text.strip() else []:
-            found.append(ContextPassage(number, start, part))
+            passages.append(ContextPassage(number, start, part))
             start += len(part)
-    return found
+    return passages
 
 
 def show(passages: Iterable[ContextPassage], *, numbered: bool = True) -> str:
@@ -225,11 +231,11 @@ async def take_best(
     if _size(passages) <= most:
         return list(passages), []
     [hits] = await rank_by_bm25([passage.text for passage in passages])([wanted], len(passages), None)
-    order = dict.fromkeys([*(place for place, _ in hits), *range(len(passages))])
+    order = dict.fromkeys([*(at for at, _ in hits), *range(len(passages))])
     taken: list[ContextPassage] = []
-    for place in order:
-        if _size([*taken, passages[place]]) <= most or not taken:
-            taken.append(passages[place])
+    for at in order:
+        if _size([*taken, passages[at]]) <= most or not taken:
+            taken.append(passages[at])
     return taken, [passage for passage in passages if passage not in taken]
 
 
@@ -263,24 +269,24 @@ async def judge_parts(
     left = cut_contexts(texts, most)
     if not left and "answer" not in inputs:
         return Finding(score=0.0, rationale="nothing was retrieved", usage=Usage(calls=0), cost_usd=0.0)
-    found: list[Finding] = []
-    while left or not found:
-        shown, left = await take_best(left, " ".join(beside), most)
-        found.append(await find(answer, inputs | {"contexts": show(shown)}, context))
-        if found[-1].score and found[-1].score > 0.5:
+    findings: list[Finding] = []
+    while left or not findings:
+        passages, left = await take_best(left, " ".join(beside), most)
+        findings.append(await find(answer, inputs | {"contexts": show(passages)}, context))
+        if findings[-1].score and findings[-1].score > 0.5:
             break
-    if len(found) == 1 and not left:
-        return found[0]
-    return _highest(found)
+    if len(findings) == 1 and not left:
+        return findings[0]
+    return _highest(findings)
 
 
-def _highest(found: Sequence[Finding]) -> Finding:
+def _highest(findings: Sequence[Finding]) -> Finding:
     """Return the finding with the highest score, the first of equals, with what all of them took."""
-    best = max(found, key=lambda finding: -1.0 if finding.score is None else finding.score)
-    spent = add_costs(found)
+    best = max(findings, key=lambda finding: -1.0 if finding.score is None else finding.score)
+    spent = add_costs(findings)
     return msgspec.structs.replace(
         best,
         usage=spent.usage,
         cost_usd=spent.cost_usd,
-        metadata=(best.metadata or {}) | {"context_parts": len(found)},
+        metadata=(best.metadata or {}) | {"context_parts": len(findings)},
     )

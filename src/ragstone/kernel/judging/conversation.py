@@ -21,15 +21,19 @@ def thread_text(answer: Answer) -> str:
     """
     turns, judged = answer.turns or [], reply_notes(answer).get(TURN)
     first = first_place(answer)
-    return "\n".join(
-        line for place, turn in enumerate(turns, first) for line in _lines(place, turn, place == judged)
-    )
+    lines = []
+    for at, turn in enumerate(turns, first):
+        if turn.content or not turn.tool_calls:
+            mark = " (judge this reply)" if at == judged else ""
+            lines.append(f"[{at}] {turn.role}{mark}: {turn.content}")
+        lines += [f"[{at}] {turn.role} calls {step_text(step)}" for step in turn.tool_calls or ()]
+    return "\n".join(lines)
 
 
 def first_place(answer: Answer) -> int:
     """Return the place in its conversation, from 1, of the first turn that a row carries."""
-    place = reply_notes(answer).get(TURN)
-    return 1 if place is None else place - len(answer.turns or ()) + 1
+    last = reply_notes(answer).get(TURN)
+    return 1 if last is None else last - len(answer.turns or ()) + 1
 
 
 def role_of(answer: Answer) -> str | None:
@@ -63,13 +67,6 @@ def cluster_of(row: Judgement, clusters: Mapping[str, str]) -> str:
     return clusters.get(row.question_id) or clusters.get(whole, whole)
 
 
-def _lines(place: int, turn: Turn, judged: bool) -> Iterator[str]:
-    if turn.content or not turn.tool_calls:
-        yield f"[{place}] {turn.role}{' (judge this reply)' if judged else ''}: {turn.content}"
-    for step in turn.tool_calls or ():
-        yield f"[{place}] {turn.role} calls {step_text(step)}"
-
-
 def step_text(step: Step) -> str:
     """Return a call as text: the tool with its arguments, and what became of it."""
     called = call_text(step)
@@ -86,10 +83,10 @@ def call_text(step: Step) -> str:
 def steps_text(steps: Sequence[Step]) -> str:
     """Return calls of tools one below the other, numbered, each with the agent's reason where it is known."""
     lines: list[str] = []
-    for place, step in enumerate(steps, 1):
+    for number, step in enumerate(steps, 1):
         if step.thought:
-            lines.append(f"[{place}] thought: {step.thought}")
-        lines.append(f"[{place}] {step_text(step)}")
+            lines.append(f"[{number}] thought: {step.thought}")
+        lines.append(f"[{number}] {step_text(step)}")
     return "\n".join(lines) or "(no tool was called)"
 
 
@@ -116,7 +113,7 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
     calls = any(turn.tool_calls for turn in answer.turns)
     steps: list[Step] | None = [] if calls else None
     last: Answer | None = None
-    for place, turn in enumerate(answer.turns, 1):
+    for number, turn in enumerate(answer.turns, 1):
         if turn.role == "user":
             question, steps = turn.content, [] if calls else None
         if steps is not None:
@@ -124,7 +121,7 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
         if turn.role == "assistant" and (turn.content or not turn.tool_calls):
             if last is not None:
                 yield last
-            last = _reply(answer, place, turn, question, steps)
+            last = _reply(answer, number, turn, question, steps)
             steps = [] if calls else None
     if last is None:
         yield msgspec.structs.replace(answer, answer="", error=answer.error or NO_REPLY)
@@ -141,13 +138,13 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
         )
 
 
-def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step] | None) -> Answer:
-    before = (answer.turns or [])[max(0, place - HISTORY) : place - 1]
-    told = dict(answer.metadata or {}) | {CONVERSATION: answer.question_id, TURN: place}
-    if place > HISTORY and (role := role_of(answer)):
-        told.setdefault("role", role)  # the system's turns may have been cut off
+def _reply(answer: Answer, number: int, turn: Turn, question: str | None, steps: list[Step] | None) -> Answer:
+    before = (answer.turns or [])[max(0, number - HISTORY) : number - 1]
+    metadata = dict(answer.metadata or {}) | {CONVERSATION: answer.question_id, TURN: number}
+    if number > HISTORY and (role := role_of(answer)):
+        metadata.setdefault("role", role)  # the system's turns may have been cut off
     return Answer(
-        question_id=f"{answer.question_id}#{place}",
+        question_id=f"{answer.question_id}#{number}",
         system=answer.system,
         question=question,
         answer=turn.content,
@@ -155,5 +152,5 @@ def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: 
         turns=[*before, turn],
         steps=steps,
         tags=answer.tags,
-        metadata=told,
+        metadata=metadata,
     )

@@ -26,8 +26,8 @@ def question_digest(question_id: str, question: str | None = None) -> str:
     The text is preferred, for it stays the same where a file is renumbered. Neither letter case nor spaces
     matter.
     """
-    said = " ".join((question or question_id).casefold().split())
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    text = " ".join((question or question_id).casefold().split())
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
 def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
@@ -51,23 +51,23 @@ def example_answer(example: Example, code: str = "example") -> Answer:
     )
 
 
-def examples_text(judge: JudgeFields, said: Callable[[Example, str], str]) -> str:
+def examples_text(judge: JudgeFields, reply_to: Callable[[Example, str], str]) -> str:
     """Return the examples that the judge shows, each with its reply; empty if it shows none.
 
-    said: gives the reply to an example, which has the code that its tags carry.
+    reply_to: gives the reply to an example, which has the code that its tags carry.
     """
     if not judge.shown:
         return ""
-    shown = [_shown(judge, example, f"example-{n}", said) for n, example in enumerate(judge.shown, 1)]
-    return "\n\n".join(["Examples, each with the right reply:", *shown])
+    parts = [_shown(judge, example, f"example-{n}", reply_to) for n, example in enumerate(judge.shown, 1)]
+    return "\n\n".join(["Examples, each with the right reply:", *parts])
 
 
-def _shown(judge: JudgeFields, example: Example, code: str, said: Callable[[Example, str], str]) -> str:
+def _shown(judge: JudgeFields, example: Example, code: str, reply_to: Callable[[Example, str], str]) -> str:
     inputs = gather_inputs(judge, example_answer(example, code))
     if isinstance(inputs, str):
         raise ValueError(f"judge {judge.name!r}: {code} has no {inputs}")
     texts = [fence(name, text, code) for name, text in inputs.items()]
-    return "\n\n".join([*texts, f"Reply: {said(example, code)}"])
+    return "\n\n".join([*texts, f"Reply: {reply_to(example, code)}"])
 
 
 def example_reply(values: Mapping[str, object], code: str) -> str:
@@ -75,9 +75,9 @@ def example_reply(values: Mapping[str, object], code: str) -> str:
     return msgspec.json.format(msgspec.json.encode({"nonce": code, **values}), indent=0).decode()
 
 
-def of_criterion(given: object, name: str) -> object:
+def of_criterion(value: object, name: str) -> object:
     """Return what an example gives for one criterion: a rubric with a single one needs no table."""
-    return given.get(name) if isinstance(given, Mapping) else given
+    return value.get(name) if isinstance(value, Mapping) else value
 
 
 def whole(expected: object) -> object:

@@ -6,15 +6,15 @@ other module asks which kind a judge is of.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import msgspec
 
 from ragstone.kernel.config import Section, Temperature
 from ragstone.kernel.judging.finding import Finding, JudgeContext
-from ragstone.kernel.records import Answer
+from ragstone.kernel.records import NO_MODEL, Answer
 
 JOINT_SUFFIX = "@together"  # behind the name of a judge that was asked in one call with others
 PARTS = ("question", "reference", "answer", "contexts")
@@ -26,6 +26,30 @@ Order = Literal["any_order", "in_order", "subset", "superset"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 Scale = tuple[float, float]
 ZERO_TO_ONE: Scale = (0, 1)
+
+
+# Keys of judges' files, with the value of each where the kind has no such key. The digests of judges in
+# manifests and logs are made of all of them, in this order: it stays as it is.
+EVERY_KEY: dict[str, object] = {
+    **dict.fromkeys(("name", "version", "kind", "inputs", "scale", "source", "best", "metric", "prompt")),
+    "prompts": {},
+    **dict.fromkeys(("verify", "labels")),
+    "criteria": [],
+    "aggregate": "mean",
+    "examples": [],
+    "shots": None,
+    "members": [],
+    "combine": "mean",
+    **dict.fromkeys(("measure", "separator")),
+    "reply": "reasoned",
+    "temperature": None,
+    "samples": 1,
+    "max_tokens": 512,
+    "tuned_on": [],
+    "fitted_with": None,
+}
+# Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
+LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}
 
 
 class Example(Section, frozen=True, kw_only=True):
@@ -124,6 +148,59 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """The judges that it is made of; none for most kinds."""
         return ()
 
+    def leaves(self, model: str | None = None) -> "Iterator[tuple[JudgeFields, str | None]]":
+        """Yield the judges that do the judging, at any depth, and the model named for each.
+
+        None stands for the model of the whole.
+        """
+        if not self.members:
+            yield self, model
+        for member in self.members:
+            yield from member.inner.leaves(member.model or model)
+
+    @property
+    def models(self) -> set[str]:
+        """The models that its members name, at any depth."""
+        return {model for leaf, model in self.leaves() if model and leaf.needs_model}
+
+    @property
+    def asks_default(self) -> bool:
+        """Whether it asks a model that its file does not name."""
+        return any(leaf.needs_model and model is None for leaf, model in self.leaves())
+
+    def model_name(self, default: str) -> str:
+        """Return what a judgement gives as its model: all that may be asked, joined by ` + `, or `none`.
+
+        It is the same for every row, also for those that a cascade decided without its dear judge.
+        """
+        names = dict.fromkeys(model or default for leaf, model in self.leaves() if leaf.needs_model)
+        return " + ".join(names) or NO_MODEL
+
+    def identities(self) -> "Iterator[JudgeFields]":
+        """Yield the judge and its members at any depth; members are named, wherever files lie.
+
+        Together they are all that decides a judgement: the same on any machine, and another if a member
+        changes.
+        """
+        named = [
+            msgspec.structs.replace(member, judge=member.inner.name, loaded=msgspec.UNSET)
+            for member in self.members
+        ]
+        yield msgspec.structs.replace(self, members=named) if named else self
+        for member in self.members:
+            yield from member.inner.identities()
+
+    def every_key(self) -> dict[str, Any]:
+        """Return what a judge's file says as plain values, with all keys that judges of other kinds have."""
+        members = [msgspec.structs.replace(member, loaded=msgspec.UNSET) for member in self.members]
+        judge = msgspec.structs.replace(self, members=members) if members else self
+        keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
+        for key, default in LATER.items():
+            if keys.get(key) == default:
+                del keys[key]
+        keys.pop("folder", None)  # the same judge in another folder, or on another machine
+        return keys
+
     @property
     def shown(self) -> Sequence[Example]:
         """The examples that the model is shown."""
@@ -188,9 +265,9 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """Return why a judge cannot be this member of it, or None."""
         return None
 
-    def settled(self, found: Finding) -> Finding:
+    def settled(self, finding: Finding) -> Finding:
         """Return a finding on an answer that the metric does not apply to, as the judge's file has it."""
-        return found
+        return finding
 
     async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds. inputs: see gather_inputs. Raises CallFailed where a call fails."""
@@ -258,9 +335,9 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
         """Return the texts of the file that the model is told beside the prompt."""
         return []
 
-    def _problem_of_names(self, told: str) -> str | None:
+    def _problem_of_names(self, text: str) -> str | None:
         """Return where the inputs that a text names differ from those declared, or None."""
-        named = set(re.findall(r"\{(\w+)\}", told)) - {"statements"}
+        named = set(re.findall(r"\{(\w+)\}", text)) - {"statements"}
         undeclared, unused = named - set(self.inputs), set(self.inputs) - named
         if undeclared:
             return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."
@@ -286,3 +363,13 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds when it is asked once; see find."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")
+
+
+def members_of(judges: Iterable[JudgeFields]) -> list[str]:
+    """Return the models that members of these judges name, each once, sorted."""
+    return sorted({model for judge in judges for model in judge.models})
+
+
+def read_no_answer(judges: Iterable[JudgeFields]) -> bool:
+    """Return whether no judge reads an answer: then rows without one can be judged."""
+    return not any(leaf.reads_answer for judge in judges for leaf, _model in judge.leaves())

@@ -109,17 +109,19 @@ class CallCost(msgspec.Struct, frozen=True, kw_only=True):
 
 def add_costs(paid: Sequence[Reply | Finding | Judgement | CallCost]) -> CallCost:
     """Return what they took together."""
-    costs = [one.cost_usd for one in paid if one.cost_usd is not None]
+    costs = [part.cost_usd for part in paid if part.cost_usd is not None]
     return CallCost(
-        usage=sum((one.usage for one in paid if one.usage is not None), Usage(calls=0)),
+        usage=sum((part.usage for part in paid if part.usage is not None), Usage(calls=0)),
         cost_usd=sum(costs) if len(costs) == len(paid) else None,
     )
 
 
 def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
     """Return the failure of a judge whose replies were well-formed, yet do not make a judgement."""
-    kept = all(reply.kept for reply in replies)
-    return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage, kept=kept)
+    all_kept = all(reply.kept for reply in replies)
+    return CallFailed(
+        "unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage, kept=all_kept
+    )
 
 
 def renewing(context: JudgeContext) -> JudgeContext:

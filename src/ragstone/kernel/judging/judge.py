@@ -13,7 +13,7 @@ from ragstone.kernel.config import convert_section, library_names, parse_toml, r
 from ragstone.kernel.config.loading import line_of
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, nearest
-from ragstone.kernel.judging.fields import JudgeFields
+from ragstone.kernel.judging.fields import EVERY_KEY, JudgeFields
 
 Judge = JudgeFields
 """A judge as its file gives it: the struct of its kind. Unknown keys are an error."""
@@ -42,36 +42,14 @@ KINDS: dict[str, str] = {
 def type_of_kind(kind: str) -> type[JudgeFields]:
     """Return the struct of one of KINDS."""
     module, _, name = KINDS[kind].partition(":")
-    found: type[JudgeFields] = getattr(import_module(f"ragstone.kernel.judging.{module}"), name)
-    return found
+    kind_type: type[JudgeFields] = getattr(import_module(f"ragstone.kernel.judging.{module}"), name)
+    return kind_type
 
 
 def type_of_kinds() -> type[JudgeFields]:
     """Return the union of all kinds, as what msgspec decodes a judge of any kind to."""
     union: type[JudgeFields] = functools.reduce(operator.or_, map(type_of_kind, KINDS))
     return union
-
-
-# Keys of judges' files, with the value of each where the kind has no such key. The digests of judges in
-# manifests and logs are made of all of them, in this order: it stays as it is.
-EVERY_KEY: dict[str, object] = {
-    **dict.fromkeys(("name", "version", "kind", "inputs", "scale", "source", "best", "metric", "prompt")),
-    "prompts": {},
-    **dict.fromkeys(("verify", "labels")),
-    "criteria": [],
-    "aggregate": "mean",
-    "examples": [],
-    "shots": None,
-    "members": [],
-    "combine": "mean",
-    **dict.fromkeys(("measure", "separator")),
-    "reply": "reasoned",
-    "temperature": None,
-    "samples": 1,
-    "max_tokens": 512,
-    "tuned_on": [],
-    "fitted_with": None,
-}
 
 
 # Keys of kinds that came later, which stand in the digests of judges of these kinds alone.
@@ -89,8 +67,6 @@ KEYS = (
     "order",
     "tools",
 )
-# Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
-LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
 
@@ -113,8 +89,8 @@ def parse_judge(text: str, file: Path) -> Judge:
     kind = tables.get("kind")
     # All kinds together say best what is wrong with a kind that does not exist, or is missing.
     judge = convert_section(tables, type_of_kind(kind) if kind in KINDS else type_of_kinds(), file, text)
-    if found := next(judge.problems(), None):
-        key, problem = found
+    if wrong := next(judge.problems(), None):
+        key, problem = wrong
         line = f":{line_of(text, [key])}" if key in tables else ""
         raise ConfigError(f"{file}{line}: {problem}")
     return _placed(judge, file)
@@ -187,15 +163,3 @@ def idle_key(kind: object, key: str, named: str = "") -> str | None:
     these = " or ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     why = f"{named or key} means nothing for a judge of kind {kind}: it is for {these}. Take it out."
     return own.not_mine.get(key, why)
-
-
-def every_key(judge: JudgeFields) -> dict[str, Any]:
-    """Return what a judge's file says as plain values, with all keys that judges of other kinds have."""
-    members = [msgspec.structs.replace(member, loaded=msgspec.UNSET) for member in judge.members]
-    judge = msgspec.structs.replace(judge, members=members) if members else judge
-    keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
-    for key, default in LATER.items():
-        if keys.get(key) == default:
-            del keys[key]
-    keys.pop("folder", None)  # the same judge in another folder, or on another machine
-    return keys

@@ -12,7 +12,6 @@ from ragstone.kernel.judging.finding import (
     lacks,
     renewing,
 )
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.llm import DEADLINE, CallFailed
 from ragstone.kernel.records import Answer, Judgement, Metadata, Status
@@ -76,14 +75,14 @@ def judgements_of(
 
     Tokens and cost stand in the first alone, so that sums over rows are right.
     """
-    told: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
+    metadata: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
     whole = Judgement(
         question_id=answer.question_id,
         system=answer.system,
         judge=judge.name,
         metric=judge.measures,
         status=finding.status,
-        model=model_name(judge, context.model),
+        model=judge.model_name(context.model),
         prompt_version=judge.prompt_version,
         score=finding.score,
         scale=judge.scale,
@@ -93,13 +92,13 @@ def judgements_of(
         usage=finding.usage,
         cost_usd=finding.cost_usd,
         error=error or finding.error,
-        metadata=told | (finding.metadata or {}) or None,
+        metadata=metadata | (finding.metadata or {}) or None,
     )
     parts = {part.metric: part for part in finding.parts}
-    return [whole, *(_part(whole, metric, parts.get(metric), told) for metric in judge.metrics[1:])]
+    return [whole, *(_part(whole, metric, parts.get(metric), metadata) for metric in judge.metrics[1:])]
 
 
-def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, told: Metadata) -> Judgement:
+def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, metadata: Metadata) -> Judgement:
     """Return the row of one part. Without it, it shares the fate of the whole, but for the score."""
     status = "not_applicable" if part is None and whole.status == "scored" else whole.status
     return Judgement(
@@ -114,5 +113,5 @@ def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, told: Me
         scale=whole.scale,
         rationale=part.rationale if part else whole.rationale,
         error=whole.error,
-        metadata=told or None,
+        metadata=metadata or None,
     )

@@ -46,13 +46,10 @@ def no_refusal(answer: str) -> float:
         n_words += len(tokens)
         if n_words >= most:
             break
-    said = f" {f' {END} '.join(sentences)} "
-    found = (pattern.search(said) for pattern in _patterns())
-    return float(not any(one and _words_before(said, one.start() + 1) <= most for one in found))
-
-
-def _words_before(said: str, place: int) -> int:
-    return said.count(" ", 0, place) - said.count(END, 0, place)
+    text = f" {f' {END} '.join(sentences)} "
+    hits = (pattern.search(text) for pattern in _patterns())
+    begins = (hit.start() + 1 for hit in hits if hit)
+    return float(not any(text.count(" ", 0, at) - text.count(END, 0, at) <= most for at in begins))
 
 
 @functools.cache
@@ -105,20 +102,16 @@ def language_match(answer: str, question: str) -> float | None:
     language is likely (0.5 or more) in none of the readings, or neither likely nor unlikely (0.05 or less) in
     the answer's.
     """
-    if not _is_prose(answer):
+    spelled = [word for word in tokenize(answer) if any(map(str.isalpha, word))]
+    if len(spelled) < (FEWEST_LETTERS if WITHOUT_SPACES.search(answer) else FEWEST_WORDS):
         return None
-    asked, said = language_odds(question), language_odds(answer)
-    if not asked or max(asked.values()) < LIKELY:
+    of_question, of_answer = language_odds(question), language_odds(answer)
+    if not of_question or max(of_question.values()) < LIKELY:
         return None
-    same = said.get(max(asked, key=asked.__getitem__), 0.0)
+    same = of_answer.get(max(of_question, key=of_question.__getitem__), 0.0)
     if same >= LIKELY:
         return 1.0
-    return 0.0 if same <= UNLIKELY and max(said.values()) >= LIKELY else None
-
-
-def _is_prose(text: str) -> bool:
-    words = [word for word in tokenize(text) if any(map(str.isalpha, word))]
-    return len(words) >= (FEWEST_LETTERS if WITHOUT_SPACES.search(text) else FEWEST_WORDS)
+    return 0.0 if same <= UNLIKELY and max(of_answer.values()) >= LIKELY else None
 
 
 FEWEST_REPEATED = 4  # words of a sentence; "Yes, of course." may be said twice
@@ -131,15 +124,19 @@ def repeats_itself(answer: Answer) -> float | None:
     four words or more are compared, word for word, whatever case and marks. None where there is no earlier
     reply.
     """
-    said: set[tuple[str, ...]] = set()
+    earlier: set[tuple[str, ...]] = set()
     n_words, n_repeated, before = 0, 0, False
     replies = [turn.content for turn in answer.turns or () if turn.role == "assistant" and turn.content]
-    for place, reply in enumerate(replies, 1):
+    for number, reply in enumerate(replies, 1):
         sentences = [tuple(words(sentence)) for sentence in SENTENCE.split(reply)]
-        if before and (place == len(replies) or conversation_of(answer) is None):
+        if before and (number == len(replies) or conversation_of(answer) is None):
             n_words += sum(map(len, sentences))
-            n_repeated += sum(len(one) for one in sentences if len(one) >= FEWEST_REPEATED and one in said)
-        said.update(sentences)
+            n_repeated += sum(
+                len(sentence_words)
+                for sentence_words in sentences
+                if len(sentence_words) >= FEWEST_REPEATED and sentence_words in earlier
+            )
+        earlier.update(sentences)
         before = True
     return n_repeated / n_words if n_words else None
 
@@ -162,13 +159,13 @@ def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
     """
     if separator is None:
         return list(references)
-    found = list(references)
+    texts = list(references)
     for reference in references:
-        kept = NOT_A_SEPARATOR.sub(lambda match: match[0].replace(separator, "\0"), reference)
-        parts = [part for part in kept.split(separator) if words(part)]
+        masked = NOT_A_SEPARATOR.sub(lambda match: match[0].replace(separator, "\0"), reference)
+        parts = [part for part in masked.split(separator) if words(part)]
         if len(parts) > 1:
-            found += [part.replace("\0", separator) for part in parts]
-    return found
+            texts += [part.replace("\0", separator) for part in parts]
+    return texts
 
 
 def containment(answer: str, reference: str) -> float:
@@ -184,25 +181,28 @@ def containment(answer: str, reference: str) -> float:
 
 def token_f1(answer: str, reference: str) -> float:
     """Harmonic mean of precision and recall of words, as multisets (Rajpurkar et al. 2016); in [0, 1]."""
-    found, wanted = words(answer), words(reference)
-    common = sum((Counter(found) & Counter(wanted)).values())
-    return _f_score(common, len(found), len(wanted), 1.0)
+    spoken, wanted = words(answer), words(reference)
+    common = sum((Counter(spoken) & Counter(wanted)).values())
+    return _f_score(common, len(spoken), len(wanted), 1.0)
 
 
 def rouge_l(answer: str, reference: str) -> float:
     """F1 of the longest common subsequence of words (Lin 2004); in [0, 1]."""
-    found, wanted = words(answer), words(reference)
-    return _f_score(_longest_common(found, wanted), len(found), len(wanted), 1.0)
+    spoken, wanted = words(answer), words(reference)
+    row = (1 << len(wanted)) - 1
+    for row in common_rows(spoken, wanted):  # noqa: B007 - the last one counts
+        pass
+    return _f_score(len(wanted) - row.bit_count(), len(spoken), len(wanted), 1.0)
 
 
 def chrf(answer: str, reference: str) -> float:
     """Character n-gram F-score, n = 1..6, recall counting twice, without spaces (Popović 2015); in [0, 1]."""
-    found, wanted = "".join(answer.split()), "".join(reference.split())
-    if not found or not wanted:
-        return float(found == wanted)
+    text, wanted = "".join(answer.split()), "".join(reference.split())
+    if not text or not wanted:
+        return float(text == wanted)
     precisions, recalls = [], []
     for n in range(1, CHRF_ORDER + 1):
-        ours, theirs = _ngrams(found, n), _ngrams(wanted, n)
+        ours, theirs = _ngrams(text, n), _ngrams(wanted, n)
         if ours and theirs:  # an order longer than either text says nothing
             common = sum((ours & theirs).values())
             precisions.append(common / ours.total())
@@ -215,8 +215,8 @@ def chrf(answer: str, reference: str) -> float:
 
 def context_overlap(answer: str, context: str) -> float:
     """Share of the answer's words that stand in the context; in [0, 1]. An answer without words gives 0."""
-    found, held = words(answer), set(words(context))
-    return sum(word in held for word in found) / len(found) if found else 0.0
+    spoken, held = words(answer), set(words(context))
+    return sum(word in held for word in spoken) / len(spoken) if spoken else 0.0
 
 
 def grounding(answer: str, context: str) -> float:
@@ -230,22 +230,22 @@ def grounding(answer: str, context: str) -> float:
     return context_overlap(answer, context) / (1 + missing / PATIENCE_WORDS)
 
 
-def word_support(said: Sequence[str], held: Container[str]) -> float:
+def word_support(spoken: Sequence[str], held: Container[str]) -> float:
     """Return how far words that are said stand in those that passages hold; in [0, 1], 0 for no words.
 
     `grounding` in which words count by how rare they are; 0 where a number is not held, for a statement with
     another number is another statement.
     """
-    if not said or any(word.isdecimal() and word not in held for word in said):
+    if not spoken or any(word.isdecimal() and word not in held for word in spoken):
         return 0.0
-    weights = [(word_weight(word), word in held) for word in said]
+    weights = [(word_weight(word), word in held) for word in spoken]
     lost = sum(weight for weight, is_held in weights if not is_held)
     return (1 - lost / sum(weight for weight, _ in weights)) / (1 + lost / PATIENCE_WORDS)
 
 
-def lacking_words(said: Iterable[str], held: Container[str]) -> str:
+def lacking_words(spoken: Iterable[str], held: Container[str]) -> str:
     """Return the words that are said and not held, those that say most first; at most five."""
-    lost = dict.fromkeys(word for word in said if word not in held)
+    lost = dict.fromkeys(word for word in spoken if word not in held)
     return ", ".join(sorted(lost, key=word_weight, reverse=True)[:MOST_NAMED])
 
 
@@ -262,25 +262,25 @@ def statement_verdicts(answer: Answer) -> list[Verdict]:
 
     contexts = [set(words(context.text)) for context in answer.contexts or ()]
     held = set[str]().union(*contexts)
-    found: list[Verdict] = []
-    for one in cited_statements(answer.answer, answer.contexts or []):
-        said = words(NAMED_SOURCE.sub(" ", one.text))
-        score = word_support(said, held)
+    verdicts: list[Verdict] = []
+    for statement in cited_statements(answer.answer, answer.contexts or []):
+        spoken = words(NAMED_SOURCE.sub(" ", statement.text))
+        score = word_support(spoken, held)
         supported = score >= SUPPORTED
-        if not said or (not supported and not no_refusal(one.text)):
+        if not spoken or (not supported and not no_refusal(statement.text)):
             continue
-        weights = [sum(map(word_weight, own.intersection(said))) for own in contexts if supported]
-        found.append(
+        weights = [sum(map(word_weight, own.intersection(spoken))) for own in contexts if supported]
+        verdicts.append(
             Verdict(
-                id=len(found) + 1,
-                statement=one.text,
+                id=len(verdicts) + 1,
+                statement=statement.text,
                 supported=supported,
                 score=score,
-                reason=None if supported else f"not in the contexts: {lacking_words(said, held)}",
+                reason=None if supported else f"not in the contexts: {lacking_words(spoken, held)}",
                 context=weights.index(max(weights)) + 1 if supported else None,
             )
         )
-    return found
+    return verdicts
 
 
 def coverage(answer: str, reference: str, question: str) -> float:
@@ -291,10 +291,10 @@ def coverage(answer: str, reference: str, question: str) -> float:
     best with people among such measures (Adlakha et al. 2023); leaving out the question's is ours.
     """
     wanted = [word for word in words(reference) if word not in words(question)] or words(reference)
-    found = frozenset(words(answer))
+    spoken = frozenset(words(answer))
     if not wanted:
         return float(reference.strip() in answer)
-    return sum(word in found for word in wanted) / len(wanted)
+    return sum(word in spoken for word in wanted) / len(wanted)
 
 
 MEASURES: dict[str, Callable[[str, str], float]] = {
@@ -358,27 +358,27 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
             )
         truth = truth_of(answer.reference)
         if truth is not None:
-            said = what_is_said(answer.answer, answer.question)
-            right = said == ("true" if truth else "false")
-            return Finding(score=float(right), label=said, metadata={STATEMENT: truth})
+            verdict = what_is_said(answer.answer, answer.question)
+            right = verdict == ("true" if truth else "false")
+            return Finding(score=float(right), label=verdict, metadata={STATEMENT: truth})
         if name == VERDICT:
             return not_applicable("the reference is neither `true` nor `false`")
-        given = alternatives(references(answer), self.separator)
-        if not given:
+        texts = alternatives(references(answer), self.separator)
+        if not texts:
             return not_applicable(NOTHING_TO_COMPARE)
         if name in BESIDE_QUESTION:
-            return _beside_question(name, answer.answer, given, inputs["question"])
-        return Finding(score=max(MEASURES[name](answer.answer, text) for text in given))
+            return _beside_question(name, answer.answer, texts, inputs["question"])
+        return Finding(score=max(MEASURES[name](answer.answer, text) for text in texts))
 
 
 def _told(score: float | None, untold: str) -> Finding:
     return not_applicable(untold) if score is None else Finding(score=score)
 
 
-def _beside_question(name: str, answer: str, given: Sequence[str], question: str) -> Finding:
+def _beside_question(name: str, answer: str, texts: Sequence[str], question: str) -> Finding:
     """Return a measure against the best of the references, and what is lacking of that one."""
-    found = [(BESIDE_QUESTION[name](answer, text, question), text) for text in given]
-    scored = [(score, text) for score, text in found if score is not None]
+    scores = [(BESIDE_QUESTION[name](answer, text, question), text) for text in texts]
+    scored = [(score, text) for score, text in scores if score is not None]
     if not scored:
         return not_applicable("the reference is too long for this measure, or holds no word")
     score, best = max(scored, key=lambda pair: pair[0])
@@ -405,18 +405,10 @@ def common_rows(left: Sequence[str], right: Sequence[str]) -> Iterator[int]:
     It is 0 where the longest common subsequence of what went before is one longer than without that place.
     """
     places: dict[str, int] = {}
-    for place, word in enumerate(right):
-        places[word] = places.get(word, 0) | 1 << place
+    for at, word in enumerate(right):
+        places[word] = places.get(word, 0) | 1 << at
     whole = row = (1 << len(right)) - 1
     for word in left:
         paired = row & places.get(word, 0)
         row = (row + paired | row - paired) & whole
         yield row
-
-
-def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    row = (1 << len(right)) - 1
-    for row in common_rows(left, right):  # noqa: B007 - the last one counts
-        pass
-    return len(right) - row.bit_count()

@@ -62,8 +62,8 @@ def match(answer: str, reference: str, question: str) -> float:
         return float(reference.strip() in answer)
     held = _held(answer)
     weights = [word_weight(word) for word in wanted]
-    found = (max(_alike(word, held).values(), default=0.0) for word in wanted)
-    return sum(weight * share for weight, share in zip(weights, found, strict=True)) / sum(weights)
+    shares = (max(_alike(word, held).values(), default=0.0) for word in wanted)
+    return sum(weight * share for weight, share in zip(weights, shares, strict=True)) / sum(weights)
 
 
 def focus(answer: str, reference: str, question: str) -> float | None:
@@ -75,15 +75,15 @@ def focus(answer: str, reference: str, question: str) -> float | None:
     wanted = spoken(reference)
     if not 0 < len(wanted) <= SHORT:
         return None
-    held, asked = _held(answer), set(spoken(question))
-    said = {word: n * word_weight(word) for word, n in held.counts.items() if word not in asked}
-    if not said:
+    held, of_question = _held(answer), set(spoken(question))
+    weights = {word: n * word_weight(word) for word, n in held.counts.items() if word not in of_question}
+    if not weights:
         return 0.0
     shares: dict[str, float] = {}
     for word in wanted:
         for like, share in _alike(word, held).items():
             shares[like] = max(share, shares.get(like, 0.0))
-    return sum(said.get(word, 0.0) * share for word, share in shares.items()) / sum(said.values())
+    return sum(weights.get(word, 0.0) * share for word, share in shares.items()) / sum(weights.values())
 
 
 def missing(answer: str, reference: str, question: str) -> list[str]:
@@ -94,8 +94,8 @@ def missing(answer: str, reference: str, question: str) -> list[str]:
 
 
 def _wanted(reference: str, question: str) -> Sequence[str]:
-    said, asked = spoken(reference), set(spoken(question))
-    return [word for word in said if word not in asked] or said
+    of_reference, of_question = spoken(reference), set(spoken(question))
+    return [word for word in of_reference if word not in of_question] or of_reference
 
 
 @functools.lru_cache(maxsize=1024)
@@ -128,10 +128,10 @@ def _read(word: str) -> NumberWord:
     return NumberWord(digits[1], int(digits[1]) if len(digits[1]) <= DIGITS else None)
 
 
-def _joined(said: Iterable[NumberWord]) -> Iterator[str]:
+def _joined(numbers: Iterable[NumberWord]) -> Iterator[str]:
     """Yield the words, number words joined that make one number: tens and a unit, a number and a scale."""
     value, before = None, None
-    for word in said:
+    for word in numbers:
         if value is not None and word.value and word.part == "scale" and value <= LARGEST:
             value *= word.value
         elif value is not None and word.value and (before, word.part) == ("tens", "unit"):
@@ -150,7 +150,7 @@ def _joined(said: Iterable[NumberWord]) -> Iterator[str]:
 @functools.cache
 def _numbers() -> dict[str, NumberWord]:
     """Return the number words of all languages; of those that two share, the first table has it."""
-    found: dict[str, NumberWord] = {}
+    number_words: dict[str, NumberWord] = {}
     for table in read_library("ragstone.kernel.judging", "words/numbers.toml").values():
         rows = [
             NumberWord(text, n, "unit" if n < 10 else None) for n, text in enumerate(table["units"].split())
@@ -160,8 +160,8 @@ def _numbers() -> dict[str, NumberWord]:
         for row in rows:
             for spelling in row.word.split("="):
                 for word in words(spelling)[:1]:
-                    found.setdefault(_bare(word), row)
-    return found
+                    number_words.setdefault(_bare(word), row)
+    return number_words
 
 
 def word_weight(word: str) -> float:
@@ -215,10 +215,10 @@ def _pairs(word: str) -> tuple[str, ...]:
 
 def _alike(word: str, held: HeldWords) -> dict[str, float]:
     """Return the words of a text that count as this one, with how much; itself alone where it is there."""
-    found = held.found.get(word)
-    if found is None:
-        found = held.found[word] = {word: 1.0} if word in held.counts else _other_forms(word, held)
-    return found
+    alike = held.found.get(word)
+    if alike is None:
+        alike = held.found[word] = {word: 1.0} if word in held.counts else _other_forms(word, held)
+    return alike
 
 
 def _other_forms(word: str, held: HeldWords) -> dict[str, float]:
@@ -226,14 +226,14 @@ def _other_forms(word: str, held: HeldWords) -> dict[str, float]:
     if not pairs:
         return {}
     shared = Counter(chain.from_iterable(held.pairs[pair] for pair in pairs if pair in held.pairs))
-    found = {
+    forms = {
         other: share
         for other, n in shared.items()
         if (share := 2 * n / (len(word) + len(other) - 2)) >= LEAST_ALIKE
     }
     for other in held.beginnings.get(word[:PREFIX], ())[:MOST_SHARING]:
-        found[other] = max(SAME_BEGINNING, found.get(other, 0.0))
-    return found
+        forms[other] = max(SAME_BEGINNING, forms.get(other, 0.0))
+    return forms
 
 
 def smallest_step(share: float) -> int:

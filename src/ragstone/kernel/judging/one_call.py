@@ -8,8 +8,7 @@ import msgspec
 from ragstone.kernel.judging.examples import example_reply, examples_text, whole
 from ragstone.kernel.judging.fields import Example, PromptedJudge
 from ragstone.kernel.judging.finding import Finding, JudgeContext
-from ragstone.kernel.judging.render import render_prompt
-from ragstone.kernel.judging.replies import REASON, Field, reply_form, reply_type
+from ragstone.kernel.judging.render import REASON, Field, render_prompt, reply_form, reply_type
 from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import Answer
 
@@ -129,7 +128,7 @@ def one_call_prompt(judge: OneCallJudge, inputs: Mapping[str, str], secret: byte
         reply_type(f"{judge.kind.capitalize()}Reply", fields),
         secret=secret,
         examples=examples_text(
-            judge, lambda one, code: example_reply(judge.reply_of(one.expected, one.reason), code)
+            judge, lambda example, code: example_reply(judge.reply_of(example.expected, example.reason), code)
         ),
     )
 

@@ -16,8 +16,7 @@ from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import judge_answer
-from ragstone.kernel.judging.render import render_prompt
-from ragstone.kernel.judging.replies import REASON
+from ragstone.kernel.judging.render import REASON, render_prompt
 from ragstone.kernel.llm import CallFailed, Reply
 from ragstone.kernel.records import Answer, Judgement, Usage
 
@@ -49,13 +48,13 @@ class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
                 "a pairwise judge reads question, reference and answer: each answer has its own contexts.",
             )
 
-    def _problem_of_names(self, told: str) -> str | None:
-        lacking = [name for name in PAIR if f"{{{name}}}" not in told]
+    def _problem_of_names(self, text: str) -> str | None:
+        lacking = [name for name in PAIR if f"{{{name}}}" not in text]
         if lacking:
             return f"the prompt does not name {{{lacking[0]}}}, one of the two answers to compare."
         for name in PAIR:
-            told = told.replace(f"{{{name}}}", "{answer}")
-        return super()._problem_of_names(told)
+            text = text.replace(f"{{{name}}}", "{answer}")
+        return super()._problem_of_names(text)
 
     async def find(self, _answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Raise ConfigError: there is no second answer to compare with here, see judge_pair."""
@@ -72,14 +71,14 @@ def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
     system that answers a question twice, and for a sheet without any pair.
     """
     by_question, systems = _by_question(rows)
-    if by_question and all(len(given) < 2 for given in by_question.values()):
+    if by_question and all(len(answers) < 2 for answers in by_question.values()):
         raise DataError(
             f"no question was answered by two systems (there {'is' if len(systems) == 1 else 'are'} "
             f"{len(systems)}: {', '.join(list(systems)[:5])}), so there is nothing to compare. Put the "
             "answers of both systems into one sheet, with the same question_id for the same question."
         )
-    for given in by_question.values():
-        yield from combinations((given[system] for system in systems if system in given), 2)
+    for answers in by_question.values():
+        yield from combinations((answers[system] for system in systems if system in answers), 2)
 
 
 def unpaired_notes(judges: Sequence[JudgeFields], rows: Iterable[Answer]) -> list[str]:
@@ -88,8 +87,8 @@ def unpaired_notes(judges: Sequence[JudgeFields], rows: Iterable[Answer]) -> lis
     Empty where there are none, and without a judge that compares systems: then the rows are not looked at.
     """
     names = [judge.name for judge in judges if judge.compares_two]
-    given = _by_question(rows)[0].values() if names else []
-    n_alone = sum(len(systems) == 1 for systems in given)
+    by_system = _by_question(rows)[0].values() if names else []
+    n_alone = sum(len(systems) == 1 for systems in by_system)
     if not n_alone:
         return []
     questions = "1 question was" if n_alone == 1 else f"{n_alone:,} questions were"
@@ -143,16 +142,20 @@ async def _finding(
 ) -> Finding:
     if first.answer.strip() == second.answer.strip():
         return Finding(score=0.5, label="tie", rationale="the two answers are the same")
-    asked = (
-        _ask(judge, inputs, shown.answer, then.answer, context)
-        for shown, then in ((first, second), (second, first))
+    texts = (
+        inputs | {"answer_1": before.answer, "answer_2": then.answer}
+        for before, then in ((first, second), (second, first))
     )
-    one, other = _both(await asyncio.gather(*asked, return_exceptions=True))
-    orders: list[Winner] = [_winner(one, "first", "second"), _winner(other, "second", "first")]
+    calls = (
+        context.ask(render_prompt(judge, judge.prompt, own, FORM, PairReply, secret=context.secret))
+        for own in texts
+    )
+    straight, turned = _both(await asyncio.gather(*calls, return_exceptions=True))
+    orders: list[Winner] = [_winner(straight, "first", "second"), _winner(turned, "second", "first")]
     winner = orders[0] if orders[0] == orders[1] else "tie"
     names = {"first": first.system, "second": second.system, "tie": "tie"}
-    spent = add_costs([one, other])
-    reasons = [reply.value.reason.strip() for reply in (one, other)]
+    spent = add_costs([straight, turned])
+    reasons = [reply.value.reason.strip() for reply in (straight, turned)]
     return Finding(
         score=SCORES[winner],
         label=names[winner],
@@ -166,22 +169,14 @@ async def _finding(
     )
 
 
-async def _ask(
-    judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, context: JudgeContext
-) -> Reply:
-    texts = inputs | {"answer_1": shown, "answer_2": then}
-    prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=context.secret)
-    return await context.ask(prompt)
-
-
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:
     """Return the replies in both orders. Raises what went wrong, with what the other call took."""
-    one, other = replies
+    straight, turned = replies
     for reply in replies:
         if isinstance(reply, BaseException) and not isinstance(reply, CallFailed):
             raise reply
-    if isinstance(one, Reply) and isinstance(other, Reply):
-        return one, other
+    if isinstance(straight, Reply) and isinstance(turned, Reply):
+        return straight, turned
     failure = next(reply for reply in replies if isinstance(reply, CallFailed))
     usages = [reply.usage for reply in replies if isinstance(reply, Reply | CallFailed) and reply.usage]
     raise failure.charged(sum(usages, Usage(calls=0)) if usages else None)

@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.kernel.judging.fields import Scale
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.replies import Field
+from ragstone.kernel.judging.render import Field
 
 PERCENTAGE = Annotated[int, msgspec.Meta(ge=0, le=100)]
 

@@ -1,8 +1,12 @@
-"""A judge and a row -> the prompt: the fixed part first, so that providers' caches hit, the row last."""
+"""A judge and a row -> the prompt: the fixed part first, so that providers' caches hit, the row last.
 
+And the form of reply that it asks for: the reason comes before the score.
+"""
+
+import functools
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
@@ -18,6 +22,9 @@ UNTRUSTED = (
 )
 UNANSWERABLE = "The documents do not hold the answer to this question. The right reply is to say so."
 
+MOST_REASON = 600  # characters of a reason, told to the model: a longer one is no reason to lose the score
+REASON = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]
+
 
 def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
     """Return the text of each input of the judge, or the name of the first one that the row lacks.
@@ -25,13 +32,13 @@ def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
     A question marked unanswerable has a reference that says so. An empty list of contexts is an input: the
     system retrieved nothing.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name in judge.inputs:
         text = _input_text(name, answer)
         if text is None:
             return name
-        found[name] = text
-    return found
+        texts[name] = text
+    return texts
 
 
 def _input_text(name: Input, answer: Answer) -> str | None:
@@ -45,12 +52,12 @@ def _input_text(name: Input, answer: Answer) -> str | None:
         return steps_text(answer.steps)
     if name != "reference":
         return _as_text(part_of(answer, name))
-    given = references(answer)
-    if not given:
+    alternatives = references(answer)
+    if not alternatives:
         return UNANSWERABLE if answer.answerable is False else None
-    if len(given) == 1:
-        return given[0]
-    return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in given)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in alternatives)
 
 
 def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds anything
@@ -65,13 +72,13 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
     if name == "contexts":
         return None if answer.contexts is None else [context.text for context in answer.contexts]
     if name in ("reference", "references"):
-        given = references(answer)
-        return (answer.reference if name == "reference" else given) if given else None
+        alternatives = references(answer)
+        return (answer.reference if name == "reference" else alternatives) if alternatives else None
     if name == "conversation" and answer.turns is not None:
         return answer.turns
     if name not in Answer.__struct_fields__:
-        found = (answer.metadata or {}).get(name)
-        return role_of(answer) if found is None and name == "role" else found
+        value = (answer.metadata or {}).get(name)
+        return role_of(answer) if value is None and name == "role" else value
     part = getattr(answer, name)
     return None if part == "" and name != "answer" else part
 
@@ -80,8 +87,8 @@ def _as_text(part: object) -> str | None:
     """Return a part of a row as a prompt shows it: lists a line each, tables and numbers as JSON."""
     if part is None or isinstance(part, str):
         return part
-    if isinstance(part, list) and all(isinstance(one, str) for one in part):
-        return "\n".join(f"- {one}" for one in part)
+    if isinstance(part, list) and all(isinstance(item, str) for item in part):
+        return "\n".join(f"- {item}" for item in part)
     return msgspec.json.encode(part, enc_hook=str).decode()
 
 
@@ -109,9 +116,9 @@ def render_prompt(
     """
     named = [name for name in inputs if f"{{{name}}}" in text]
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(inputs[name] for name in named)])
-    told = [part for part in (named_inputs(text), examples, UNTRUSTED) if part]
+    sections = [part for part in (named_inputs(text), examples, UNTRUSTED) if part]
     return fenced_prompt(
-        "\n\n".join(told),
+        "\n\n".join(sections),
         {name: inputs[name] for name in named},
         form=form,
         reply=reply,
@@ -119,4 +126,51 @@ def render_prompt(
         nonce=nonce,
         max_tokens=judge.max_tokens,
         temperature=judge.temperature,
+    )
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field of a reply: its name, its type, and what it is to hold, in words for the model."""
+
+    name: str
+    type: Any
+    words: str
+
+
+def reply_form(fields: Sequence[Field]) -> str:
+    """Return the form of a reply in words; its first field is the nonce."""
+    listed = ", ".join(f'"{field.name}": {field.words}' for field in fields)
+    return f'{{"nonce": the code, {listed}}}'
+
+
+def reply_type(name: str, fields: Sequence[Field]) -> type[msgspec.Struct]:
+    """Return the type of a reply that has these fields and no others; the same one for the same fields."""
+    return _struct(name, tuple((field.name, field.type) for field in fields))
+
+
+@functools.lru_cache(maxsize=256)
+def _struct(name: str, fields: tuple[tuple[str, Any], ...]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
+
+
+def prompt_for_fields(
+    sections: Sequence[str],
+    texts: Mapping[str, str],
+    fields: Sequence[Field],
+    *,
+    name: str,
+    nonce: str,
+    max_tokens: int,
+) -> Prompt:
+    """Return the call whose reply has these fields; name: of its type.
+
+    sections: what the model is told, one below the other. texts: what it is shown, each fenced.
+    """
+    return fenced_prompt(
+        "\n\n".join([*sections, UNTRUSTED]),
+        texts,
+        form=reply_form(fields),
+        reply=reply_type(name, fields),
+        nonce=nonce,
+        max_tokens=max_tokens,
     )

@@ -12,7 +12,7 @@ from ragstone.kernel.errors import nearest
 from ragstone.kernel.judging.examples import of_criterion, whole
 from ragstone.kernel.judging.fields import Name
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding
-from ragstone.kernel.judging.replies import REASON, Field
+from ragstone.kernel.judging.render import REASON, Field
 from ragstone.kernel.judging.token import Option, TokenJudge
 
 HALF = Fraction(1, 2)
@@ -113,22 +113,22 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         blank = (f"reason.{name} is empty. Write one." for name, text in texts if not str(text).strip())
         return self._problem_of_table(reason, "reason") or next(blank, None)
 
-    def _problem_of_table(self, given: object, key: str) -> str | None:
+    def _problem_of_table(self, table: object, key: str) -> str | None:
         """Return where a table of an example differs from the criteria, or None."""
         names = self._names
-        if not isinstance(given, Mapping):
+        if not isinstance(table, Mapping):
             return f"{key} gives one value for {len(names)} criteria. Write a table with {', '.join(names)}."
-        lacking = [name for name in names if name not in given]
+        lacking = [name for name in names if name not in table]
         if lacking:
             return f"{key} lacks the criterion {lacking[0]!r}. Add it."
         known = [criterion.name for criterion in self.criteria]
-        unknown = [name for name in given if name not in known]
+        unknown = [name for name in table if name not in known]
         if unknown:
             return f"{key} names {unknown[0]!r}, which is none of the criteria: {', '.join(known)}."
         return None
 
     def _told_beside(self) -> list[str]:
-        return [text for one in self.asked for text in (one.description, *one.grades)]
+        return [text for criterion in self.asked for text in (criterion.description, *criterion.grades)]
 
     def told(self) -> str:
         """Return what the model is told: the prompt, then every criterion with what each grade means."""
@@ -193,15 +193,15 @@ def _composite(judge: RubricJudge, grades: Sequence[float]) -> tuple[float, str]
     weights = [Fraction(str(criterion.weight)) for criterion in judge.asked]
     mean = sum(weight * Fraction(grade) for weight, grade in zip(weights, grades, strict=True)) / sum(weights)
     equal = len(set(weights)) == 1
-    given = [
+    grades_given = [
         f"{criterion.name} {grade:g}" + ("" if equal else f" (weight {criterion.weight:g})")
         for criterion, grade in zip(judge.asked, grades, strict=True)
     ]
-    said = f"{'mean' if equal else 'weighted mean'} of {', '.join(given)}: {float(mean):.4g}"
+    explained = f"{'mean' if equal else 'weighted mean'} of {', '.join(grades_given)}: {float(mean):.4g}"
     if judge.aggregate == "mean":
-        return float(mean), said
+        return float(mean), explained
     rounded = floor(mean + HALF)
-    return float(rounded), f"{said}, rounded to the nearest whole number, halves up: {rounded}"
+    return float(rounded), f"{explained}, rounded to the nearest whole number, halves up: {rounded}"
 
 
 def criteria_text(judge: RubricJudge) -> str:
@@ -214,8 +214,8 @@ def criteria_text(judge: RubricJudge) -> str:
         if any(len(grade_texts(criterion, low, high)) <= high - low for criterion in judge.asked)
         else ""
     )
-    asked = f"{what} first the reason in one sentence, then the grade, a whole number from {low} to {high}."
-    return f"{criteria}\n\n{asked}{between}"
+    request = f"{what} first the reason in one sentence, then the grade, a whole number from {low} to {high}."
+    return f"{criteria}\n\n{request}{between}"
 
 
 def _criterion_text(judge: RubricJudge, criterion: Criterion) -> str:
@@ -231,8 +231,8 @@ def grade_texts(criterion: Criterion, low: int, high: int) -> dict[int, list[str
     between have none.
     """
     last = len(criterion.grades) - 1
-    found: dict[int, list[str]] = {}
-    for place, text in enumerate(criterion.grades):
-        grade = floor(low + Fraction(place * (high - low), last) + HALF)
-        found.setdefault(grade, []).append(text.strip())
-    return found
+    texts_of: dict[int, list[str]] = {}
+    for number, text in enumerate(criterion.grades):
+        grade = floor(low + Fraction(number * (high - low), last) + HALF)
+        texts_of.setdefault(grade, []).append(text.strip())
+    return texts_of

@@ -24,10 +24,16 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
     came back with a score; a row that at least half find not applicable is so.
     """
     drawn = await asyncio.gather(*(_caught(draw(number)) for number in range(n_samples)))
-    scored = [one for one in drawn if isinstance(one, Finding) and one.score is not None]
-    unscored = [one for one in drawn if isinstance(one, Finding) and one.score is None]
-    failed = [one for one in drawn if isinstance(one, CallFailed)]
-    usage = sum((one.usage for one in drawn if one.usage is not None), Usage(calls=0))
+    scored = [
+        draw_result
+        for draw_result in drawn
+        if isinstance(draw_result, Finding) and draw_result.score is not None
+    ]
+    unscored = [
+        draw_result for draw_result in drawn if isinstance(draw_result, Finding) and draw_result.score is None
+    ]
+    failed = [draw_result for draw_result in drawn if isinstance(draw_result, CallFailed)]
+    usage = sum((draw_result.usage for draw_result in drawn if draw_result.usage is not None), Usage(calls=0))
     counts = {"asked": n_samples, "failed": len(failed)}
     if 2 * len(scored) >= n_samples:
         return _joined(outcomes, scored, usage, counts)
@@ -69,17 +75,17 @@ def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int, usag
 def _joined(
     outcomes: Sequence[str], scored: Sequence[Finding], usage: Usage, counts: dict[str, int]
 ) -> Finding:
-    scores = [(one.score, one) for one in scored if one.score is not None]
+    scores = [(finding.score, finding) for finding in scored if finding.score is not None]
     mean = sum(score for score, _ in scores) / len(scores)
     metadata: dict[str, object] = {"samples": counts}
     if outcomes:
-        said = [one.label or ("true" if one.score else "false") for one in scored]
-        frequencies = {outcome: said.count(outcome) for outcome in outcomes}
+        outcome_of = [finding.label or ("true" if finding.score else "false") for finding in scored]
+        frequencies = {outcome: outcome_of.count(outcome) for outcome in outcomes}
         majority = max(outcomes, key=lambda outcome: frequencies[outcome])
-        typical = scored[said.index(majority)]
+        typical = scored[outcome_of.index(majority)]
         metadata["frequencies"] = frequencies
     else:
-        _, typical = min(scores, key=lambda one: abs(one[0] - mean))
+        _, typical = min(scores, key=lambda pair: abs(pair[0] - mean))
     return Finding(
         score=mean,
         label=typical.label,
@@ -95,7 +101,9 @@ def _joined(
 def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[CriterionOutcome, ...]:
     """Return each part with its mean over the samples that have it, and the reason of the typical one."""
     scores = {
-        part.metric: [one.score for finding in scored for one in finding.parts if one.metric == part.metric]
+        part.metric: [
+            outcome.score for finding in scored for outcome in finding.parts if outcome.metric == part.metric
+        ]
         for part in typical.parts
     }
     return tuple(

@@ -49,14 +49,14 @@ class _Work:
         self.usage = Usage(calls=0)
         self.usd = 0.0
 
-    def add(self, said: Mapping[str, Any]) -> None:
+    def add(self, member: Mapping[str, Any]) -> None:
         self.n_asked += 1
-        if "usage" in said:
+        if "usage" in member:
             self.n_paid += 1
-            self.usage += msgspec.convert(said["usage"], Usage)
-        if "cost_usd" in said:
+            self.usage += msgspec.convert(member["usage"], Usage)
+        if "cost_usd" in member:
             self.n_priced += 1
-            self.usd += said["cost_usd"]
+            self.usd += member["cost_usd"]
 
     @property
     def cost_usd(self) -> float | None:
@@ -84,8 +84,8 @@ class CascadeTally:
             return
         rows = self._cascades.setdefault(row.judge, _Rows())
         rows.n_rows += 1
-        for said in metadata["members"]:
-            rows.works.setdefault(said["judge"], _Work()).add(said)
+        for member in metadata["members"]:
+            rows.works.setdefault(member["judge"], _Work()).add(member)
         for name in metadata["not_asked"]:  # so that the order of the members is known
             rows.works.setdefault(name, _Work())
         if metadata["decided_by"] is None:

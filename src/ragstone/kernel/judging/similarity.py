@@ -19,10 +19,10 @@ class EmbeddingJudge(JudgeFields, frozen=True, kw_only=True, tag="embedding"):
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the cosine similarity of the answer and the nearest reference, in [-1, 1]."""
-        embed, given = context.embed, references(answer)
+        embed, texts = context.embed, references(answer)
         if embed is None:
             raise ValueError("a judge of kind embedding needs an embedder")
-        if not given or not answer.answer.strip():
-            return not_applicable(lacks("answer") if given else NOTHING_TO_COMPARE)
-        said, *wanted = await embed([answer.answer, *given], "passage")
-        return Finding(score=round(max(float(one @ said) for one in wanted), 6))
+        if not texts or not answer.answer.strip():
+            return not_applicable(lacks("answer") if texts else NOTHING_TO_COMPARE)
+        vector, *wanted = await embed([answer.answer, *texts], "passage")
+        return Finding(score=round(max(float(other @ vector) for other in wanted), 6))

@@ -110,16 +110,18 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
         `metadata.threshold` the file's.
         """
         heard = await hear_all(self.members, answer, context)
-        silent = [one.judgement for one in heard if not is_scored(one)]
+        silent = [verdict.judgement for verdict in heard if not is_scored(verdict)]
         failed = [row for row in silent if row.status not in NOTHING_SAID or row.status == "unparsable"]
-        weight = [abs(one.weight) for one in self.members]
-        mute = sum(own for own, one in zip(weight, heard, strict=True) if not is_scored(one))
+        weight = [abs(member.weight) for member in self.members]
+        mute = sum(own for own, verdict in zip(weight, heard, strict=True) if not is_scored(verdict))
         if failed or (silent and 2 * mute >= sum(weight)):
             first = (failed or silent)[0]
             lost = Finding(score=None, status=first.status, rationale=first.rationale, error=first.error)
             return with_members(lost, heard)
         reasons = [
-            reason_of(member, one) for member, one in zip(self.members, heard, strict=True) if is_scored(one)
+            reason_of(member, verdict)
+            for member, verdict in zip(self.members, heard, strict=True)
+            if is_scored(verdict)
         ]
         likely = probability(self.intercept + sum(reason.log_odds for reason in reasons))
         if self.curve:
@@ -131,7 +133,9 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
 
 def _is_curve(points: Sequence[tuple[float, float]]) -> bool:
     inside = all(0 <= before <= 1 and 0 < after < 1 for before, after in points)
-    rises = all(one[0] < next_one[0] and one[1] <= next_one[1] for one, next_one in pairwise(points))
+    rises = all(
+        point[0] < next_point[0] and point[1] <= next_point[1] for point, next_point in pairwise(points)
+    )
     return len(points) > 1 and inside and rises
 
 
@@ -145,22 +149,22 @@ def probability(log_odds: float) -> float:
     return 0.5 * (1 + math.tanh(log_odds / 2))
 
 
-def is_scored(one: MemberVerdict) -> bool:
+def is_scored(verdict: MemberVerdict) -> bool:
     """Return whether the member gave a score."""
-    return one.judgement.score is not None
+    return verdict.judgement.score is not None
 
 
-def reason_of(member: StackMember, one: MemberVerdict) -> Reason:
+def reason_of(member: StackMember, verdict: MemberVerdict) -> Reason:
     """Return what a member that gave a score adds, and what is said, against an answer in its words too."""
-    score = one.judgement.score
+    score = verdict.judgement.score
     assert score is not None
     log_odds = member.weight * (score - member.centre) / member.spread
     high = score >= member.centre
-    said = member.if_high if high else member.if_low
-    said = said or f"{one.name} is {'high' if high else 'low'} ({score:.2g})"
-    own = one.judgement.rationale if log_odds < 0 else None
-    said += f" ({shorten(own, WIDEST, placeholder=' …')})" if own else ""
-    return Reason(log_odds=log_odds, said=said)
+    text = member.if_high if high else member.if_low
+    text = text or f"{verdict.name} is {'high' if high else 'low'} ({score:.2g})"
+    own = verdict.judgement.rationale if log_odds < 0 else None
+    text += f" ({shorten(own, WIDEST, placeholder=' …')})" if own else ""
+    return Reason(log_odds=log_odds, said=text)
 
 
 def words_of(reasons: Sequence[Reason], *, yes: bool) -> str:

@@ -40,10 +40,25 @@ from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, PromptedJudge, Sc
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.lexical import token_f1
 from ragstone.kernel.judging.render import render_prompt
-from ragstone.kernel.judging.replies import STATEMENTS_FORM, StatementsReply
 from ragstone.kernel.llm import Reply
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import Answer, Verdict, references
+
+
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One atomic statement, numbered from 1."""
+
+    id: int
+    statement: str
+
+
+class StatementsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer, taken apart."""
+
+    statements: list[Statement]
+
+
+STATEMENTS_FORM = '{"nonce": the code, "statements": [{"id": 1, "statement": "..."}, {"id": 2, ...}, ...]}'
 
 Numbers = tuple[int, ...] | None
 
@@ -92,42 +107,43 @@ async def check_statements(
     supports it. Of one that no call supports, the first reason is kept. Raises CallFailed.
     """
     cited = against == "contexts"
-    found: dict[int, Verdict] = {}
+    settled: dict[int, Verdict] = {}
     for batch in batches(statements):
         most = room(judge, context, texts, [verify, *batch.values(), inputs.get("question", "")])
         still, left = batch, cut_contexts(texts, most)
         while still and left:
-            shown, left = await take_best(left, "\n".join(still.values()), most)
-            numbers = tuple(sorted({passage.number for passage in shown})) if cited else None
+            passages, left = await take_best(left, "\n".join(still.values()), most)
+            numbers = tuple(sorted({passage.number for passage in passages})) if cited else None
 
             async def ask(
-                asked: Mapping[int, str], text: str = show(shown, numbered=cited), numbers: Numbers = numbers
+                numbered: Mapping[int, str],
+                text: str = show(passages, numbered=cited),
+                numbers: Numbers = numbers,
             ) -> Reply:
                 prompt = render_prompt(
                     judge,
                     verify,
-                    {**inputs, against: text, "statements": numbered_lines(asked)},
+                    {**inputs, against: text, "statements": numbered_lines(numbered)},
                     verdicts_form(cited=cited),
-                    verdicts_reply(tuple(asked), numbers),
+                    verdicts_reply(tuple(numbered), numbers),
                     held_to=verdicts_reply(None, () if cited else None),
                     secret=context.secret,
                 )
                 return await context.ask(prompt)
 
-            said = await one_verdict_each(still, ask, replies)
-            for number, one in said.items():
-                if one.verdict or number not in found:
-                    found[number] = _verdict(number, still[number], one, numbers or ())
-            still = {number: text for number, text in still.items() if not said[number].verdict}
-    return [found[number] for number in statements]
-
-
-def _verdict(number: int, statement: str, said: VerdictReply, shown: tuple[int, ...]) -> Verdict:
-    """Return the verdict; a number that was not shown is as good as none."""
-    named = said.context if said.verdict and said.context in shown else None
-    return Verdict(
-        id=number, statement=statement, supported=said.verdict, reason=said.reason.strip(), context=named
-    )
+            verdicts = await one_verdict_each(still, ask, replies)
+            for number, verdict in verdicts.items():
+                if verdict.verdict or number not in settled:
+                    is_shown = verdict.verdict and verdict.context in (numbers or ())
+                settled[number] = Verdict(
+                    id=number,
+                    statement=still[number],
+                    supported=verdict.verdict,
+                    reason=verdict.reason.strip(),
+                    context=verdict.context if is_shown else None,  # any other is as good as none
+                )
+            still = {number: text for number, text in still.items() if not verdicts[number].verdict}
+    return [settled[number] for number in statements]
 
 
 NO_CONTEXT = "nothing was retrieved that could support it"
@@ -197,10 +213,10 @@ async def judge_claims(
     states nothing has no precision; its recall and score are 0. Without a claim in the reference (the
     question cannot be answered, or the reference states nothing) the judge does not apply.
     """
-    given = references(answer)
-    if not given:
+    texts = references(answer)
+    if not texts:
         return nothing_to_check(UNANSWERABLE, [])
-    inputs = inputs | {"reference": max(given, key=lambda text: token_f1(answer.answer, text))}
+    inputs = inputs | {"reference": max(texts, key=lambda text: token_f1(answer.answer, text))}
     # The reference is taken apart, and the answer read, by the very same prompts: each in the other's place.
     swapped = inputs | {"answer": inputs["reference"], "reference": inputs["answer"]}
     replies: list[Reply] = []
@@ -223,11 +239,15 @@ async def judge_claims(
     parts = [
         _share(metric, *side) for metric, side in zip(CLAIM_PARTS, sides.items(), strict=True) if side[1]
     ]
-    said = [part.rationale for part in parts if part.rationale]
+    reasons = [part.rationale for part in parts if part.rationale]
     return Finding(
         score=harmonic_mean(*(part.score for part in parts)) if len(parts) > 1 else 0.0,
-        rationale="; ".join(said if made else [NOT_STATED, *said]),
-        verdicts=[msgspec.structs.replace(one, of=side) for side, ones in sides.items() for one in ones],
+        rationale="; ".join(reasons if made else [NOT_STATED, *reasons]),
+        verdicts=[
+            msgspec.structs.replace(verdict, of=side)
+            for side, verdicts in sides.items()
+            for verdict in verdicts
+        ],
         usage=spent.usage,
         cost_usd=spent.cost_usd,
         parts=tuple(parts),
@@ -252,7 +272,7 @@ async def _check(
 def _share(metric: str, side: str, verdicts: list[Verdict]) -> CriterionOutcome:
     """Return the share of one side's statements that the other supports."""
     other = {"answer": "reference", "reference": "answer"}[side]
-    n_supported = sum(one.supported for one in verdicts)
+    n_supported = sum(verdict.supported for verdict in verdicts)
     return CriterionOutcome(
         metric=metric,
         score=n_supported / len(verdicts),
@@ -286,23 +306,23 @@ async def judge_contexts(
     most = room(judge, context, texts, beside)
     left = cut_contexts(texts, most)
     replies: list[Reply] = []
-    found = {n: _use_verdict(n, text, useful=False, reason=BLANK) for n, text in enumerate(texts, 1)}
-    asked: set[int] = set()
+    verdicts = {n: _use_verdict(n, text, useful=False, reason=BLANK) for n, text in enumerate(texts, 1)}
+    answered: set[int] = set()
     while left:
-        shown, left = take_next(left, most)
-        for number, one in (await _ask(judge, inputs, context, replies, shown)).items():
-            if one.verdict or number not in asked:
-                found[number] = _use_verdict(
-                    number, texts[number - 1], useful=one.verdict, reason=one.reason.strip()
+        passages, left = take_next(left, most)
+        for number, reply in (await _ask(judge, inputs, context, replies, passages)).items():
+            if reply.verdict or number not in answered:
+                verdicts[number] = _use_verdict(
+                    number, texts[number - 1], useful=reply.verdict, reason=reply.reason.strip()
                 )
-            asked.add(number)
-        left = [passage for passage in left if not found[passage.number].supported]
-    n_useful = sum(verdict.supported for verdict in found.values())
+            answered.add(number)
+        left = [own for own in left if not verdicts[own.number].supported]
+    n_useful = sum(verdict.supported for verdict in verdicts.values())
     spent = add_costs(replies)
     return Finding(
         score=n_useful / len(texts),
         rationale=f"of use for the question: {share_of(n_useful, len(texts), 'context')}",
-        verdicts=list(found.values()),
+        verdicts=list(verdicts.values()),
         usage=spent.usage,
         cost_usd=spent.cost_usd,
     )
@@ -313,19 +333,19 @@ async def _ask(
     inputs: dict[str, str],
     context: JudgeContext,
     replies: list[Reply],
-    shown: Sequence[ContextPassage],
+    passages: Sequence[ContextPassage],
 ) -> dict[int, VerdictReply]:
     """Return the verdict on each context of which something is shown, by its number."""
-    numbers = dict.fromkeys(passage.number for passage in shown)
+    numbers = dict.fromkeys(passage.number for passage in passages)
 
-    async def ask(asked: Mapping[int, str]) -> Reply:
-        text = show(passage for passage in shown if passage.number in asked)
+    async def ask(numbered: Mapping[int, str]) -> Reply:
+        text = show(passage for passage in passages if passage.number in numbered)
         prompt = render_prompt(
             judge,
             judge.prompt,
             inputs | {"contexts": text},
             verdicts_form(name=FIELD),
-            verdicts_reply(tuple(asked), name=FIELD),
+            verdicts_reply(tuple(numbered), name=FIELD),
             held_to=verdicts_reply(None, name=FIELD),
             secret=context.secret,
         )
@@ -335,8 +355,8 @@ async def _ask(
 
 
 def _use_verdict(number: int, text: str, *, useful: bool, reason: str) -> Verdict:
-    words = " ".join(text.split())
-    glimpse = words if len(words) <= GLIMPSE else words[:GLIMPSE].rstrip() + "…"
+    flat = " ".join(text.split())
+    glimpse = flat if len(flat) <= GLIMPSE else flat[:GLIMPSE].rstrip() + "…"
     return Verdict(
         id=number, statement=glimpse, supported=useful, reason=reason, context=number, of="contexts"
     )
@@ -418,8 +438,8 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
         judge = judge_claims if self.checks_claims else judge_statements
         return self.settled(await judge(self, self.verify or "", answer, inputs, context))
 
-    def settled(self, found: Finding) -> Finding:
+    def settled(self, finding: Finding) -> Finding:
         """Return a finding with the score that the method gives by definition, where the file asks for it."""
-        if self.empty == "one" and (found.metadata or {}).get("by_definition"):
-            return msgspec.structs.replace(found, score=1.0, status="scored")
-        return found
+        if self.empty == "one" and (finding.metadata or {}).get("by_definition"):
+            return msgspec.structs.replace(finding, score=1.0, status="scored")
+        return finding

@@ -74,18 +74,18 @@ def find_choice(judge: "StepsJudge", answer: Answer, steps: Sequence[Step]) -> F
     late = f"called {OUT_OF_ORDER}"
     lacking = {at: late if tool in beyond.values() else NEVER for at, tool in missing.items()}
     of_steps = verdicts_of(steps, wrong, counted) if judge.order != "superset" else []
-    told = told_of(steps, wrong) if of_steps else []
+    lines = told_of(steps, wrong) if of_steps else []
     if judge.order == "subset":
-        return Finding(score=len(pairs) / len(names), rationale=_joined(told), verdicts=of_steps)
+        return Finding(score=len(pairs) / len(names), rationale=_joined(lines), verdicts=of_steps)
     never = [tool for at, tool in missing.items() if lacking[at] == NEVER][:MOST_NAMED]
-    told += [f"{NEVER}: {', '.join(never)}"] if never else []
+    lines += [f"{NEVER}: {', '.join(never)}"] if never else []
     of_expected = [
         Verdict(id=at + 1, statement=tool, supported=at not in missing, reason=lacking.get(at), of=EXPECTED)
         for at, tool in enumerate(wanted)
     ]
     n_compared = 2 * len(wanted) if judge.order == "superset" else len(names) + len(wanted)
     return Finding(
-        score=2 * len(pairs) / n_compared, rationale=_joined(told), verdicts=of_steps + of_expected
+        score=2 * len(pairs) / n_compared, rationale=_joined(lines), verdicts=of_steps + of_expected
     )
 
 
@@ -152,8 +152,8 @@ def _by_reference(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> Fi
         if at is None or call.arguments is None:
             continue
         checked.append(at)
-        if found := differences(call.arguments, steps[at].arguments):
-            faults[at] = "; ".join(f"{name} {difference}" for name, difference in found.items())
+        if differing := differences(call.arguments, steps[at].arguments):
+            faults[at] = "; ".join(f"{name} {difference}" for name, difference in differing.items())
     if not any(call.arguments is not None for call in expected):
         return not_applicable("the row expects no arguments")
     if not checked:
@@ -181,13 +181,15 @@ def find_errors(_judge: "StepsJudge", _answer: Answer, steps: Sequence[Step]) ->
         again = good.get(keys[at], -1) > at
         lasting += not again
         faults[at] = f"failed: {_cut(step.error)}{'; a retry succeeded' if again else ''}"
-    told = f"failed and never succeeded: {share_of(lasting, len(steps), 'call')}"
+    rationale = f"failed and never succeeded: {share_of(lasting, len(steps), 'call')}"
     return Finding(
         score=len(faults) / len(steps),
         rationale=_joined(told_of(steps, faults)),
         verdicts=verdicts_of(steps, faults),
         parts=(
-            CriterionOutcome(metric=LASTING, score=lasting / len(steps), rationale=told if faults else None),
+            CriterionOutcome(
+                metric=LASTING, score=lasting / len(steps), rationale=rationale if faults else None
+            ),
         ),
         metadata={"calls": len(steps), "failed": len(faults), "retried": len(faults) - lasting},
     )
@@ -225,14 +227,14 @@ def find_waste(_judge: "StepsJudge", answer: Answer, steps: Sequence[Step]) -> F
 def repeats_in(steps: Sequence[Step]) -> dict[int, int]:
     """Return the place of each call that had succeeded before with the same arguments, and of the first."""
     first: dict[Hashable, int] = {}
-    found = {}
+    repeated = {}
     for at, step in enumerate(steps):
         key = _key(step)
         if key in first:
-            found[at] = first[key]
+            repeated[at] = first[key]
         elif step.error is None:
             first[key] = at
-    return found
+    return repeated
 
 
 def unused_in(answer: Answer, steps: Sequence[Step]) -> set[int]:
@@ -242,14 +244,14 @@ def unused_in(answer: Answer, steps: Sequence[Step]) -> set[int]:
     call itself has. A result with fewer than three of these (`ok`) may be of use, and so may all results
     where the answer is in another language.
     """
-    asked = _beginnings(answer.question or "")
+    in_question = _beginnings(answer.question or "")
     later = _beginnings(answer.answer)
     unused = set()
     for at in reversed(range(len(steps))):
         step = steps[at]
         own = _beginnings(_values(step.arguments))
         if step.error is None and step.result:
-            telling = _beginnings(step.result) - asked - own
+            telling = _beginnings(step.result) - in_question - own
             if len(telling) >= LEAST_TOLD and later.isdisjoint(telling):
                 unused.add(at)
         later |= own
@@ -285,9 +287,9 @@ def verdicts_of(steps: Sequence[Step], faults: Faults, places: Iterable[int] | N
 
 def told_of(steps: Sequence[Step], faults: Faults) -> list[str]:
     """Return `step 3: weather: place expected Nakuru, got Nairobi`, of the first of them."""
-    told = [f"step {at + 1}: {steps[at].tool}: {faults[at]}" for at in sorted(faults)[:MOST_NAMED]]
+    lines = [f"step {at + 1}: {steps[at].tool}: {faults[at]}" for at in sorted(faults)[:MOST_NAMED]]
     more = len(faults) - MOST_NAMED
-    return [*told, f"and {plural(more, 'other step')}"] if more > 0 else told
+    return [*lines, f"and {plural(more, 'other step')}"] if more > 0 else lines
 
 
 def _share(steps: Sequence[Step], faults: Faults, places: Sequence[int]) -> Finding:
@@ -314,8 +316,8 @@ def _key(step: Step) -> Hashable:
     return step.tool, normal(step.arguments)
 
 
-def _joined(told: Sequence[str]) -> str | None:
-    return "; ".join(told) or None
+def _joined(lines: Sequence[str]) -> str | None:
+    return "; ".join(lines) or None
 
 
 MEASURES_OF_STEPS: dict[str, Callable[["StepsJudge", Answer, Sequence[Step]], Finding]] = {

@@ -37,26 +37,26 @@ def count_verdicts(
     counted: Sequence[Unsupported], question_id: str, verdicts: Sequence[Verdict]
 ) -> list[Unsupported]:
     """Return the counts with the verdicts of one more judgement, in order of first appearance."""
-    found = {one.of: one for one in counted}
+    counts = {part.of: part for part in counted}
     for of in dict.fromkeys(verdict.of or "answer" for verdict in verdicts):
-        before = found.get(of, Unsupported(of=of))
+        before = counts.get(of, Unsupported(of=of))
         own = [verdict for verdict in verdicts if (verdict.of or "answer") == of]
-        open_ = [(question_id, _named(verdict)) for verdict in own if not verdict.supported]
-        found[of] = Unsupported(
+        open_ = [
+            # Of a step its number, tool and fault, which a long call would hide.
+            (question_id, f"step {verdict.id}: {verdict.statement.partition('(')[0]}: {verdict.reason}")
+            if verdict.of == "steps"
+            else (question_id, verdict.statement)
+            for verdict in own
+            if not verdict.supported
+        ]
+        counts[of] = Unsupported(
             of=of,
             n=before.n + len(own),
             n_unsupported=before.n_unsupported + len(open_),
             n_rows=before.n_rows + 1,
             first=(*before.first, *open_)[:FIRST],
         )
-    return list(found.values())
-
-
-def _named(verdict: Verdict) -> str:
-    """Return the statement; of a step its number, tool and fault, which a long call would hide."""
-    if verdict.of != "steps":
-        return verdict.statement
-    return f"step {verdict.id}: {verdict.statement.partition('(')[0]}: {verdict.reason}"
+    return list(counts.values())
 
 
 SHOWN_REASONS = 3
@@ -112,7 +112,7 @@ def count_said(rows: Sequence[SaidOf], *, seed: int = 0) -> TruthCounts | None:
     false = [row for row in rows if not row.truth]
     called = [row for row in rows if row.said == "false"]
     tables = [Counter(row.said for row in rows if row.truth == truth) for truth in (True, False)]
-    true_counts, false_counts = ({said: found[said] for said in get_args(Said)} for found in tables)
+    true_counts, false_counts = ({answer: counts[answer] for answer in get_args(Said)} for counts in tables)
     return TruthCounts(
         true=true_counts,
         false=false_counts,
@@ -128,8 +128,8 @@ def count_said(rows: Sequence[SaidOf], *, seed: int = 0) -> TruthCounts | None:
 def said_of(row: Judgement) -> tuple[bool, Said] | None:
     """Return whether a statement is true and what a judgement read in its answer; None for other rows."""
     truth = (row.metadata or {}).get(STATEMENT)
-    said = next((known for known in get_args(Said) if known == row.label), None)
-    return (truth, said) if isinstance(truth, bool) and said and row.score is not None else None
+    verdict = next((known for known in get_args(Said) if known == row.label), None)
+    return (truth, verdict) if isinstance(truth, bool) and verdict and row.score is not None else None
 
 
 class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
@@ -165,8 +165,8 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.estimate is not None:  # also for summaries that were written before there were bounds
-            found = bounds_of(self.estimate.value, self.statuses, self.scale)
-            msgspec.structs.force_setattr(self, "bounds", found)
+            bounds = bounds_of(self.estimate.value, self.statuses, self.scale)
+            msgspec.structs.force_setattr(self, "bounds", bounds)
 
 
 def question_clusters(questions: Iterable[Question], judgements: Iterable[Judgement] = ()) -> dict[str, str]:
@@ -176,12 +176,12 @@ def question_clusters(questions: Iterable[Question], judgements: Iterable[Judgem
     that of the conversation, or else of the first reply that has one, or else the conversation. A question of
     neither is not in it.
     """
-    found = {question.id: min(question.document_ids) for question in questions if question.document_ids}
+    clusters = {question.id: min(question.document_ids) for question in questions if question.document_ids}
     replies = {row.question_id: whole for row in judgements if (whole := conversation_of(row)) is not None}
     for name, whole in replies.items():
-        if name in found:
-            found.setdefault(whole, found[name])
-    return found | {name: found.get(whole, whole) for name, whole in replies.items()}
+        if name in clusters:
+            clusters.setdefault(whole, clusters[name])
+    return clusters | {name: clusters.get(whole, whole) for name, whole in replies.items()}
 
 
 class _MetricGroup:
@@ -226,8 +226,8 @@ class Tally:
             cluster = cluster_of(row, self._clusters)
             group.clusters.append(cluster)
             group.replies |= conversation_of(row) is not None
-            if said := said_of(row):
-                group.said.append(SaidOf(*said, cluster))
+            if verdict := said_of(row):
+                group.said.append(SaidOf(*verdict, cluster))
 
     def summaries(self, seed: int = 0) -> list[MetricSummary]:
         """Return a summary for each (system, judge, metric, model), in order of first appearance."""

@@ -21,12 +21,12 @@ def is_of_another_scale(threshold: float, scale: tuple[float, float]) -> bool:
 def off_scale(judge: str, threshold: float, scale: tuple[float, float]) -> str:
     """Return why a threshold cannot be, and what can."""
     low, high = scale
-    given = f"threshold {threshold:g} of judge {judge!r}: its scale is {low:g} to {high:g}"
+    stated = f"threshold {threshold:g} of judge {judge!r}: its scale is {low:g} to {high:g}"
     if is_of_another_scale(threshold, scale):
         share = low + threshold * (high - low)
         meant = f"Did you mean {share:g}? " if 0 < threshold <= 1 else ""
-        return f"{given}, so nearly every answer would pass. {meant}Give a score of that scale."
+        return f"{stated}, so nearly every answer would pass. {meant}Give a score of that scale."
     return (
-        f"{given}, so every answer would get the same grade. Give a score above {low:g} and at most "
+        f"{stated}, so every answer would get the same grade. Give a score above {low:g} and at most "
         f"{high:g}, or none."
     )

@@ -15,9 +15,8 @@ from ragstone.kernel.judging.fields import JOINT_SUFFIX, Example, JudgeFields
 from ragstone.kernel.judging.finding import Finding, FindingOf, JudgeContext
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.render import UNTRUSTED, gather_inputs, named_inputs
-from ragstone.kernel.judging.replies import Field, reply_form, reply_type
-from ragstone.kernel.llm import CallFailed, Prompt, Reply, fenced_prompt, row_nonce
+from ragstone.kernel.judging.render import Field, gather_inputs, named_inputs, prompt_for_fields
+from ragstone.kernel.llm import CallFailed, Prompt, Reply, row_nonce
 from ragstone.kernel.records import Answer, Judgement
 
 TOGETHER = (
@@ -56,25 +55,22 @@ async def judge_together(
     if alone:
         raise ValueError(f"judge {alone[0]!r} cannot be asked in one call with others")
     named = joined([judge for judge in judges if can_join(judge)])
-    asked = [] if answer.error else [judge for judge in named if _has_inputs(judge, answer)]
-    found = await _ask(asked, answer, context) if asked else {}
+    complete = [judge for judge in named if not isinstance(gather_inputs(judge, answer), str)]
+    able = [] if answer.error else complete
+    findings = await _ask(able, answer, context) if able else {}
 
     def found_by(judge: OneCallJudge) -> FindingOf:
         async def look_up(_answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
-            one = found[judge.name]
-            if isinstance(one, CallFailed):
-                raise one
-            return one
+            finding = findings[judge.name]
+            if isinstance(finding, CallFailed):
+                raise finding
+            return finding
 
         return look_up
 
     return [
         row for judge in named for row in await judge_answer(judge, answer, context, find=found_by(judge))
     ]
-
-
-def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
-    return not isinstance(gather_inputs(judge, answer), str)
 
 
 async def _ask(
@@ -87,9 +83,9 @@ async def _ask(
     except CallFailed as failure:
         # An error of its own for each: the first carries the tokens.
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}
-    found = [_found(judge, start, reply) for judge, start in zip(judges, _starts(judges), strict=True)]
-    found[0] = msgspec.structs.replace(found[0], usage=reply.usage, cost_usd=reply.cost_usd)
-    return dict(zip((first, *others), found, strict=True))
+    findings = [_found(judge, start, reply) for judge, start in zip(judges, _starts(judges), strict=True)]
+    findings[0] = msgspec.structs.replace(findings[0], usage=reply.usage, cost_usd=reply.cost_usd)
+    return dict(zip((first, *others), findings, strict=True))
 
 
 def _found(judge: OneCallJudge, start: str, reply: Reply) -> Finding:
@@ -103,7 +99,7 @@ def _found(judge: OneCallJudge, start: str, reply: Reply) -> Finding:
 
 def together_prompt(judges: Sequence[OneCallJudge], answer: Answer, secret: bytes) -> Prompt:
     """Return the call that asks these judges about a row that has the inputs of each."""
-    shown = _inputs(judges, answer)
+    texts = _inputs(judges, answer)
     starts = _starts(judges)
     fields = [
         Field(f"{start}{field.name}", field.type, field.words)
@@ -112,12 +108,12 @@ def together_prompt(judges: Sequence[OneCallJudge], answer: Answer, secret: byte
     ]
     sections = [_section(judge, start) for judge, start in zip(judges, starts, strict=True)]
     versions = [part for judge in judges for part in (judge.name, str(judge.version))]
-    return fenced_prompt(
-        "\n\n".join([TOGETHER, *sections, UNTRUSTED]),
-        shown,
-        form=reply_form(fields),
-        reply=reply_type("TogetherReply", fields),
-        nonce=row_nonce(secret, [*versions, *shown.values()]),
+    return prompt_for_fields(
+        [TOGETHER, *sections],
+        texts,
+        fields,
+        name="TogetherReply",
+        nonce=row_nonce(secret, [*versions, *texts.values()]),
         max_tokens=sum(judge.max_tokens for judge in judges),
     )
 
@@ -138,20 +134,20 @@ def _section(judge: OneCallJudge, start: str) -> str:
 
 def _inputs(judges: Sequence[OneCallJudge], answer: Answer) -> dict[str, str]:
     """Return the text of every input that one of the judges reads, in the order of their files."""
-    shown: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for judge in judges:
-        found = gather_inputs(judge, answer)
-        if isinstance(found, str):
-            raise ValueError(f"judge {judge.name!r}: the row has no {found}")
-        shown |= {name: text for name, text in found.items() if name not in shown}
-    return shown
+        inputs = gather_inputs(judge, answer)
+        if isinstance(inputs, str):
+            raise ValueError(f"judge {judge.name!r}: the row has no {inputs}")
+        texts |= {name: text for name, text in inputs.items() if name not in texts}
+    return texts
 
 
 def _starts(judges: Sequence[OneCallJudge]) -> list[str]:
     """Return what the fields of each judge begin with in the common reply; no two begin alike."""
     names = [re.sub(r"\W+", "_", judge.name.rpartition("@")[0]) for judge in judges]
     # `a` with a criterion `b_c` and `a_b` with one `c` would share a field: numbers set them apart.
-    alike = any(one != other and one.startswith(f"{other}_") for one in names for other in names)
+    alike = any(name != other and name.startswith(f"{other}_") for name in names for other in names)
     if alike or len(set(names)) < len(names):
         names = [f"judge{n}_{name}" for n, name in enumerate(names, 1)]
     return [f"{name}_" for name in names]

@@ -119,11 +119,11 @@ async def judge_by_token(
             f"judge {judge.name!r} reads the probabilities of tokens, and {context.model} gives none. Drop "
             '@token (or reply = "token" from its file), or take an endpoint that gives logprobs.'
         )
-    said = probabilities(reply, [option.word for option in options])
-    mass = sum(said.values())
+    likely = probabilities(reply, [option.word for option in options])
+    mass = sum(likely.values())
     if mass < LEAST_MASS:
         raise unparsable(f"the options hold {mass:.3f} of the probability, less than {LEAST_MASS:g}", [reply])
-    shares = {option.outcome: said[option.word] / mass for option in options}
+    shares = {option.outcome: likely[option.word] / mass for option in options}
     likeliest = max(options, key=lambda option: shares[option.outcome])  # of equals the first in the file
     return Finding(
         score=round(sum(option.score * shares[option.outcome] for option in options), 6),
@@ -137,7 +137,7 @@ async def judge_by_token(
     )
 
 
-def probabilities(reply: Reply, words: Sequence[str]) -> dict[str, float]:
+def probabilities(reply: Reply, options: Sequence[str]) -> dict[str, float]:
     """Return how likely the first token of the reply was each of the words; together at most 1.
 
     A token counts for a word whatever stands around it ("Yes", " yes", "yes."). Letter case does not matter,
@@ -145,17 +145,17 @@ def probabilities(reply: Reply, words: Sequence[str]) -> dict[str, float]:
     """
     tokens = reply.logprobs or ()
     first = next((token for token in tokens if token.text.strip(AROUND)), tokens[0] if tokens else None)
-    found = dict.fromkeys(words, 0.0)
+    likely = dict.fromkeys(options, 0.0)
     if first is None:
-        return found
+        return likely
     seen = {alternative.text: alternative.logprob for alternative in first.top}
     seen.setdefault(first.text, first.logprob)
     for text, logprob in seen.items():
         word = text.strip(AROUND)
         word = word if len(word) == 1 else word.casefold()
-        if word in found:
-            found[word] += math.exp(logprob)
-    return found
+        if word in likely:
+            likely[word] += math.exp(logprob)
+    return likely
 
 
 def render_token_prompt(
@@ -168,20 +168,22 @@ def render_token_prompt(
     named = [name for name in inputs if f"{{{name}}}" in judge.prompt]
     first, *_, last = judge.options()
     word = judge.reply_word.format(first.word, last.word)
-    told = [
+    sections = [
         named_inputs(judge.prompt),
         *judge._token_told(),
         UNTRUSTED,
         f"Whatever is said above of reasons: give none. Reply with one {word}.",
     ]
-    messages = [Message("system", "\n\n".join(told))]
+    messages = [Message("system", "\n\n".join(sections))]
     for example in judge.shown:
-        shown = _example_inputs(judge, example)
-        texts = {name: shown[name] for name in named if name in shown}
+        texts_of = _example_inputs(judge, example)
+        texts = {name: texts_of[name] for name in named if name in texts_of}
         messages.append(Message("user", _fenced(judge, texts, secret)))
-        messages.append(Message("assistant", _word_of(judge, example)))
-    shown = dict(inputs) | _reference(judge, answer, inputs)
-    messages.append(Message("user", _fenced(judge, {name: shown[name] for name in named}, secret)))
+        *_, expected = judge.reply_of(example.expected, example.reason).values()  # of one criterion
+        word = next(option.word for option in judge.options() if option.value == expected)
+        messages.append(Message("assistant", word))
+    texts_of = dict(inputs) | _reference(judge, answer, inputs)
+    messages.append(Message("user", _fenced(judge, {name: texts_of[name] for name in named}, secret)))
     return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, temperature=0.0, top_logprobs=TOP)
 
 
@@ -200,12 +202,16 @@ def _fenced(judge: TokenJudge, texts: Mapping[str, str], secret: bytes) -> str:
 
 def _reference(judge: TokenJudge, answer: Answer, inputs: Mapping[str, str]) -> dict[str, str]:
     """Return the reference as it is shown: of many alternatives those nearest to the answer."""
-    given = references(answer)
-    if "reference" not in inputs or not given:
+    alternatives_given = references(answer)
+    if "reference" not in inputs or not alternatives_given:
         return {}
     # The parts of a reference, or the whole where there are none.
-    found = [part.strip() for text in given for part in alternatives([text], judge.separator)[1:] or [text]]
-    unique = dict.fromkeys(text for text in found if text)
+    parts = [
+        part.strip()
+        for text in alternatives_given
+        for part in alternatives([text], judge.separator)[1:] or [text]
+    ]
+    unique = dict.fromkeys(text for text in parts if text)
     near = sorted(unique, key=lambda text: -chrf(answer.answer, text))[:MOST_ALTERNATIVES]
     return {"reference": " / ".join(near)}
 
@@ -214,11 +220,5 @@ def _example_inputs(judge: TokenJudge, example: Example) -> dict[str, str]:
     """Return the texts of an example, as those of a row are shown; what it lacks is left out."""
     row = example_answer(example)
     held = [name for name in judge.inputs if getattr(example, name) is not None]
-    found = gather_inputs(msgspec.structs.replace(judge, inputs=held), row)
-    return {} if isinstance(found, str) else found | _reference(judge, row, found)
-
-
-def _word_of(judge: TokenJudge, example: Example) -> str:
-    """Return the word that an example should get; a rubric that is asked so has one criterion."""
-    *_, expected = judge.reply_of(example.expected, example.reason).values()
-    return next(option.word for option in judge.options() if option.value == expected)
+    texts = gather_inputs(msgspec.structs.replace(judge, inputs=held), row)
+    return {} if isinstance(texts, str) else texts | _reference(judge, row, texts)

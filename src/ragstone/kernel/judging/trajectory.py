@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.lexical import common_rows
 from ragstone.kernel.records import Answer, Step
-from ragstone.kernel.tables.calls import arguments_of, calls_in, tool_named
+from ragstone.kernel.tables.calls import calls_in, named_call, tool_named
 from ragstone.kernel.tables.names import fold
 
 EXPECTED_STEPS = (
@@ -39,9 +39,9 @@ def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
     """
     if conversation_of(answer) is not None:
         return None
-    for name, given in _columns(answer, EXPECTED_STEPS):
+    for name, value in _columns(answer, EXPECTED_STEPS):
         try:
-            return [_expected(name, call) for call in calls_in(given, name)]
+            return [_expected(name, call) for call in calls_in(value, name)]
         except TypeError as mistake:
             if name != "reference_outputs":  # which may be the reference of the answer, not of the steps
                 raise ValueError(f"{mistake}.") from None
@@ -49,17 +49,15 @@ def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
 
 
 def _columns(answer: Answer, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    given = {fold(column): value for column, value in (answer.metadata or {}).items()}
-    return ((name, value) for name in names if (value := given.get(fold(name))) not in (None, ""))
+    columns = {fold(column): value for column, value in (answer.metadata or {}).items()}
+    return ((name, value) for name in names if (value := columns.get(fold(name))) not in (None, ""))
 
 
 def _expected(column: str, call: object) -> ExpectedCall:
-    if isinstance(call, str) and call.strip():
-        return ExpectedCall(call.strip())
-    tool = tool_named(call) if isinstance(call, Mapping) else None
-    if tool is None or not isinstance(call, Mapping):
+    named = named_call(call)
+    if named is None:
         raise TypeError(f"{column} has a call that names no tool: {call!r}"[:200])
-    return ExpectedCall(tool, arguments_of(call))
+    return ExpectedCall(*named)
 
 
 def tools_of(answer: Answer) -> dict[str, dict[str, Any] | None] | None:
@@ -68,16 +66,16 @@ def tools_of(answer: Answer) -> dict[str, dict[str, Any] | None] | None:
     They stand in one of TOOLS: a list of names, of definitions as OpenAI, Anthropic and MCP write them, or a
     table tool -> schema. Raises ValueError for anything else.
     """
-    for name, given in _columns(answer, TOOLS):
+    for name, value in _columns(answer, TOOLS):
         try:
-            listed = msgspec.json.decode(given) if isinstance(given, str) else given
+            listed = msgspec.json.decode(value) if isinstance(value, str) else value
         except (msgspec.DecodeError, RecursionError):
             listed = None
         if isinstance(listed, Mapping):
             return {tool: _schema(schema) for tool, schema in listed.items()}
         if isinstance(listed, list):
-            return dict(_defined(name, one) for one in listed)
-        raise ValueError(f"{name} of the row must be a list of tools, not {given!r:.60}.")
+            return dict(_defined(name, tool) for tool in listed)
+        raise ValueError(f"{name} of the row must be a list of tools, not {value!r:.60}.")
     return None
 
 
@@ -105,7 +103,7 @@ def normal(value: object) -> Hashable:
     if isinstance(value, str):
         return " ".join(value.casefold().split())
     if isinstance(value, Mapping):
-        return frozenset((key, normal(one)) for key, one in value.items() if one is not None)
+        return frozenset((key, normal(item)) for key, item in value.items() if item is not None)
     if isinstance(value, list | tuple):
         return ("list", *map(normal, value))
     if value is None or isinstance(value, bool):
@@ -119,24 +117,24 @@ def pair_calls(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> list[
     A step is one call at most, of the same tool: first those with the same arguments, then in their order;
     steps that failed come last. In linear time.
     """
-    order = sorted(range(len(steps)), key=lambda place: steps[place].error is not None)
+    order = sorted(range(len(steps)), key=lambda at_step: steps[at_step].error is not None)
     compared = any(call.arguments is not None for call in expected)
     by_call: defaultdict[tuple[str, Hashable], list[int]] = defaultdict(list)
     by_tool: defaultdict[str, list[int]] = defaultdict(list)
-    for place in reversed(order):
-        by_tool[steps[place].tool].append(place)
+    for at_step in reversed(order):
+        by_tool[steps[at_step].tool].append(at_step)
         if compared:
-            by_call[steps[place].tool, normal(steps[place].arguments)].append(place)
-    found: list[int | None] = []
+            by_call[steps[at_step].tool, normal(steps[at_step].arguments)].append(at_step)
+    matched: list[int | None] = []
     for call in expected:
         same = [] if call.arguments is None else by_call[call.tool, normal(call.arguments)]
-        found.append(same.pop() if same else None)
-    taken = {place for place in found if place is not None}
-    left = {tool: [place for place in places if place not in taken] for tool, places in by_tool.items()}
+        matched.append(same.pop() if same else None)
+    taken = {at_step for at_step in matched if at_step is not None}
+    left = {tool: [at_step for at_step in places if at_step not in taken] for tool, places in by_tool.items()}
     for at, call in enumerate(expected):
-        if found[at] is None and left.get(call.tool):
-            found[at] = left[call.tool].pop()
-    return found
+        if matched[at] is None and left.get(call.tool):
+            matched[at] = left[call.tool].pop()
+    return matched
 
 
 def in_any_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
@@ -144,20 +142,20 @@ def in_any_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at in reversed(range(len(left))):
         places[left[at]].append(at)
-    return [(places[name].pop(), place) for place, name in enumerate(right) if places[name]]
+    return [(places[name].pop(), right_at) for right_at, name in enumerate(right) if places[name]]
 
 
 def in_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
     """Return the places of a longest common subsequence, in order."""
     rows = list(common_rows(left, right))
     pairs = []
-    at, place = len(left) - 1, len(right) - 1
-    while at >= 0 and place >= 0:
-        if left[at] == right[place]:
-            pairs.append((at, place))
-            at, place = at - 1, place - 1
-        elif rows[at] >> place & 1:
-            place -= 1
+    at, right_at = len(left) - 1, len(right) - 1
+    while at >= 0 and right_at >= 0:
+        if left[at] == right[right_at]:
+            pairs.append((at, right_at))
+            at, right_at = at - 1, right_at - 1
+        elif rows[at] >> right_at & 1:
+            right_at -= 1
         else:
             at -= 1
     return pairs[::-1]
@@ -165,16 +163,16 @@ def in_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]
 
 def differences(expected: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, str]:
     """Return argument -> how the one that was given differs from the one that is expected."""
-    found: dict[str, str] = {}
+    differing: dict[str, str] = {}
     for name in dict.fromkeys((*expected, *got)):
-        wanted, given = expected.get(name), got.get(name)
-        if normal(wanted) == normal(given):
+        wanted, actual = expected.get(name), got.get(name)
+        if normal(wanted) == normal(actual):
             continue
-        texts = [_short(wanted), _short(given)]
+        texts = [_short(wanted), _short(actual)]
         if texts[0] == texts[1]:  # a number and its text
-            texts = [repr(wanted), repr(given)]
-        found[name] = f"expected {texts[0]}, got {texts[1]}"
-    return found
+            texts = [repr(wanted), repr(actual)]
+        differing[name] = f"expected {texts[0]}, got {texts[1]}"
+    return differing
 
 
 def _short(value: object) -> str:

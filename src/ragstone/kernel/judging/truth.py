@@ -39,34 +39,29 @@ def says_true(answer: str, statement: str | None = None) -> bool | None:
     text = folded(answer)
     if (sign := text.strip(" .*()\n")) in SIGNS:
         return SIGNS[sign]
-    asserted = _without_questions(_GREEK_QUESTION.sub("?", text))
+    sentences = [*_SENTENCE_END.split(_GREEK_QUESTION.sub("?", text)), ""]
+    pairs = zip(sentences[::2], sentences[1::2], strict=True)
+    asserted = "".join(sentence + end for sentence, end in pairs if not {*end} & {*"?？؟"})
     known = folded(statement).strip(" .。।") if statement else ""
     if known:
         asserted = asserted.replace(known, " ")
     unquoted = _QUOTED.sub(" ", asserted)
-    found = _said_of(unquoted, known)
-    if found is None and unquoted != asserted and is_frame(unquoted):
+    verdict = _said_of(unquoted, known)
+    if verdict is None and unquoted != asserted and is_frame(unquoted):
         return _said_of(asserted, known)
-    return found
+    return verdict
 
 
 def what_is_said(answer: str, statement: str | None = None) -> Said:
     """Return what an answer says of a statement, in a word."""
-    found = says_true(answer, statement)
-    return "neither" if found is None else "true" if found else "false"
+    verdict = says_true(answer, statement)
+    return "neither" if verdict is None else "true" if verdict else "false"
 
 
 def truth_of(reference: str | list[str] | None) -> bool | None:
     """Return whether a reference is the word true, or false; None for any other."""
-    said = {text.strip().casefold() for text in alternatives(reference)}
-    return said == {"true"} if len(said) == 1 and said <= {"true", "false"} else None
-
-
-def _without_questions(text: str) -> str:
-    """Return a text without its sentences that end in a question mark."""
-    parts = [*_SENTENCE_END.split(text), ""]
-    kept = [(said, end) for said, end in zip(parts[::2], parts[1::2], strict=True) if not {*end} & {*"?？؟"}]
-    return "".join(said + end for said, end in kept)
+    spellings = {text.strip().casefold() for text in alternatives(reference)}
+    return spellings == {"true"} if len(spellings) == 1 and spellings <= {"true", "false"} else None
 
 
 def _said_of(text: str, statement: str) -> bool | None:
@@ -74,13 +69,15 @@ def _said_of(text: str, statement: str) -> bool | None:
     clauses = [clause for clause in map(str.strip, _CLAUSE.split(text)) if clause]
     once = {clause: read_clause(clause, statement, text) for clause in dict.fromkeys(clauses)}
     read = _in_sequence(clauses, [once[clause] for clause in clauses])
-    at = next((n for n, one in enumerate(read) if one in ("true", "false", "open")), None)
+    at = next((n for n, reading in enumerate(read) if reading in ("true", "false", "open")), None)
     if at is None or read[at] == "open" or (begins(clauses[at], "but") and "unread" in read[:at]):
         return None
     contrary = {"false", "denial", "doubt", "open"} if read[at] == "true" else {"true", "doubt", "open"}
     if not contrary.isdisjoint(read):
         return None
-    if read[at] == "true" and any(begins(one, "but") and is_hedged(one) for one in clauses[at + 1 :]):
+    if read[at] == "true" and any(
+        begins(clause, "but") and is_hedged(clause) for clause in clauses[at + 1 :]
+    ):
         return None
     return read[at] == "true"
 
@@ -90,11 +87,11 @@ def _in_sequence(clauses: list[str], read: list[Clause]) -> list[Clause]:
 
     Behind a verdict it belongs to the statement; behind "I cannot say" or what is not understood it is open.
     """
-    found = list(read)
-    for at, one in enumerate(read):
-        if at and one != "nothing" and begins(clauses[at], "that"):
-            if found[at - 1] in ("true", "false"):
-                found[at] = "nothing"
-            elif found[at - 1] != "nothing" or not is_frame(clauses[at - 1]):
-                found[at] = "open"
-    return found
+    settled = list(read)
+    for at, reading in enumerate(read):
+        if at and reading != "nothing" and begins(clauses[at], "that"):
+            if settled[at - 1] in ("true", "false"):
+                settled[at] = "nothing"
+            elif settled[at - 1] != "nothing" or not is_frame(clauses[at - 1]):
+                settled[at] = "open"
+    return settled

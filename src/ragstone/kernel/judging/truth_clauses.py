@@ -87,7 +87,7 @@ def read_clause(clause: str, statement: str = "", answer: str = "") -> Clause:
     if len({*readings.values()}) > 1:
         in_answer = {lang: _n_unknown(answer, lang, known) for lang in readings}
         least = min(in_answer.values())
-        readings = {lang: said for lang, said in readings.items() if in_answer[lang] == least}
+        readings = {lang: reading for lang, reading in readings.items() if in_answer[lang] == least}
     best = {*readings.values()} - {"nothing"}
     if best == {"false", "denial"}:
         return "false"
@@ -122,8 +122,8 @@ def is_hedged(clause: str) -> bool:
 
 def is_frame(text: str) -> bool:
     """Say whether a text has no words but those that say nothing of a statement."""
-    words = _words(text)
-    return not words or any(
+    spoken = _words(text)
+    return not spoken or any(
         all("known" in token.lists for token in _tokens(text, lexicon)) for lexicon in _lexicons().values()
     )
 
@@ -139,21 +139,21 @@ def _lexicons() -> dict[str, Lexicon]:
                 phrases.setdefault(joint.join(folded(phrase).split()), set()).add(name)
         longest = max(len(phrase) if lang in UNSPACED else len(phrase.split()) for phrase in phrases)
         frozen = {phrase: frozenset(names) for phrase, names in phrases.items()}
-        words = frozenset(word for phrase in phrases for word in phrase.split())
-        lexicons[lang] = Lexicon(lang, frozen, words, longest)
+        known_words = frozenset(word for phrase in phrases for word in phrase.split())
+        lexicons[lang] = Lexicon(lang, frozen, known_words, longest)
     return lexicons
 
 
 @cache
 def _first_words() -> dict[str, dict[str, frozenset[str]]]:
     """Return for each word that begins a phrase: language -> the lists of such phrases."""
-    found: dict[str, dict[str, frozenset[str]]] = {}
+    index: dict[str, dict[str, frozenset[str]]] = {}
     for lang, lexicon in _lexicons().items():
         if lang not in UNSPACED:
             for phrase, lists in lexicon.phrases.items():
-                of_word = found.setdefault(phrase.split(maxsplit=1)[0], {})
+                of_word = index.setdefault(phrase.split(maxsplit=1)[0], {})
                 of_word[lang] = of_word.get(lang, _CONTENT) | lists
-    return found
+    return index
 
 
 def _languages(clause: str, *lists: str) -> list[str]:
@@ -162,15 +162,15 @@ def _languages(clause: str, *lists: str) -> list[str]:
         if script.search(clause):
             return ["zh", "ja"] if lang == "zh" else [lang]
     index = _first_words()
-    words = (index.get(word, {}) for word in _words(clause))
+    entries = (index.get(word, {}) for word in _words(clause))
     telling = frozenset(lists)
-    return list(dict.fromkeys(lang for langs in words for lang, names in langs.items() if names & telling))
+    return list(dict.fromkeys(lang for langs in entries for lang, names in langs.items() if names & telling))
 
 
 @lru_cache(maxsize=1024)
 def _words(clause: str) -> list[str]:
-    words = (word if word.endswith("'") else word.strip(_EDGES) for word in clause.split())
-    return [word for word in words if any(map(str.isalnum, word))]
+    stripped = (word if word.endswith("'") else word.strip(_EDGES) for word in clause.split())
+    return [word for word in stripped if any(map(str.isalnum, word))]
 
 
 def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
@@ -178,7 +178,7 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
     unspaced = lexicon.lang in UNSPACED
     units: Sequence[str] = "".join(_words(clause)) if unspaced else _words(clause)
     tokens: list[Token] = []
-    at, joint, told = 0, "" if unspaced else " ", False
+    at, joint, decided = 0, "" if unspaced else " ", False
     while at < len(units):
         for length in range(min(lexicon.longest, len(units) - at), 0, -1):
             text = joint.join(units[at : at + length])
@@ -186,9 +186,9 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
                 break
         else:
             text, length = units[at], 1
-            lists = _KNOWN if text.isdigit() and tokens and not told else _CONTENT
+            lists = _KNOWN if text.isdigit() and tokens and not decided else _CONTENT
         tokens.append(Token(text, lists))
-        told = told or not lists.isdisjoint(("true", "false"))
+        decided = decided or not lists.isdisjoint(("true", "false"))
         at += length
     return tokens
 
@@ -205,8 +205,8 @@ class StatementWords(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def _statement_words(statement: str) -> StatementWords:
-    words = tuple(_words(statement))
-    return StatementWords(words, frozenset(word[:STEM] for word in words if len(word) >= STEM))
+    spoken = tuple(_words(statement))
+    return StatementWords(spoken, frozenset(word[:STEM] for word in spoken if len(word) >= STEM))
 
 
 @lru_cache(maxsize=1024)  # of the answer it is asked for each clause
@@ -227,14 +227,14 @@ def _of_statement(tokens: list[Token], known: StatementWords, *, spaced: bool) -
         for at, token in enumerate(tokens)
         if not token.lists and (token.text in known if spaced else token.text in whole)
     ]
-    found = list(tokens)
+    marked = list(tokens)
     for start, end in pairwise(repeated):
         between = joint.join(token.text for token in tokens[start : end + 1])
         if f"{joint}{between}{joint}" in whole:
-            found[start + 1 : end] = [Token(token.text, _KNOWN) for token in tokens[start + 1 : end]]
+            marked[start + 1 : end] = [Token(token.text, _KNOWN) for token in tokens[start + 1 : end]]
     for at in repeated:
-        found[at] = Token(tokens[at].text, _STATEMENT)
-    return found
+        marked[at] = Token(tokens[at].text, _STATEMENT)
+    return marked
 
 
 def _read(tokens: Sequence[Token]) -> Clause:
@@ -262,10 +262,10 @@ def _verdict_places(tokens: Sequence[Token]) -> list[int]:
 
     `so` and its like are a verdict only where there is no other.
     """
-    told = [at for at, token in enumerate(tokens) if {"true", "false"} & token.lists]
+    verdicts = [at for at, token in enumerate(tokens) if {"true", "false"} & token.lists]
     whole = [
         at
-        for at in told
+        for at in verdicts
         if not any(_names(token) for token in (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]))
     ]
     return [at for at in whole if "known" not in tokens[at].lists] or whole
@@ -277,8 +277,8 @@ def _names(token: Token) -> bool:
 
 def _cut(tokens: Sequence[Token], places: Sequence[int]) -> tuple[Sequence[Token], Sequence[Token]]:
     """Return the tokens up to a `that` or `because` behind the first verdict, and those behind it."""
-    told = places[0] if places else next(iter(_replies(tokens)), len(tokens))
-    for at in range(told + 1, len(tokens)):
+    first = places[0] if places else next(iter(_replies(tokens)), len(tokens))
+    for at in range(first + 1, len(tokens)):
         if "that" in tokens[at].lists:
             return tokens[:at], tokens[at:]
     return tokens, ()
@@ -292,20 +292,20 @@ def _replies(tokens: Sequence[Token]) -> list[int]:
 
 def _values(tokens: Sequence[Token], places: Sequence[int]) -> set[Clause]:
     """Return what the verdicts say, each with the negations of its clause."""
-    denials = [place for place, token in enumerate(tokens) if "not" in token.lists]
+    denials = [negation for negation, token in enumerate(tokens) if "not" in token.lists]
     named = [0, *accumulate(map(_names, tokens))]
-    found: set[Clause] = set()
+    values: set[Clause] = set()
     for at in places:
-        denied = [place for place in (*denials[:2], *denials[-2:]) if place != at]
+        denied = [negation for negation in (*denials[:2], *denials[-2:]) if negation != at]
         if at and "no" in tokens[at - 1].lists:  # `not at all true`
             denied.append(at - 1)
         is_true = "true" in tokens[at].lists
         if not denied:
-            found.add("true" if is_true else "false")
+            values.add("true" if is_true else "false")
             continue
         near = named[min(at, *denied)] == named[max(at, *denied)]
-        found.add("false" if near and is_true else "open")
-    return found
+        values.add("false" if near and is_true else "open")
+    return values
 
 
 def _contrary(rest: Sequence[Token], values: set[Clause]) -> bool:
@@ -316,11 +316,11 @@ def _contrary(rest: Sequence[Token], values: set[Clause]) -> bool:
 
 def _agreed(tokens: Sequence[Token], places: Sequence[int], value: Clause) -> Clause:
     """Return the value, unless a reply in the same clause says otherwise (`no it is true`)."""
-    told = frozenset(places)
+    verdicts = frozenset(places)
     replies = {
         name
         for at in _replies(tokens)
-        if at not in told and "not" not in tokens[at].lists and at + 1 not in told
+        if at not in verdicts and "not" not in tokens[at].lists and at + 1 not in verdicts
         for name in ("yes", "no")
         if name in tokens[at].lists
     }

@@ -95,8 +95,8 @@ def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) ->
 
 def placed_name(name: str) -> str:
     """Return one name for a file, however its path is written; other names as they are."""
-    found = FILE.fullmatch(name)
-    return f"{Path(found[1]).expanduser().resolve()}{found[2] or ''}" if found else name
+    match = FILE.fullmatch(name)
+    return f"{Path(match[1]).expanduser().resolve()}{match[2] or ''}" if match else name
 
 
 def _read_variant(name: str | Path) -> Judge:
@@ -107,8 +107,8 @@ def _read_variant(name: str | Path) -> Judge:
     judge = vary(judge, options) if options else judge
     if threshold is None:
         return judge
-    said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
-    return _with_threshold(judge, f"{base}@{said}" if said else base, threshold)
+    spelling = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+    return _with_threshold(judge, f"{base}@{spelling}" if spelling else base, threshold)
 
 
 def _with_threshold(judge: Judge, name: str, threshold: str) -> Judge:
@@ -151,21 +151,21 @@ def _parted(name: str) -> tuple[str, str, str]:
 
 def _read(name: str, options: str) -> dict[str, str]:
     """Return option -> value, in the order of OPTIONS. Raises ConfigError."""
-    given: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for text in options.split(","):
         key, _, value = (part.strip() for part in text.partition("="))
         if key not in OPTIONS:
             raise ConfigError(f"judge {name!r}: unknown option {key!r}. {nearest(key, OPTIONS)}")
-        if key in given:
+        if key in chosen:
             raise ConfigError(f"judge {name!r}: {key} is given twice.")
         if (key in REPLIES) == bool(value):
             raise ConfigError(
                 f"judge {name!r}: write {f'{key} alone' if key in REPLIES else f'{key}=VALUE'}."
             )
-        given[key] = value
-    if REPLIES.keys() <= given.keys():
+        chosen[key] = value
+    if REPLIES.keys() <= chosen.keys():
         raise ConfigError(f"judge {name!r}: token and verdict exclude each other. Leave one out.")
-    return {key: given[key] for key in OPTIONS if key in given}
+    return {key: chosen[key] for key in OPTIONS if key in chosen}
 
 
 def vary(judge: Judge, options: Mapping[str, str]) -> Judge:
@@ -173,11 +173,11 @@ def vary(judge: Judge, options: Mapping[str, str]) -> Judge:
     changed: dict[str, object] = {}
     for key, value in options.items():
         changed |= _change(judge, key, value)
-    said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
-    changed |= {"name": f"{judge.name}@{said}", "metric": judge.measures}
+    spelling = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+    changed |= {"name": f"{judge.name}@{spelling}", "metric": judge.measures}
     varied = msgspec.structs.replace(judge, **changed)
-    if found := next(varied.problems(), None):
-        raise ConfigError(f"judge {varied.name!r}: {found[1]}")
+    if wrong := next(varied.problems(), None):
+        raise ConfigError(f"judge {varied.name!r}: {wrong[1]}")
     return varied
 
 
@@ -249,16 +249,16 @@ def _rescaled(judge: Judge, value: str) -> dict[str, object]:
     """Return scale and examples of a rubric on another scale."""
     from ragstone.kernel.judging.rubric import RubricJudge  # see KINDS of judge.py
 
-    found = SCALE.fullmatch(value)
+    match = SCALE.fullmatch(value)
     if not isinstance(judge, RubricJudge):
         raise ConfigError(f"judge {judge.name!r} is no rubric: its scale is fixed.")
-    if found and int(found[1]) >= int(found[2]):
+    if match and int(match[1]) >= int(match[2]):
         raise ConfigError(
             f"judge {judge.name!r}: scale={value}: give the lower score first, then a higher one."
         )
-    if not found:
+    if not match:
         raise ConfigError(f"judge {judge.name!r}: scale={value!r}. Write two whole numbers, e.g. scale=0-10.")
-    scale = float(found[1]), float(found[2])
+    scale = float(match[1]), float(match[2])
     return {"scale": scale, "examples": [_moved(example, judge.scale, scale) for example in judge.examples]}
 
 

@@ -8,6 +8,7 @@ import functools
 import logging
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,6 @@ from urllib.parse import unquote
 
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.tables.private import OTHERS
 
 DEFAULT_VARIABLE = "OPENAI_API_KEY"
 SHORT = 8  # a shorter secret may be a part of common words, and is hidden where it stands alone
@@ -49,7 +49,7 @@ def find_key(settings: ModelSettings, default: str = DEFAULT_VARIABLE) -> tuple[
 
 def _from_file(file: Path) -> tuple[str, str]:
     try:
-        if os.name == "posix" and file.stat().st_mode & OTHERS:
+        if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             _warn_of_readers(file)
         key = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as mistake:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
 from ragstone.kernel.llm.door import Door, open_door
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ragstone.kernel.llm.rounds import Process, Rounds
     from ragstone.kernel.privacy.masking import OwnWords
 
-IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer many calls at a time
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
 
 Wrap = Callable[[str, Door, ModelSettings], Ask]

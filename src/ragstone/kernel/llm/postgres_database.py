@@ -7,7 +7,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, LiteralString
+from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -15,7 +15,6 @@ import msgspec
 from ragstone.kernel.errors import ConfigError, DataError, optional_package
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import Hit, ResponseStore, Row
-from ragstone.kernel.tables.writer_thread import Job, Out
 
 if TYPE_CHECKING:
     import psycopg
@@ -173,6 +172,10 @@ def explain(database: Database, mistake: "psycopg.Error") -> str:
     if advice is None:
         advice = next((then for pattern, then in _CONNECTING.items() if re.search(pattern, text)), _ELSE)
     return f"{database}: the ledger cannot be used ({text}). {advice}"
+
+
+Job = TypeVar("Job")
+Out = TypeVar("Out")
 
 
 class Reconnecting(Generic[Job, Out]):

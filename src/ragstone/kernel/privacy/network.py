@@ -189,6 +189,8 @@ def find_hosts(text: str) -> Iterator[Span]:
 def _ipv6(written: str) -> ipaddress.IPv6Address | None:
     if BLANK in written or not re.search(r"\d", written) or len(written) < 6:
         return None
+    if not re.search(r"[0-9a-f]{3}|[a-f]", written, re.IGNORECASE):  # a ratio: "1:2::3:6"
+        return None
     try:
         return ipaddress.IPv6Address(written)
     except ValueError:

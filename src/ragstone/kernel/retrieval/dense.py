@@ -80,21 +80,23 @@ def _index(
         case "qdrant":
             from ragstone.kernel.retrieval.qdrant import QdrantPlace, search_by_qdrant
 
-            place = QdrantPlace(
+            location = QdrantPlace(
                 url=declared.url,
                 api_key=None if declared.api_key_env is None else os.environ.get(declared.api_key_env),
                 folder=deps.store and deps.store / "qdrant",
                 collection=declared.collection,
                 similarity=declared.similarity,
             )
-            return search_by_qdrant(passages, chunks, place)
+            return search_by_qdrant(passages, chunks, location)
 
 
 def _check(declared: DenseSettings, deps: RetrieverDeps) -> None:
     of_qdrant = {"url": declared.url, "collection": declared.collection, "api_key_env": declared.api_key_env}
-    given = [key for key, value in of_qdrant.items() if value is not None]
-    if declared.index != "qdrant" and given:
-        raise ConfigError(f"[retrievers] {given[0]}: this is of index = 'qdrant', not of {declared.index!r}.")
+    of_other = [key for key, value in of_qdrant.items() if value is not None]
+    if declared.index != "qdrant" and of_other:
+        raise ConfigError(
+            f"[retrievers] {of_other[0]}: this is of index = 'qdrant', not of {declared.index!r}."
+        )
     if declared.api_key_env is not None and not os.environ.get(declared.api_key_env):
         raise ConfigError(
             f"[retrievers] api_key_env: the environment variable {declared.api_key_env} is not set."
@@ -130,8 +132,10 @@ def search_by_faiss(
         parameters = None if chosen is None else faiss.SearchParameters(sel=chosen)  # type: ignore[call-arg]
 
         def find(some: Vectors, depth: int) -> NDArray[np.int64]:
-            found: NDArray[np.int64] = index.search(np.ascontiguousarray(some), depth, params=parameters)[1]
-            return found
+            positions: NDArray[np.int64] = index.search(np.ascontiguousarray(some), depth, params=parameters)[
+                1
+            ]
+            return positions
 
         n = len(passages) if among is None else len(among.positions)
         return hits_among(find, passages, queries, k, n, similarity=similarity)

@@ -49,10 +49,10 @@ def chunk_tags(chunk: Chunk, key: str) -> list[str]:
     list of them (a leaflet may be about maize and wheat).
     """
     metadata = chunk.metadata or {}
-    place = metadata if key in OWN_KEYS else metadata.get("tags")
-    value = place.get(key) if isinstance(place, dict) else None
-    given = value if isinstance(value, list) else [] if value is None else [value]
-    return [str(each) for each in given]
+    tags = metadata if key in OWN_KEYS else metadata.get("tags")
+    value = tags.get(key) if isinstance(tags, dict) else None
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [str(each) for each in values]
 
 
 def index_tags(chunks: Sequence[Chunk], among: ChunkFilter) -> TagIndex:
@@ -62,20 +62,20 @@ def index_tags(chunks: Sequence[Chunk], among: ChunkFilter) -> TagIndex:
     `where` that no chunk has together: the message lists what there is.
     """
     keys = list(dict.fromkeys([*among.where, *among.match]))
-    found: dict[str, dict[str, list[int]]] = {key: {} for key in keys}
+    positions: dict[str, dict[str, list[int]]] = {key: {} for key in keys}
     for position, chunk in enumerate(chunks):
         for key in keys:
             for value in dict.fromkeys(chunk_tags(chunk, key)):
-                found[key].setdefault(value, []).append(position)
+                positions[key].setdefault(value, []).append(position)
     for key in keys:
-        if not found[key]:
+        if not positions[key]:
             raise ConfigError(f"no chunk has the tag {key!r}, so none can be found by it. {_known(chunks)}")
     for key, value in among.where.items():
-        if value not in found[key]:
-            raise ConfigError(f"no chunk has {key} = {value!r}. {nearest(value, found[key])}")
+        if value not in positions[key]:
+            raise ConfigError(f"no chunk has {key} = {value!r}. {nearest(value, positions[key])}")
     index = {
         key: {value: np.array(at, dtype=np.int64) for value, at in values.items()}
-        for key, values in found.items()
+        for key, values in positions.items()
     }
     subset = subset_of(index, among.where)
     if subset is not None and not len(subset.positions):

@@ -1,7 +1,7 @@
 """Rankings and the documents that hold the answers -> measures of each question, means, groups, batches."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -96,16 +96,16 @@ def measure_queries(
     unknown question.
     """
     by_question = _rankings_by_question(rankings, questions)
-    asked = [question for question in questions if question.answerable is not False]
-    relevant = {question.id: relevant_grades(question, qrels, same) for question in asked}
-    labelled = [question for question in asked if relevant[question.id]]
+    answerable = [question for question in questions if question.answerable is not False]
+    relevant = {question.id: relevant_grades(question, qrels, same) for question in answerable}
+    labelled = [question for question in answerable if relevant[question.id]]
     measured = [question for question in labelled if question.id in by_question]
     depth = max([depth or 0, *(len(ranking.items) for ranking in rankings)])
     reported = [k for k in sorted(set(ks)) if k <= depth]
     ids = [question.id for question in measured]
     grades = [relevant[name] for name in ids]
-    found = [_found(by_question[name], relevant[name], same) for name in ids]
-    hits = gather_hits([places for places, _ in found], grades)
+    ranked = [_found(by_question[name], relevant[name], same) for name in ids]
+    hits = gather_hits([places for places, _ in ranked], grades)
     spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths, unplaced)
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
@@ -116,10 +116,10 @@ def measure_queries(
             for name, rank in zip(ids, first_ranks(hits).tolist(), strict=True)
         },
         documents={name: min(relevant[name]) for name in ids},
-        n_unlabelled=len(asked) - len(labelled),
-        n_unanswerable=len(questions) - len(asked),
+        n_unlabelled=len(answerable) - len(labelled),
+        n_unanswerable=len(questions) - len(answerable),
         n_unranked=len(labelled) - len(measured),
-        n_tied=sum(tied for _, tied in found),
+        n_tied=sum(tied for _, tied in ranked),
         n_unplaced=n_unplaced,
     )
 
@@ -161,16 +161,18 @@ def _measure_spans(
     unplaced: Collection[str],
 ) -> tuple[dict[str, dict[str, float]], int]:
     """Return measure -> question id -> value by characters, and the number of questions left out."""
-    asked = [question for question in questions if question.evidence]
+    with_evidence = [question for question in questions if question.evidence]
     depth = max(ks, default=0)
-    pairs = [(evidence_spans(q, lengths), retrieved_spans(rankings[q.id], depth, lengths)) for q in asked]
+    pairs = [
+        (evidence_spans(q, lengths), retrieved_spans(rankings[q.id], depth, lengths)) for q in with_evidence
+    ]
     placed = [
-        (question.id, wanted, found)
-        for question, (wanted, found) in zip(asked, pairs, strict=True)
-        if wanted is not None and found is not None and question.id not in unplaced
+        (question.id, wanted, retrieved)
+        for question, (wanted, retrieved) in zip(with_evidence, pairs, strict=True)
+        if wanted is not None and retrieved is not None and question.id not in unplaced
     ]
     if not placed:
-        return {}, len(asked)
+        return {}, len(with_evidence)
     ids, evidence, retrieved = (list(column) for column in zip(*placed, strict=True))
     spans = lay_out(evidence, retrieved)
     both = {k: span_measures(spans, k) for k in ks}
@@ -179,7 +181,7 @@ def _measure_spans(
         for at, name in enumerate(("span_recall", "span_precision"))
         for k in ks
     }
-    return values, len(asked) - len(placed)
+    return values, len(with_evidence) - len(placed)
 
 
 def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:
@@ -205,12 +207,12 @@ def _rankings_by_question(
     if len(retrievers) > 1:
         raise DataError(f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each by itself.")
     ranked = [ranking.question_id for ranking in rankings]
-    asked = [question.id for question in questions]
-    for names, what in ((ranked, "ranking of question"), (asked, "question with the id")):
+    question_ids = [question.id for question in questions]
+    for names, what in ((ranked, "ranking of question"), (question_ids, "question with the id")):
         twice = [name for name, n in Counter(names).items() if n > 1]
         if twice:
             raise DataError(f"more than one {what} {_shown(twice)}. Keep one of each.")
-    unknown = sorted(set(ranked).difference(asked))
+    unknown = sorted(set(ranked).difference(question_ids))
     if unknown:
         raise DataError(
             f"there are rankings of question {_shown(unknown)}, but no such question. "
@@ -252,9 +254,6 @@ def measure_cut(
     )
 
 
-Group = Callable[[Question], str | None]
-
-
 def mean_measures(queries: QueryMeasures, chosen: Sequence[str] | None = None, *, seed: int) -> GroupMeasures:
     """Return the means of the measured questions `chosen` (ids; None for all), with their intervals.
 
@@ -281,30 +280,27 @@ def groups_by_tag(
     """
     measured = [question for question in questions if question.id in queries.first_ranks]
     tags = sorted({tag for question in measured for tag in question.tags or ()})
-    found = {tag: _grouped(queries, measured, _value_of(tag), seed) for tag in tags}
-    return {tag: values for tag, values in found.items() if values}
+    by_tag = {
+        tag: _grouped(queries, {question.id: (question.tags or {}).get(tag) for question in measured}, seed)
+        for tag in tags
+    }
+    return {tag: values for tag, values in by_tag.items() if values}
 
 
 def groups_by_lang(
     queries: QueryMeasures, questions: Sequence[Question], *, seed: int
 ) -> dict[str, GroupMeasures]:
     """Return language -> measures of the questions in it, sorted; questions without one are in none."""
-    measured = [question for question in questions if question.id in queries.first_ranks]
-    return _grouped(queries, measured, lambda question: question.lang, seed)
+    langs = {question.id: question.lang for question in questions if question.id in queries.first_ranks}
+    return _grouped(queries, langs, seed)
 
 
-def _value_of(tag: str) -> Group:
-    return lambda question: (question.tags or {}).get(tag)
-
-
-def _grouped(
-    queries: QueryMeasures, questions: Sequence[Question], group: Group, seed: int
-) -> dict[str, GroupMeasures]:
+def _grouped(queries: QueryMeasures, values: Mapping[str, str | None], seed: int) -> dict[str, GroupMeasures]:
+    """Return the measures of the questions of each value. values: question id -> value, None for none."""
     members: dict[str, list[str]] = {}
-    for question in questions:
-        value = group(question)
+    for question_id, value in values.items():
         if value is not None:
-            members.setdefault(value, []).append(question.id)
+            members.setdefault(value, []).append(question_id)
     if len(members) > MOST_VALUES:
         return {}
     return {value: mean_measures(queries, members[value], seed=seed) for value in sorted(members)}
@@ -318,7 +314,13 @@ def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int)
     batches = [_batch_of(queries, name, ids) for name, ids in measured.items()]
     full = [batch for batch in batches if batch.name.endswith(f"_{size:05}")]
     measures = dict.fromkeys(name for batch in full for name in batch.means)
-    spread = {name: _spread_of_means([b.means[name] for b in full if name in b.means]) for name in measures}
+    spread = {}
+    for name in measures:
+        means = [batch.means[name] for batch in full if name in batch.means]
+        low, first, median, third, high = np.quantile(means, (0, 0.25, 0.5, 0.75, 1)).tolist()
+        spread[name] = BatchSpread(
+            low=low, first_quartile=first, median=median, third_quartile=third, high=high
+        )
     return QuestionBatches(
         size=size,
         batches=batches,
@@ -331,28 +333,19 @@ def batches_of(queries: QueryMeasures, questions: Sequence[Question], size: int)
     """Return the batches that hold a measured question: `OFFSET_COUNT` -> the ids of those, in file order."""
     cut = [(start, questions[start : start + size]) for start in range(0, len(questions), size)]
     batches = {
-        f"{start:05}_{len(some):05}": [one.id for one in some if one.id in queries.first_ranks]
+        f"{start:05}_{len(some):05}": [question.id for question in some if question.id in queries.first_ranks]
         for start, some in cut
     }
     return {name: ids for name, ids in batches.items() if ids}
 
 
 def _batch_of(queries: QueryMeasures, name: str, ids: Sequence[str]) -> QuestionBatch:
-    return QuestionBatch(
-        name=name,
-        n_questions=len(ids),
-        means={name: mean for name, of in queries.values.items() if (mean := _mean_of(of, ids)) is not None},
-    )
-
-
-def _mean_of(values: Mapping[str, float], ids: Sequence[str]) -> float | None:
-    known = [values[name] for name in ids if name in values]
-    return sum(known) / len(known) if known else None
-
-
-def _spread_of_means(means: Sequence[float]) -> BatchSpread:
-    low, first, median, third, high = np.quantile(means, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return BatchSpread(low=low, first_quartile=first, median=median, third_quartile=third, high=high)
+    known = {
+        measure: [values[question_id] for question_id in ids if question_id in values]
+        for measure, values in queries.values.items()
+    }
+    means = {measure: sum(values) / len(values) for measure, values in known.items() if values}
+    return QuestionBatch(name=name, n_questions=len(ids), means=means)
 
 
 @takes_rows(rankings=Ranking, questions=Question)
@@ -397,6 +390,8 @@ def summarise_queries(
     were measured, in file order. batch: questions in a batch.
     """
     everything = mean_measures(queries, seed=seed)
+    counts = Counter(queries.first_ranks.values())
+    histogram = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
     return RetrievalSummary(
         retriever=queries.retriever,
         depth=queries.depth,
@@ -405,16 +400,10 @@ def summarise_queries(
         n_unanswerable=queries.n_unanswerable,
         n_unranked=queries.n_unranked,
         measures=everything.measures,
-        rank_histogram=_histogram(queries),
+        rank_histogram={**histogram, "absent": counts[None]},
         n_tied=queries.n_tied,
         n_unplaced=queries.n_unplaced,
         by_lang=groups_by_lang(queries, questions, seed=seed),
         by_tag=groups_by_tag(queries, questions, seed=seed),
         batches=in_batches(queries, questions, batch),
     )
-
-
-def _histogram(queries: QueryMeasures) -> dict[str, int]:
-    counts = Counter(queries.first_ranks.values())
-    places = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
-    return {**places, "absent": counts[None]}

@@ -68,42 +68,44 @@ def best_sentences(
     a name for "who"), how near to each other the words stand, place in the passage, length, and weights from
     the whole corpus. It cannot tell an answer from a sentence about the same thing.
     """
-    asked = set(_terms(question))
+    terms = set(_terms(question))
     candidates = [
         candidate
         for number, passage in enumerate(passages)
         for candidate in _candidates(number, passage, titles[number] if number < len(titles) else None)
     ]
-    weights = _weights(question, asked, [one.terms for one in candidates])
-    scored = [(_score(one, asked, weights), one) for one in candidates if one.terms - asked]
+    weights = _weights(question, terms, [candidate.terms for candidate in candidates])
+    scored = [
+        (_score(candidate, terms, weights), candidate) for candidate in candidates if candidate.terms - terms
+    ]
     scored.sort(key=lambda pair: pair[0] + FIRST * (pair[1].passage == 0), reverse=True)
     if not scored or scored[0][0] < threshold:
         return []
     return [
         AnswerSentence(
-            passage=one.passage,
-            start=one.span[0],
-            end=one.span[1],
-            text=passages[one.passage][slice(*one.span)],
+            passage=candidate.passage,
+            start=candidate.span[0],
+            end=candidate.span[1],
+            text=passages[candidate.passage][slice(*candidate.span)],
             score=score,
         )
-        for score, one in scored[:most]
+        for score, candidate in scored[:most]
         if score >= threshold
     ]
 
 
 def _candidates(number: int, passage: str, title: str | None) -> list[_Candidate]:
     """Return the sentences of a passage that may be quoted."""
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     named = set(_terms(title or ""))
     before: Set[str] = set()
     for start, end in _with_lists(passage, sentence_spans(passage)):
         text = passage[start:end]
         terms = set(_terms(text))
         if not _ends_in(text, _QUESTION_MARKS) and not _ends_in(text, _COLONS):
-            found.append(_Candidate(number, (start, end), terms, named | before))
+            candidates.append(_Candidate(number, (start, end), terms, named | before))
         before = terms
-    return found
+    return candidates
 
 
 def _with_lists(passage: str, spans: Sequence[Span]) -> list[Span]:
@@ -122,25 +124,25 @@ def _with_lists(passage: str, spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _score(one: _Candidate, asked: Set[str], weights: Mapping[str, float]) -> float:
+def _score(candidate: _Candidate, terms: Set[str], weights: Mapping[str, float]) -> float:
     """Return the share of the question's weight that a sentence holds."""
-    held = sum(weights[term] for term in asked & one.terms)
-    beside = sum(weights[term] for term in (asked & one.beside) - one.terms)
+    held = sum(weights[term] for term in terms & candidate.terms)
+    beside = sum(weights[term] for term in (terms & candidate.beside) - candidate.terms)
     return (held + BESIDE * beside) / (sum(weights.values()) or 1)
 
 
-def _weights(question: str, asked: Set[str], sentences: Sequence[Set[str]]) -> dict[str, float]:
+def _weights(question: str, asked_for: Set[str], sentences: Sequence[Set[str]]) -> dict[str, float]:
     """Return the weight of each term of the question: the rarer in these sentences, the more.
 
     It is flatter than BM25's, so that words which the only sentence holds still count. Function
     words are rare too where documents never ask ("how many"), so a list tells them.
     """
     light = {term for word in function_words().intersection(tokenize(question)) for term in _terms(word)}
-    counts = Counter(term for terms in sentences for term in asked & terms)
+    counts = Counter(term for terms in sentences for term in asked_for & terms)
     n = len(sentences)
     return {
         term: math.log(1 + (n + 1) / (counts[term] + 1)) * (FUNCTION_WORD if term in light else 1)
-        for term in asked
+        for term in asked_for
     }
 
 

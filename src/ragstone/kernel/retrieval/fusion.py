@@ -38,11 +38,13 @@ def fuse(
 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         depth = max(k, FUSED_DEPTH)
-        found = [await one(questions, depth) for one in searches]
+        by_search = [await each(questions, depth) for each in searches]
         fused = []
-        for question, of_question in zip(questions, zip(*found, strict=True), strict=True):
+        for question, of_question in zip(questions, zip(*by_search, strict=True), strict=True):
             rankings = [ranking.items for ranking in of_question]
-            metadata = {key: value for one in of_question for key, value in (one.metadata or {}).items()}
+            metadata = {
+                key: value for ranking in of_question for key, value in (ranking.metadata or {}).items()
+            }
             if ours is not None and _cut_otherwise(rankings, ours):
                 items = _fuse_documents(rankings, weights, by, depth)
                 metadata["fused_by"] = "document"
@@ -74,7 +76,7 @@ def _fuse_pieces(
         scores = reciprocal_rank_fusion(places, weights)
     else:
         scores = score_fusion(places, weights, [depth] * len(places))
-    return [msgspec.structs.replace(items[place], score=score) for place, score in scores]
+    return [msgspec.structs.replace(items[at], score=score) for at, score in scores]
 
 
 def _fuse_documents(
@@ -84,14 +86,16 @@ def _fuse_documents(
     depth: int,
 ) -> list[RankingItem]:
     """Return each document once: every ranking counts as that of its documents, each by its first item."""
-    found: dict[str, list[tuple[int, RankingItem]]] = {}  # document -> its first items, each with its rank
+    by_document: dict[
+        str, list[tuple[int, RankingItem]]
+    ] = {}  # document -> its first items, each with its rank
     documents: list[list[tuple[str, float]]] = []
     for ranking in rankings:
         first: dict[str, RankingItem] = {}
         for item in ranking:
             first.setdefault(item.document_id, item)
         for rank, (document, item) in enumerate(first.items(), 1):
-            found.setdefault(document, []).append((rank, item))
+            by_document.setdefault(document, []).append((rank, item))
         documents.append([(document, item.score) for document, item in first.items()])
     if by == "ranks":
         scores = reciprocal_rank_fusion(documents, weights)
@@ -100,7 +104,9 @@ def _fuse_documents(
         pairs = zip(rankings, documents, strict=True)
         depths = [depth if len(ranking) < depth else len(own) for ranking, own in pairs]
         scores = score_fusion(documents, weights, depths)
-    return [msgspec.structs.replace(_narrowest(found[document]), score=score) for document, score in scores]
+    return [
+        msgspec.structs.replace(_narrowest(by_document[document]), score=score) for document, score in scores
+    ]
 
 
 def _narrowest(items: Sequence[tuple[int, RankingItem]]) -> RankingItem:
@@ -140,17 +146,17 @@ def _cut_otherwise(rankings: Sequence[Sequence[RankingItem]], ours: Set[Span]) -
             of_document.setdefault(item.document_id, set()).add(place_of(item))
         named.append(of_document)
     return any(
-        _clash(place, other, ours)
-        for one, two in combinations(named, 2)
-        for document in one.keys() & two.keys()
-        if one[document].isdisjoint(two[document])
-        for place, other in product(one[document], two[document])
+        _clash(piece, other, ours)
+        for spans, two in combinations(named, 2)
+        for document in spans.keys() & two.keys()
+        if spans[document].isdisjoint(two[document])
+        for piece, other in product(spans[document], two[document])
     )
 
 
-def _clash(one: Place, other: Place, ours: Set[Span]) -> bool:
+def _clash(piece: Place, other: Place, ours: Set[Span]) -> bool:
     """Return whether two places of one document overlap, as far as is known, and are not of one cut."""
-    (document, chunk, start, end), (_, other_chunk, other_start, other_end) = one, other
+    (document, chunk, start, end), (_, other_chunk, other_start, other_end) = piece, other
     if {(document, start, end), (document, other_start, other_end)} <= ours:
         return False
     if start is None or end is None or other_start is None or other_end is None:

@@ -13,8 +13,7 @@ from ragstone.kernel.retrieval.relevance import Same
 from ragstone.kernel.retrieval.summary import ScoreBin, ScoreCutoff, ScoreQuality
 from ragstone.kernel.statistics import (
     Floats,
-    auc_columns,
-    bootstrap_estimates,
+    auc_estimate,
     cluster_codes,
     cluster_totals,
     mean_estimate,
@@ -42,13 +41,13 @@ def score_quality(
     measure_queries; qrels, same, unplaced: see there too. Intervals draw whole questions, those of one
     document together.
     """
-    asked = {question.id: question for question in questions}
+    by_id = {question.id: question for question in questions}
     scores: list[float] = []
     labels: list[bool] = []
     owners: list[str] = []
     for ranking in rankings:
         if ranking.question_id in queries.first_ranks and ranking.question_id not in unplaced:
-            question = asked[ranking.question_id]
+            question = by_id[ranking.question_id]
             grades = relevant_grades(question, qrels, same)
             scores += [item.score for item in ranking.items]
             labels += [_is_relevant(item, question, grades, qrels, same) for item in ranking.items]
@@ -83,10 +82,7 @@ def _measured(
     seed: int,
 ) -> ScoreQuality:
     """Return the counts with AUC, curve and cut-off, of passages that are relevant and others."""
-    codes = cluster_codes(clusters, len(clusters))
-    columns, statistic = auc_columns(labels, scores)
-    drawn = bootstrap_estimates(cluster_totals(columns, codes), {"auc": statistic}, len(codes), seed=seed)
-    auc = drawn["auc"]
+    auc = auc_estimate(labels, scores, clusters, seed=seed)
     # Scores that never err leave resamples alike, and so no interval: then the number of questions decides.
     surely = counted.n_questions >= ENOUGH
     telling = auc is not None and ((auc.value if surely else 0) if auc.low is None else auc.low) > 0.5
@@ -121,14 +117,14 @@ def _bins(scores: Floats, labels: Floats, clusters: Sequence[str], seed: int) ->
     edges = {0, len(scores)}
     edges |= {int(np.searchsorted(ranked, ranked[n * len(ranked) // BINS])) for n in range(1, BINS)}
     ends = sorted(edges)
-    found = []
+    bins = []
     for first, last in pairwise(ends):
         inside = order[first:last]
         share = mean_estimate(labels[inside], [clusters[at] for at in inside.tolist()], seed=seed)
         if share is not None:
             low, high = float(ranked[first]), float(ranked[last - 1])
-            found.append(ScoreBin(low=low, high=high, relevant=share))
-    return found
+            bins.append(ScoreBin(low=low, high=high, relevant=share))
+    return bins
 
 
 def _cutoff(
@@ -137,11 +133,13 @@ def _cutoff(
     """Return the highest score from which on KEPT of the relevant passages stand; None if it drops none."""
     relevant = np.sort(scores[labels == 1])
     least = float(relevant[int(np.floor((1 - KEPT) * len(relevant) + 1e-9))])
-    kept = scores >= least
-    if kept.all():
+    above = scores >= least
+    if above.all():
         return None
     codes = cluster_codes(owners, len(owners))
-    by_question = cluster_totals(np.column_stack([~kept, labels * kept, labels, np.ones_like(labels)]), codes)
+    by_question = cluster_totals(
+        np.column_stack([~above, labels * above, labels, np.ones_like(labels)]), codes
+    )
     first = {name: at for at, name in reversed(list(enumerate(owners)))}
     of_question = [clusters[at] for at in sorted(first.values())]
     recall, precision, before, dropped = (
@@ -149,8 +147,8 @@ def _cutoff(
         if where is not None
         else mean_estimate(values, of_question, seed=seed, proportion=False)
         for values, where in (
-            (kept[labels == 1].astype(np.float64), np.flatnonzero(labels == 1).tolist()),
-            (labels[kept], np.flatnonzero(kept).tolist()),
+            (above[labels == 1].astype(np.float64), np.flatnonzero(labels == 1).tolist()),
+            (labels[above], np.flatnonzero(above).tolist()),
             (labels, list(range(len(labels)))),
             (by_question[:, 0], None),
         )

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.kernel.records import Question, Ranking, RankingItem
+from ragstone.kernel.records import Question, Ranking
 from ragstone.kernel.statistics import Codes, Floats
 
 Grades = Mapping[str, int]
@@ -208,18 +208,17 @@ def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | N
     starts = [item.start for item in items if item.start is not None]
     ends = [item.end for item in items if item.end is not None]
     if len(starts) < len(items) or len(ends) < len(items):
-        places = [_place_of(item, lengths or {}) for item in items]
-        starts, ends = [start for start, _ in places], [end for _, end in places]
+        starts, ends = [], []
+        for item in items:
+            # Without its place an item is the whole document, which ends at -1 if its length is unknown.
+            start, end = 0, (lengths or {}).get(item.document_id, -1)
+            if item.start is not None and item.end is not None:
+                start, end = item.start, item.end
+            starts.append(start)
+            ends.append(end)
     if min(starts, default=0) < 0 or not all(map(le, starts, ends)):
         return None
     return SpanColumns(documents, starts, ends)
-
-
-def _place_of(item: RankingItem, lengths: Mapping[str, int]) -> tuple[int, int]:
-    """Return the item's start and end; the end is -1, before any start, if they are not known."""
-    if item.start is not None and item.end is not None:
-        return item.start, item.end
-    return 0, lengths.get(item.document_id, -1)
 
 
 def lay_out(evidence: Sequence[SpanColumns], retrieved: Sequence[SpanColumns]) -> Spans:
@@ -253,9 +252,9 @@ def span_measures(spans: Spans, k: int) -> tuple[Floats, Floats]:
     characters that is evidence; 0 where nothing was retrieved. A character that several items hold counts
     once. k counts items, chunks as they are, unlike the measures by document.
     """
-    wanted, found = spans.rank == 0, (spans.rank > 0) & (spans.rank <= k)
-    n_wanted, n_found = _characters(spans, wanted), _characters(spans, found)
-    both = n_wanted + n_found - _characters(spans, wanted | found)
+    wanted, retrieved = spans.rank == 0, (spans.rank > 0) & (spans.rank <= k)
+    n_wanted, n_found = _characters(spans, wanted), _characters(spans, retrieved)
+    both = n_wanted + n_found - _characters(spans, wanted | retrieved)
     return both / n_wanted, both / np.maximum(n_found, 1)
 
 

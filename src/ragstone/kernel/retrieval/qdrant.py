@@ -81,9 +81,9 @@ class OpenQdrant:
                 f"{self._asker.url} of {self._asker.owner} right?"
             ) from None
         except UnexpectedResponse as mistake:
-            words = mistake.content.decode("utf-8", "replace")[:200]
+            content = mistake.content.decode("utf-8", "replace")[:200]
             raise DataError(
-                f"{self.shown}: Qdrant answered HTTP {mistake.status_code}: {words}. Check the "
+                f"{self.shown}: Qdrant answered HTTP {mistake.status_code}: {content}. Check the "
                 f"{self._asker.url} and the key ({self._asker.key}) of {self._asker.owner}."
             ) from None
 
@@ -113,10 +113,10 @@ def open_qdrant(
         if folder is None:
             return OpenQdrant(QdrantClient(":memory:"), "memory", "restart", asker)
         name = str(folder)
-        place = _open.get(name)
-        if place is None:
-            place = _open[name] = OpenQdrant(_embedded(folder, asker), name, f"delete {folder}", asker)
-        return place
+        opened = _open.get(name)
+        if opened is None:
+            opened = _open[name] = OpenQdrant(_embedded(folder, asker), name, f"delete {folder}", asker)
+        return opened
 
 
 def _embedded(folder: Path, asker: QdrantUser) -> "QdrantClient":
@@ -231,17 +231,17 @@ def search_by_qdrant(
     name = where.collection or f"ragstone-{content}"
     if not re.fullmatch(r"[\w.-]+", name):
         raise ConfigError(f"collection {name!r}: use letters, digits, dots, dashes and underscores.")
-    place = _open_place(where, name)
-    with place.errors():
-        given = [{**payload, "content": content} for payload in payloads]
-        _fill(place, name, passages, given, where.similarity)
+    opened = _open_place(where, name)
+    with opened.errors():
+        points = [{**payload, "content": content} for payload in payloads]
+        _fill(opened, name, passages, points, where.similarity)
 
     def search(queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
         wanted = None if among is None else _filter(among.where)
 
         def find(some: Vectors, depth: int) -> list[NDArray[np.int64]]:
-            with place.errors():
-                return _nearest(place.client, name, some, depth, wanted)
+            with opened.errors():
+                return _nearest(opened.client, name, some, depth, wanted)
 
         n = len(passages) if among is None else len(among.positions)
         return hits_among(find, passages, queries, k, n, similarity=where.similarity)
@@ -256,7 +256,7 @@ def _open_place(where: QdrantPlace, name: str) -> OpenQdrant:
 
 
 def _fill(
-    place: OpenQdrant,
+    opened: OpenQdrant,
     name: str,
     passages: Vectors,
     payloads: Sequence[dict[str, Any]],
@@ -265,13 +265,13 @@ def _fill(
     """Make the collection complete. Raises DataError where it holds something else."""
     from qdrant_client import models
 
-    client, n_numbers = place.client, passages.shape[1]
+    client, n_numbers = opened.client, passages.shape[1]
     if not client.collection_exists(name):
         distance = models.Distance.EUCLID if similarity == "l2" else models.Distance.DOT
         vectors = models.VectorParams(size=n_numbers, distance=distance)
         client.create_collection(name, vectors_config=vectors)
         _index_payload(client, name, payloads)
-    n_there = _checked(place, name, n_numbers, payloads[0]["content"])
+    n_there = _checked(opened, name, n_numbers, payloads[0]["content"])
     spare_the_disk(client, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -285,20 +285,20 @@ def _fill(
             client.upsert(name, points, wait=True)
 
 
-def _checked(place: OpenQdrant, name: str, n_numbers: int, content: str) -> int:
+def _checked(opened: OpenQdrant, name: str, n_numbers: int, content: str) -> int:
     """Return how many points the collection has, all with this content. Raises DataError for others."""
     from qdrant_client import models
 
-    advice = f"Name another collection, or {place.remedy}."
-    of_collection = f"{place.shown}: the Qdrant collection {name!r}"
-    vectors = place.client.get_collection(name).config.params.vectors
+    advice = f"Name another collection, or {opened.remedy}."
+    of_collection = f"{opened.shown}: the Qdrant collection {name!r}"
+    vectors = opened.client.get_collection(name).config.params.vectors
     size = vectors.size if isinstance(vectors, models.VectorParams) else None
     if size != n_numbers:
         held = "several vectors a point" if size is None else f"vectors of {size} numbers"
         raise DataError(f"{of_collection} holds {held}, and the embedder gives {n_numbers}. {advice}")
     ours = models.Filter(must=[models.FieldCondition(key="content", match=models.MatchValue(value=content))])
-    n_points = place.client.count(name, exact=True).count
-    n_ours = place.client.count(name, count_filter=ours, exact=True).count
+    n_points = opened.client.count(name, exact=True).count
+    n_ours = opened.client.count(name, count_filter=ours, exact=True).count
     if n_ours != n_points:
         raise DataError(
             f"{of_collection} holds {n_points - n_ours:,} points that are not these chunks with these tags "
@@ -327,15 +327,17 @@ def _nearest(
 ) -> list[NDArray[np.int64]]:
     from qdrant_client import models
 
-    found: list[NDArray[np.int64]] = []
+    positions: list[NDArray[np.int64]] = []
     for start in range(0, len(queries), BATCH):
         requests = [
             models.QueryRequest(query=query, limit=depth, filter=wanted, with_payload=False)
             for query in queries[start : start + BATCH].tolist()
         ]
         responses = client.query_batch_points(name, requests)
-        found += [np.array([point.id for point in one.points], dtype=np.int64) for one in responses]
-    return found
+        positions += [
+            np.array([point.id for point in response.points], dtype=np.int64) for response in responses
+        ]
+    return positions
 
 
 def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is optional

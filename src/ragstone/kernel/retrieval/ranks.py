@@ -109,7 +109,7 @@ def search_exactly(
     if among is None:
         return hits
     positions = among.positions.tolist()
-    return [[(positions[at], score) for at, score in found] for found in hits]
+    return [[(positions[at], score) for at, score in of_query] for of_query in hits]
 
 
 def similarities(queries: Vectors, passages: Vectors, similarity: Similarity) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ def distinct_documents(
         return places, ranking.items
     first = dict(zip(reversed(names), reversed(ranking.items), strict=True))
     distinct = list(dict.fromkeys(names))
-    return {name: place for place, name in enumerate(distinct, 1)}, [first[name] for name in distinct]
+    return {name: rank for rank, name in enumerate(distinct, 1)}, [first[name] for name in distinct]
 
 
 def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
@@ -93,9 +93,9 @@ def check_ids_meet(questions: Iterable[Question], documents: Iterable[Document])
     Every measure would be 0, which says nothing of a retriever: the ids are of another corpus, or of another
     way of reading it.
     """
-    asked, there = list(questions), list(documents)
-    named = [name for question in asked for name in relevant_documents(question)]
-    lacking = missing_documents(asked, there)
+    listed, there = list(questions), list(documents)
+    named = [name for question in listed for name in relevant_documents(question)]
+    lacking = missing_documents(listed, there)
     if there and named and len(named) == sum(map(len, lacking.values())):
         raise DataError(
             f"none of the documents that questions name is in the corpus: they name {named[0]!r}, its ids "

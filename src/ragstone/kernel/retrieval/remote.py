@@ -53,7 +53,7 @@ class PlacedCorpus:
         self.ids = {chunk.document_id for chunk in chunks} | set(documents)
 
 
-def place_items(found: Sequence[RemoteResult], corpus: PlacedCorpus) -> list[RankingItem]:
+def place_items(results: Sequence[RemoteResult], corpus: PlacedCorpus) -> list[RankingItem]:
     """Return the results as items, in their order, each of them once.
 
     A text that stands in its document gets `start` and `end`: it is looked for as it is, then with any white
@@ -62,33 +62,33 @@ def place_items(found: Sequence[RemoteResult], corpus: PlacedCorpus) -> list[Ran
     """
     items: list[RankingItem] = []
     seen: set[RankingItem] = set()
-    for one in found:
-        item = _placed(one, corpus)
-        if (place := msgspec.structs.replace(item, score=0.0)) not in seen:
-            seen.add(place)
+    for result in results:
+        item = _placed(result, corpus)
+        if (unscored := msgspec.structs.replace(item, score=0.0)) not in seen:
+            seen.add(unscored)
             items.append(item)
     scores = [item.score for item in items]
     falling = all(math.isfinite(score) for score in scores) and scores == sorted(scores, reverse=True)
-    if falling and all(one.score is not None for one in found):
+    if falling and all(result.score is not None for result in results):
         return items
-    return [msgspec.structs.replace(item, score=1 / place) for place, item in enumerate(items, 1)]
+    return [msgspec.structs.replace(item, score=1 / unscored) for unscored, item in enumerate(items, 1)]
 
 
-def _placed(found: RemoteResult, corpus: PlacedCorpus) -> RankingItem:
+def _placed(result: RemoteResult, corpus: PlacedCorpus) -> RankingItem:
     item = RankingItem(
-        document_id=found.document_id,
-        chunk_id=found.chunk_id,
-        score=0.0 if found.score is None else found.score,
+        document_id=result.document_id,
+        chunk_id=result.chunk_id,
+        score=0.0 if result.score is None else result.score,
     )
-    if found.text is None:
-        chunk = corpus.chunks.get(found.chunk_id or "")
-        if chunk is None or chunk.document_id != found.document_id:
+    if result.text is None:
+        chunk = corpus.chunks.get(result.chunk_id or "")
+        if chunk is None or chunk.document_id != result.document_id:
             return item
         return msgspec.structs.replace(item, start=chunk.start, end=chunk.end)
-    document = corpus.documents.get(found.document_id)
-    span = None if document is None else locate(found.text, document.text)
+    document = corpus.documents.get(result.document_id)
+    span = None if document is None else locate(result.text, document.text)
     if span is None:
-        return msgspec.structs.replace(item, text=found.text)
+        return msgspec.structs.replace(item, text=result.text)
     return msgspec.structs.replace(item, start=span[0], end=span[1])
 
 
@@ -98,8 +98,8 @@ def locate(text: str, within: str) -> tuple[int, int] | None:
     start = within.find(text)
     if start >= 0:
         return start, start + len(text)
-    found = _spaced(text).search(within)
-    return found.span() if found else None
+    match = _spaced(text).search(within)
+    return match.span() if match else None
 
 
 @lru_cache(maxsize=4096)
@@ -136,8 +136,8 @@ def search_elsewhere(
 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         if deps.offline:
-            shown = without_password(declared.url)
-            raise ModelError(f"--offline, and the retriever {name!r} is asked at {shown}.")
+            url = without_password(declared.url)
+            raise ModelError(f"--offline, and the retriever {name!r} is asked at {url}.")
         where = f"[retrievers] {name}"
         check_key(declared, where)
         async with open_json_service(declared, where) as post:
@@ -222,13 +222,13 @@ def _form(name: str, declared: HttpSettings) -> _ResultForm:
 
 def _read(reply: Json, form: _ResultForm) -> list[RemoteResult]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
-    found = form.items(reply)
-    if not found and not form.list_of_items(reply):
+    results = form.items(reply)
+    if not results and not form.list_of_items(reply):
         there = f"it is {described(reply)}{pointed_at(reply, list)}"
         raise CallFailed("unparsable", f"the reply has nothing at `items`; {there}")
-    if len(found) == 1 and isinstance(found[0], list):  # the path of the list itself
-        found = found[0]
-    return [_result(item, form) for item in found]
+    if len(results) == 1 and isinstance(results[0], list):  # the path of the list itself
+        results = results[0]
+    return [_result(item, form) for item in results]
 
 
 def _result(item: Json, form: _ResultForm) -> RemoteResult:
@@ -274,7 +274,7 @@ def _check_places(name: str, declared: HttpSettings, among: ChunkFilter) -> None
 
 def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: PlacedCorpus) -> None:
     """Raise ModelError where no question was answered, DataError where no id is one of the corpus."""
-    errors = [metadata["error"] for metadata in _metadata_of(rankings) if "error" in metadata]
+    errors = [note["error"] for ranking in rankings if "error" in (note := ranking.metadata or {})]
     if errors and len(errors) == len(rankings):
         raise ModelError(f"[retrievers] {name}: no question was answered: {errors[0]}")
     named = [item.document_id for ranking in rankings for item in ranking.items]
@@ -283,7 +283,3 @@ def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: PlacedCorpus
             f"[retrievers] {name}: the retriever's ids and the corpus' ids differ, e.g. {named[0]!r} and "
             f"{min(corpus.ids)!r}. Check document_id, and give the documents that it searches."
         )
-
-
-def _metadata_of(rankings: Sequence[Ranking]) -> list[Mapping[str, object]]:
-    return [ranking.metadata or {} for ranking in rankings]

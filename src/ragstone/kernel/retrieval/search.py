@@ -195,26 +195,30 @@ async def _search_chunks(
 
 def _search(rank: Rank, chunks: Sequence[Chunk], among: ChunkFilter, tags: TagIndex) -> Search:
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
-        asked: dict[Tags, dict[str, list[Hit]]] = {}
+        by_tags: dict[Tags, dict[str, list[Hit]]] = {}
         keys = [tuple(sorted(among.of_question(question).items())) for question in questions]
         for question, key in zip(questions, keys, strict=True):
             if question.question.strip():
-                asked.setdefault(key, {})[question.question] = []
+                by_tags.setdefault(key, {})[question.question] = []
         lacking: dict[Tags, Metadata] = {}
-        for key, found in asked.items():  # texts that may find the same chunks are searched together, once
+        for (
+            key,
+            by_text,
+        ) in by_tags.items():  # texts that may find the same chunks are searched together, once
             subset = subset_of(tags, dict(key))
             if subset is not None and not len(subset.positions):
                 lacking[key] = {"no_chunk_has": dict(key)}
                 continue
-            texts = list(found)
-            found.update(zip(texts, await rank(texts, k, subset), strict=True))
+            texts = list(by_text)
+            by_text.update(zip(texts, await rank(texts, k, subset), strict=True))
         none: Mapping[str, list[Hit]] = {}
         return [
             Ranking(
                 question_id=question.id,
                 retriever="",
                 items=[
-                    _item(chunks[at], score) for at, score in asked.get(key, none).get(question.question, [])
+                    _item(chunks[at], score)
+                    for at, score in by_tags.get(key, none).get(question.question, [])
                 ],
                 metadata=lacking.get(key),
             )

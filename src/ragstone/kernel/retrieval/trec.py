@@ -39,10 +39,10 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
     As in trec_eval the score decides and the rank column only settles ties. Raises DataError by file and
     line for a line that is none of a run's, and for a document that a ranking names twice.
     """
-    found: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
+    by_ranking: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
     for question, document, rank, score, retriever in _parsed(path, _run_line):
-        found.setdefault((question, retriever), []).append((-score, rank, document))
-    for (question, _), items in found.items():
+        by_ranking.setdefault((question, retriever), []).append((-score, rank, document))
+    for (question, _), items in by_ranking.items():
         if len({document for _, _, document in items}) < len(items):
             raise DataError(f"{path}: the ranking of question {question!r} names a document twice.")
     return [
@@ -51,13 +51,13 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
             retriever=retriever,
             items=[RankingItem(document_id=document, score=-score) for score, _, document in sorted(items)],
         )
-        for (question, retriever), items in found.items()
+        for (question, retriever), items in by_ranking.items()
     ]
 
 
 def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
-    write_grades(path, {one.id: dict.fromkeys(one.document_ids or [], 1) for one in questions})
+    write_grades(path, {question.id: dict.fromkeys(question.document_ids or [], 1) for question in questions})
 
 
 def write_grades(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

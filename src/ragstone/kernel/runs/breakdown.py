@@ -1,21 +1,12 @@
 """A run's judgements in parts: groups of questions, the distribution of scores, systems beside each other."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import combinations
-from types import MappingProxyType
-
 import msgspec
-import numpy as np
 
-from ragstone.kernel.judging import MetricSummary, summarise
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
-from ragstone.kernel.retrieval.summary import MOST_VALUES
-from ragstone.kernel.statistics import Estimate, mean_estimate
-from ragstone.kernel.statistics.paired import BoardPlace, PairedTest, paired_tests, place_of
+from ragstone.kernel.judging import MetricSummary
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.paired import BoardPlace, PairedTest
 
 FEWEST = 5  # questions of a group that is shown by itself: the mean of fewer says next to nothing
-LANGUAGE = "language"
 
 
 class GroupedMeans(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,88 +21,6 @@ class GroupedMeans(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[str, list[MetricSummary]]
     n_small: int = 0
     n_small_rows: int = 0
-
-
-def means_by_tag(
-    judgements: Iterable[Judgement],
-    questions: Iterable[Question],
-    answers: Iterable[Answer] = (),
-    *,
-    clusters: Mapping[str, str] = MappingProxyType({}),
-    seed: int = 0,
-) -> list[GroupedMeans]:
-    """Return the means by language and by each tag of the questions; of answers where no question has any.
-
-    A tag that puts all judged questions into one group, or that has more than MOST_VALUES values, is left
-    out: it groups nothing.
-    """
-    rows = list(judgements)
-    rows = [row for row in rows if row.model != NO_MODEL] or rows
-    judged = {row.question_id for row in rows}
-    found = []
-    for by, values in _values(questions, answers, judged).items():
-        members: dict[str, set[str]] = {}
-        for question_id, value in values.items():
-            members.setdefault(value, set()).add(question_id)
-        if not 1 < len(members) <= MOST_VALUES:
-            continue
-        large = {value: ids for value, ids in sorted(members.items()) if len(ids) >= FEWEST}
-        small = [ids for ids in members.values() if len(ids) < FEWEST]
-        if large:
-            means = _means(rows, values, set(large), clusters, seed)
-            found.append(
-                GroupedMeans(
-                    by=by,
-                    groups={value: means[value] for value in large},
-                    n_small=len(small),
-                    n_small_rows=sum(map(len, small)),
-                )
-            )
-    return found
-
-
-def _values(
-    questions: Iterable[Question], answers: Iterable[Answer], judged: set[str]
-) -> dict[str, dict[str, str]]:
-    """Return by what -> question id -> value, languages first, then tags sorted."""
-    languages: dict[str, str] = {}
-    tags: dict[str, dict[str, str]] = {}
-    for question in questions:
-        if question.id in judged and question.lang:
-            languages[question.id] = question.lang
-    carried = [(row.question_id, row.tags) for row in answers] + [(row.id, row.tags) for row in questions]
-    for question_id, of_row in carried:
-        if question_id in judged:
-            for tag, value in (of_row or {}).items():
-                tags.setdefault(tag, {})[question_id] = value
-    return ({LANGUAGE: languages} if languages else {}) | dict(sorted(tags.items()))
-
-
-def _means(
-    rows: list[Judgement],
-    values: Mapping[str, str],
-    shown: set[str],
-    clusters: Mapping[str, str],
-    seed: int,
-) -> dict[str, list[MetricSummary]]:
-    grouped: dict[str, list[Judgement]] = {}
-    for row in rows:
-        value = values.get(row.question_id)
-        if value in shown and value is not None:
-            grouped.setdefault(value, []).append(row)
-    # Statements and reasons stand in the summary of the whole run.
-    return {
-        value: [
-            msgspec.structs.replace(one, unsupported=[], reasons={})
-            for one in summarise(of, clusters=clusters, seed=seed)
-        ]
-        for value, of in grouped.items()
-    }
-
-
-MOST_WHOLE_SCORES = 11  # different whole scores of a scale that are counted one by one, as 0 to 10
-N_BINS = 10
-JudgeOfSystem = tuple[str, str, str, str]
 
 
 class Bin(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,38 +39,6 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     model: str
     bins: list[Bin]
-
-
-def distributions(judgements: Iterable[Judgement]) -> list[Distribution]:
-    """Return one a system, judge, metric and model that scored anything on a known scale, in row order.
-
-    On a scale of at most MOST_VALUES whole numbers, all scores whole, each number is a bin; else there are
-    N_BINS of equal width.
-    """
-    counts: dict[JudgeOfSystem, Counter[float]] = {}
-    scales: dict[JudgeOfSystem, tuple[float, float]] = {}
-    for row in judgements:
-        if row.score is None or row.scale is None or row.scale[1] <= row.scale[0]:
-            continue
-        key = (row.system, row.judge, row.metric, row.model)
-        counts.setdefault(key, Counter())[row.score] += 1
-        scales.setdefault(key, row.scale)
-    return [
-        Distribution(system=key[0], judge=key[1], metric=key[2], model=key[3], bins=_bins(found, scales[key]))
-        for key, found in counts.items()
-    ]
-
-
-def _bins(counts: Counter[float], scale: tuple[float, float]) -> list[Bin]:
-    low, high = scale
-    if high - low < MOST_WHOLE_SCORES and all(float(end).is_integer() for end in (low, high, *counts)):
-        whole = range(int(low), int(high) + 1)
-        return [Bin(low=value, high=value, n=counts.get(float(value), 0)) for value in whole]
-    width = (high - low) / N_BINS
-    n_of: Counter[int] = Counter()
-    for score, n in counts.items():
-        n_of[min(max(int((score - low) / width), 0), N_BINS - 1)] += n
-    return [Bin(low=low + at * width, high=low + (at + 1) * width, n=n_of[at]) for at in range(N_BINS)]
 
 
 class SystemStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,65 +69,3 @@ class SystemsBoard(msgspec.Struct, frozen=True, kw_only=True):
     n_left_out: int
     family: int
     standings: list[SystemStanding]
-
-
-def rank_systems(
-    lead: MetricSummary,
-    judgements: Iterable[Judgement],
-    *,
-    clusters: Mapping[str, str] = MappingProxyType({}),
-    seed: int = 0,
-) -> SystemsBoard | None:
-    """Return the systems by the judge of `lead`; None with fewer than two, or without a common question.
-
-    clusters: question id -> what it shares with others (its document), for honest tests. Of equal means the
-    first in the rows stands first.
-    """
-    by_system: dict[str, dict[str, float]] = {}
-    for row in judgements:
-        if (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model):
-            scores = by_system.setdefault(row.system, {})
-            if row.score is not None:
-                scores[row.question_id] = row.score
-    every: set[str] = set().union(*by_system.values())
-    common = [id_ for id_ in next(iter(by_system.values()), {}) if all(id_ in s for s in by_system.values())]
-    if len(by_system) < 2 or not common:
-        return None
-    means = {name: float(np.mean([scores[id_] for id_ in common])) for name, scores in by_system.items()}
-    order = sorted(means, key=lambda name: -means[name])
-    values = np.array([[by_system[name][id_] for name in order] for id_ in common])
-    groups = [clusters.get(id_, id_) for id_ in common]
-    pairs = list(combinations(range(len(order)), 2))
-    tests = paired_tests(values, pairs, groups, seed=seed)
-    return SystemsBoard(
-        judge=lead.judge,
-        metric=lead.metric,
-        model=lead.model,
-        n_questions=len(common),
-        n_left_out=len(every) - len(common),
-        family=len(pairs),
-        standings=[
-            _standing(
-                lead, values[:, at].tolist(), groups, tests[at - 1] if at else None, seed, at=at, name=name
-            )
-            for at, name in enumerate(order)
-        ],
-    )
-
-
-def _standing(
-    lead: MetricSummary,
-    scores: list[float],
-    groups: list[str],
-    test: PairedTest | None,
-    seed: int,
-    *,
-    at: int,
-    name: str,
-) -> SystemStanding:
-    whole = lead.scale is None or lead.scale == (0, 1)
-    estimate = mean_estimate(scores, groups, seed=seed, proportion=whole)
-    if estimate is None:
-        raise ValueError(f"{name}: no scores to rank by")
-    verdict = place_of(test.verdict if test else None)
-    return SystemStanding(place=at + 1, system=name, estimate=estimate, verdict=verdict, comparison=test)

@@ -1,14 +1,12 @@
 """What was lost by the retriever and what after it, and whom a point that was lost is blamed on."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
 import msgspec
 
-from ragstone.kernel.judging import MetricSummary
-from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.records import Answer, Question
 from ragstone.kernel.statistics import Estimate
 
 
@@ -36,49 +34,6 @@ class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
     missed_right: int
     missed_wrong: int
     n_left_out: int
-
-
-def found_and_right(
-    lead: MetricSummary,
-    answers: Iterable[Answer],
-    judgements: Iterable[Judgement],
-    questions: Mapping[str, Question],
-    same: Mapping[str, str] = MappingProxyType({}),
-) -> FoundAndRight | None:
-    """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
-
-    questions: by id. same: see retrieval.same_documents.
-    """
-    scores = {
-        row.question_id: row.score
-        for row in judgements
-        if (row.system, row.judge, row.model) == (lead.system, lead.judge, lead.model)
-    }
-    counts: Counter[str] = Counter()
-    for answer in answers:
-        if answer.system != lead.system:
-            continue
-        found = found_relevant(answer, questions.get(answer.question_id), same)
-        score = scores.get(answer.question_id)
-        if found is None or score is None:
-            counts["left_out"] += 1
-        else:
-            counts[
-                f"{'found' if found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
-            ] += 1
-    if counts.total() == counts["left_out"]:
-        return None
-    return FoundAndRight(
-        system=lead.system,
-        judge=lead.judge,
-        metric=lead.metric,
-        model=lead.model,
-        found_right=counts["found_right"],
-        found_wrong=counts["found_wrong"],
-        missed_right=counts["missed_right"],
-        missed_wrong=counts["missed_wrong"],
-        n_left_out=counts["left_out"],
-    )
 
 
 def found_relevant(

@@ -109,7 +109,13 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
         details = list(map(packed, details))
         left = max_bytes - sum(map(len, (index, *details)))
         for passage_cut in PASSAGE_CUTS if left > 0 else PASSAGE_CUTS[-1:]:
-            cut = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
+            cut = _in_blocks(
+                [
+                    msgspec.structs.replace(row, text=row.text and _cut(row.text, passage_cut))
+                    for row in join.passages
+                ],
+                PASSAGES_A_BLOCK,
+            )
             blocks = JoinedBlocks(
                 index=index,
                 details=details,
@@ -150,10 +156,6 @@ def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:
     n_escaped = sum(block.count(b"\\u00") + block.count(b"\\u202") for block in every)
     n_bytes = sum(map(len, every))
     return n_bytes > FEW_BYTES and LONGEST_ESCAPE * n_escaped > n_bytes / 2
-
-
-def _cut_passages(passages: Sequence[PassageView], length: int | None) -> list[PassageView]:
-    return [msgspec.structs.replace(row, text=row.text and _cut(row.text, length)) for row in passages]
 
 
 def columns_of(summary: RunSummary) -> list[ColumnView]:
@@ -248,7 +250,7 @@ class _Join:
             document = context.document_id or (chunk.document_id if chunk else None)
             number = self.number(document, context.id, context.text)
             places.append(EvidenceView(passage=number, score=context.score, relevant=document in relevant))
-        steps = [step_shown(one, self.cut) for one in (row.steps or ())[:SHOWN_STEPS]]
+        steps = [step_shown(step, self.cut) for step in (row.steps or ())[:SHOWN_STEPS]]
         return AnswerShown(
             system=row.system,
             answer=self.cut(row.answer),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.kernel.dataset.certifying.certificate import Certificate, Fit, fit
+from ragstone.kernel.dataset.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking

@@ -39,8 +39,8 @@ def step_shown(row: Step, cut: Cut) -> StepShown:
         return cut(text) if text else None
 
     given = (
-        f"{name}: {one if isinstance(one, str) else msgspec.json.encode(one, enc_hook=str).decode()}"
-        for name, one in row.arguments.items()
+        f"{name}: {value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()}"
+        for name, value in row.arguments.items()
     )
     return StepShown(
         tool=row.tool,

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.document.numbers import count, duration, interval, number, usd, with_ends
+from ragstone.kernel.document.numbers import count, interval, number, usd, with_ends
 from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
-from ragstone.kernel.llm.forecast import Forecast, ModelForecast
 from ragstone.kernel.records import Status
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
@@ -219,39 +218,3 @@ def cost(calls: Calls) -> str:
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
     return "unknown: ragstone.toml has no price for a model or system"
-
-
-def forecast_lines(forecast: Forecast) -> list[str]:
-    """Return the forecast as lines: the sums, then each model's grounds, then what was assumed."""
-    kept = f"{plural(forecast.from_ledger, 'call')} in the ledger"
-    if not forecast.calls:
-        return [f"Forecast: nothing to ask; {kept}."]
-    beside = f" (and {kept})" if forecast.from_ledger else ""
-    told = [
-        f"about {plural(forecast.calls, 'call')}{beside}",
-        f"{count(forecast.input)} tokens in{_part(forecast.cached, 'cached')}",
-        f"{count(forecast.output)} out{_part(forecast.reasoning, 'reasoning')}",
-        "cost unknown" if forecast.cost_usd is None else usd(forecast.cost_usd),
-        "time unknown" if forecast.duration_s is None else duration(forecast.duration_s),
-    ]
-    models = [_grounds(model) for model in forecast.models if model.calls]
-    return [f"Forecast: {', '.join(told)}.", *models, *(f"  {each}" for each in forecast.assumptions)]
-
-
-def _part(n_tokens: int, what: str) -> str:
-    return f" ({count(n_tokens)} {what})" if n_tokens else ""
-
-
-def _grounds(model: ModelForecast) -> str:
-    """Return what a model's share rests on: its price, and the calls that lengths are taken from."""
-    if model.cost_usd is None:
-        price = "price unknown (set price_usd_per_million in its table of ragstone.toml)"
-    elif model.list_price_read:
-        price = f"list price read on {model.list_price_read}"
-    else:
-        price = "the price that is set"
-    if model.n_earlier:
-        grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
-    else:
-        grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
-    return f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."

@@ -69,8 +69,8 @@ class Connection(H11Protocol):
     most = 1000
     """So many connections are open at once; see `limited`."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
-        super().__init__(*given, **named)
+    def __init__(self, *positional: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
+        super().__init__(*positional, **named)
         self.conn = StrictParser()
         self._due: asyncio.TimerHandle | None = None  # when the connection is looked at again
         self._stuck: asyncio.TimerHandle | None = None

@@ -8,6 +8,8 @@ from litestar import Litestar
 from litestar.routes import HTTPRoute
 from litestar.types import HTTPScope
 
+from ragstone.kernel.config import Settings
+
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -27,6 +29,11 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def needs_accounts(settings: Settings) -> bool:
+    """Whether others than who sits at this machine can reach the server."""
+    return settings.serve.public_url is not None or not is_loopback(settings.serve.host)
+
+
 def methods_of(app: Litestar) -> dict[str, list[str]]:
     """Return the methods of each path, by its template."""
     return {route.path_format: sorted(route.methods) for route in app.routes if isinstance(route, HTTPRoute)}
@@ -42,5 +49,5 @@ def with_methods(
     taken = methods.get(str(scope.get("path_template")))
     if scope["method"] != "OPTIONS" or taken is None:
         return headers
-    others = [one for one in headers if one[0].lower() != b"allow"]
+    others = [header for header in headers if header[0].lower() != b"allow"]
     return [*others, (b"allow", ", ".join(taken).encode())]

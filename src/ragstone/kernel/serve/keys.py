@@ -53,12 +53,12 @@ def name_of(keys: Keys, header: str | None) -> str | None:
 
     All keys are compared, each in constant time, so that the time taken tells nothing.
     """
-    scheme, _, given = (header or "").partition(" ")
+    scheme, _, sent = (header or "").partition(" ")
     if scheme.lower() != "bearer":
         return None
-    digest = _digest(given.strip())
-    found = [name for name, known in keys.items() if hmac.compare_digest(known, digest)]
-    return found[0] if found else None
+    digest = _digest(sent.strip())
+    names = [name for name, known in keys.items() if hmac.compare_digest(known, digest)]
+    return names[0] if names else None
 
 
 def as_bearer(header: str | None) -> str | None:
@@ -66,11 +66,11 @@ def as_bearer(header: str | None) -> str | None:
 
     The user name is not looked at. Raises nothing: what cannot be read is no key.
     """
-    scheme, _, given = (header or "").partition(" ")
+    scheme, _, encoded = (header or "").partition(" ")
     if scheme.lower() != "basic":
         return header
     try:
-        decoded = base64.b64decode(given.strip(), validate=True).decode("utf-8", "surrogateescape")
+        decoded = base64.b64decode(encoded.strip(), validate=True).decode("utf-8", "surrogateescape")
     except ValueError:
         return None
     return f"Bearer {decoded.partition(':')[2]}"

@@ -117,13 +117,13 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
 def _errors(extra: object) -> list[str]:
     """Return the fields that Litestar found wrong: `$.messages[0].role: what is wrong`."""
     listed = extra if isinstance(extra, list) else []
-    shown = []
-    for one in listed:
-        if isinstance(one, dict):
-            place, message = one.get("key") or one.get("source") or "body", one.get("message")
+    errors = []
+    for error in listed:
+        if isinstance(error, dict):
+            field, message = error.get("key") or error.get("source") or "body", error.get("message")
             # Litestar's words for a body that is not there
-            shown.append("the body is missing" if message == "'data'" else f"{place}: {message}")
-    return shown
+            errors.append("the body is missing" if message == "'data'" else f"{field}: {message}")
+    return errors
 
 
 MEANINGS = {

@@ -49,8 +49,8 @@ def _unbound(host: str, port: int, mistake: OSError) -> str:
 def address_of(bound: socket.socket) -> str:
     """Return the address of a socket as one opens it in a browser."""
     host, port = bound.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-    return f"http://{shown}:{port}"
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{name}:{port}"
 
 
 async def serve_app(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import NamedTuple
 
@@ -24,28 +23,23 @@ from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, ModelError
-from ragstone.kernel.llm import Door, Message, Prompt
+from ragstone.kernel.llm import Door
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
-from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Chunk, Context, Document, Question, Ranking
 from ragstone.kernel.stages.corpus import load_corpus
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems import said
+from ragstone.kernel.systems import applications
+from ragstone.kernel.systems.applications import Application, Asked
 from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of, with_system
 from ragstone.kernel.systems.extractive import quote_contexts
-from ragstone.kernel.systems.function import Callee, callee_of, function_prompt, load_callee, open_function
-from ragstone.kernel.systems.http import http_prompt, open_http_system
+from ragstone.kernel.systems.function import load_callee
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rag import answer_question, contexts_of
-from ragstone.kernel.systems.rows import messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, answer_by, read_said
 from ragstone.kernel.systems.sheet import answers_of_sheet
-
-Asked = ChatSystem | HttpSystem | PythonSystem
 
 
 class System(NamedTuple):
@@ -57,75 +51,25 @@ class System(NamedTuple):
 
 async def open_system(name: str, declared: Asked, session: Session) -> System:
     """Return the application, ready to be asked. Raises ConfigError and ModelError where it cannot be."""
-    match declared:
-        case ChatSystem():
-            system = await _open_chat(name, declared, session)
-        case HttpSystem():
-            opened, prompt = open_http_system(name, declared), partial(http_prompt, declared)
-            system = await _open_service(name, declared, opened, prompt, session)
-        case PythonSystem():
-            callee = await _callee(name, declared, session)
-            opened = open_function(name, callee, declared)
-            prompt = partial(function_prompt, callee, version=declared.version)
-            system = await _open_service(name, declared, opened, prompt, session)
+    callee, door = None, f"system {name}"  # a name that no model has
+    if isinstance(declared, PythonSystem) and (callee := session.callables.get(name)) is None:
+        where = f"[systems.{name}]" if name in session.settings.systems else "system"
+        callee = await load_callee(declared.call, session.settings.path("."), where)
+    application = Application(name, declared, callee)
+    if isinstance(declared, ChatSystem):
+        door = declared.model
+        ask = await session.models.ask(door)
+    else:
+        limits = ModelSettings(
+            max_concurrency=declared.max_concurrency,
+            requests_per_minute=declared.requests_per_minute if isinstance(declared, HttpSystem) else None,
+            price_usd_per_million=declared.price_usd_per_million,
+        )
+        ask = await session.models.ask_service(door, application.open(), limits)
+    system = System(partial(application.answer, ask=ask), await session.models.door(door))
     version = f"@{declared.version}" if declared.version else ""
     session.systems[name] = system.door.endpoint.identity + version
     return system
-
-
-async def _open_chat(name: str, declared: ChatSystem, session: Session) -> System:
-    ask = await session.models.ask(declared.model)
-    before = (Message("system", declared.instructions),) if declared.instructions else ()
-
-    async def answer(question: Question) -> Answer:
-        prompt = Prompt(
-            messages=(*before, *msgspec.convert(messages_of(question), tuple[Message, ...])),
-            max_tokens=declared.max_tokens,
-            temperature=declared.temperature,
-            default_temperature=None,
-            top_p=declared.top_p,
-            version=declared.version,
-            sample=thread_of(question).sample,
-        )
-        return await answer_by(
-            ask, prompt, question, system=name, read=lambda reply: SystemReply(answer=reply.text)
-        )
-
-    return System(answer, await session.models.door(declared.model))
-
-
-async def _callee(name: str, declared: PythonSystem, session: Session) -> Callee:
-    if name in session.callables:
-        return session.callables[name]
-    where = f"[systems.{name}]" if name in session.settings.systems else "system"
-    return await load_callee(declared.call, session.settings.path("."), where)
-
-
-async def _open_service(
-    name: str,
-    declared: HttpSystem | PythonSystem,
-    opened: AbstractAsyncContextManager[Endpoint],
-    prompt: Callable[[Question], Prompt],
-    session: Session,
-) -> System:
-    limits = ModelSettings(
-        max_concurrency=declared.max_concurrency,
-        requests_per_minute=declared.requests_per_minute if isinstance(declared, HttpSystem) else None,
-        price_usd_per_million=declared.price_usd_per_million,
-    )
-    ask = await session.models.ask_service(door_of(name), opened, limits)
-    tells_contexts = isinstance(declared, PythonSystem) or declared.contexts is not None
-
-    async def answer(question: Question) -> Answer:
-        read = partial(read_said, question=question, tells_contexts=tells_contexts)
-        return await answer_by(ask, prompt(question), question, system=name, read=read)
-
-    return System(answer, await session.models.door(door_of(name)))
-
-
-def door_of(name: str) -> str:
-    """Return the name of a system's door, which no model has."""
-    return f"system {name}"
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
@@ -185,18 +129,12 @@ def check_importable(name: str, session: Session) -> None:
     callee = session.callables.get(name)
     if callee is None or not on_cluster(session):
         return
-    if not _is_found(name, callee):
+    if not callee.is_found(name):
         raise ConfigError(
             f"system {name}: --engine ray sends rows to other processes, which cannot import this callable. "
             "Put it into a module, as a function of its own name, and give module:function; or leave out "
             "--engine ray."
         )
-
-
-def _is_found(name: str, callee: Callee) -> bool:
-    """Return whether a module has the callable under its name, so that another process finds the same."""
-    module = name.partition(":")[0]
-    return module not in ("?", "__main__") and callee.identity == callee_of(callee.function)[1].identity
 
 
 def answer_rows(
@@ -454,5 +392,5 @@ async def hear_answering(settings: Settings, session: Session, forecaster: Forec
     if any(answer.usage and not answer.usage.calls for answer in answers):
         forecaster.assumptions[ASSUMPTION] = None
         if not asks_built_in(settings) and any(answer.contexts for answer in answers):
-            forecaster.assumptions[said.ASSUMPTION] = None
+            forecaster.assumptions[applications.ASSUMPTION] = None
     return answers

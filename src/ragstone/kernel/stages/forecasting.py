@@ -1,45 +1,27 @@
 """What a command would ask of models: its stages, run on a sample of its rows, and nobody is asked."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ragstone.kernel.config import Settings
-from ragstone.kernel.engine.session import Session, forecast_of
+from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import read_no_answer
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer
-from ragstone.kernel.stages.given import sheet_rows
 from ragstone.kernel.stages.judge import judge_rows
+
+if TYPE_CHECKING:
+    from ragstone.kernel.llm.forecast import Forecaster
 
 # Rows of each file that are looked at, of questions evenly spaced; each stands for those passed over.
 SAMPLE = 2000
 
-Rows = Callable[[], Iterator[Answer]]
+Rows = Callable[[], Iterable[Answer]]
 RowT = TypeVar("RowT")
 
 
-def forecast_judging(
-    sheet: Path | Sequence[Path],
-    judges: Sequence[Judge],
-    settings: Settings,
-    *,
-    questions: Path | None = None,
-    limit: int | None = None,
-    each_turn: bool = False,
-) -> Forecast:
-    """Return what judging a file would ask. Raises what judge_sheet raises before it makes a call."""
-
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        rows = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges), each_turn=each_turn)
-        await hear_judging(rows, judges, session, forecaster)
-
-    return forecast_of(settings, work)
-
-
-async def hear_judging(rows: Rows, judges: Sequence[Judge], session: Session, forecaster: Forecaster) -> None:
+async def hear_judging(
+    rows: Rows, judges: Sequence[Judge], session: Session, forecaster: "Forecaster"
+) -> None:
     """Let the forecaster hear what judges would ask of rows, of which a sample is judged."""
     if not any(judge.needs_model for judge in judges):
         return
@@ -47,43 +29,36 @@ async def hear_judging(rows: Rows, judges: Sequence[Judge], session: Session, fo
     for row in rows():
         n_of[row.question_id] = n_of.get(row.question_id, 0) + 1
     n_rows = sum(n_of.values())
-    step = max(1, -(-n_rows // SAMPLE))
-    wanted = set(islice(n_of, 0, None, step))
-    _stand_for(n_rows, sum(n_of[question] for question in wanted), forecaster)
+    wanted = set(islice(n_of, 0, None, max(1, -(-n_rows // SAMPLE))))
     sampled = [row for row in rows() if row.question_id in wanted]
-    await hear_judged(sampled, judges, session, forecaster)
-
-
-async def hear_sampled(
-    answers: list[Answer],
-    n_rows: int,
-    judges: Sequence[Judge],
-    session: Session,
-    forecaster: Forecaster,
-) -> None:
-    """Let the forecaster hear what judges would ask of rows of which these were sampled."""
-    _stand_for(n_rows, len(answers), forecaster)
-    await hear_judged(answers, judges, session, forecaster)
+    await hear_judged(sampled, judges, session, forecaster, n_rows=n_rows)
 
 
 async def hear_judged(
-    answers: list[Answer], judges: Sequence[Judge], session: Session, forecaster: Forecaster
+    answers: Sequence[Answer],
+    judges: Sequence[Judge],
+    session: Session,
+    forecaster: "Forecaster",
+    *,
+    n_rows: int | None = None,
 ) -> None:
-    """Let the forecaster hear what judges would ask of these answers."""
+    """Let the forecaster hear what judges would ask of these answers. n_rows: of which they are a sample."""
+    if n_rows is not None:
+        _stand_for(n_rows, len(answers), forecaster)
     asking = [judge for judge in judges if judge.needs_model]
     forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in asking if judge.assumption)
     async for _judgement in judge_rows(lambda: answers, asking, session, len(answers)):
         pass
 
 
-def sample_of(rows: Sequence[RowT], forecaster: Forecaster, most: int = SAMPLE) -> Sequence[RowT]:
+def sample_of(rows: Sequence[RowT], forecaster: "Forecaster", most: int = SAMPLE) -> Sequence[RowT]:
     """Return at most so many rows, evenly spaced, and tell the forecaster how many each stands for."""
     sampled = rows[:: max(1, -(-len(rows) // most))]
     _stand_for(len(rows), len(sampled), forecaster)
     return sampled
 
 
-def _stand_for(n_rows: int, n_sampled: int, forecaster: Forecaster) -> None:
+def _stand_for(n_rows: int, n_sampled: int, forecaster: "Forecaster") -> None:
     """Tell the forecaster how many rows each sampled one stands for."""
     forecaster.weight = n_rows / n_sampled if n_sampled else 1.0
     if n_sampled < n_rows:

@@ -1,74 +1,15 @@
 """The rows that a command is given: an answer sheet with its questions, or the questions."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, cast
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.errors import ColumnsError, ConfigError
-from ragstone.kernel.judging.conversation import every_reply
-from ragstone.kernel.records import Answer, Question
-from ragstone.kernel.systems.rows import join_questions, unanswered, with_columns
-from ragstone.kernel.tables import read_rows
+from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.records import Question
+from ragstone.kernel.tables import parse_rows, read_rows
 from ragstone.kernel.tables.formats import READERS
-
-
-def sheet_rows(
-    sheet: Path | Sequence[Path],
-    questions: Path | None,
-    limit: int | None,
-    *,
-    bare: bool = False,
-    each_turn: bool = False,
-) -> Callable[[], Iterator[Answer]]:
-    """Return a function that reads the answers of files anew each time, joined with their questions.
-
-    bare: whether questions will do, since nobody reads an answer. each_turn: every reply of a conversation is
-    a row of its own; `limit` counts conversations.
-    """
-    asked = {row.id: _with_documents(row) for row in read_rows(questions, Question)} if questions else {}
-
-    def answers_of(file: Path) -> Iterator[Answer]:
-        return answers_or_questions(partial(read_rows, file)) if bare else read_rows(file, Answer)
-
-    def rows() -> Iterator[Answer]:
-        read = chain.from_iterable(map(answers_of, paths_of(sheet)))
-        given = islice(with_columns(join_questions(read, asked), asked), limit)
-        return every_reply(given) if each_turn else given
-
-    return rows
-
-
-def _with_documents(question: Question) -> Question:
-    """Return a question whose relevant documents are a column, which its answers take over."""
-    if question.document_ids is None:
-        return question
-    columns = {"document_ids": question.document_ids, **(question.metadata or {})}
-    return msgspec.structs.replace(question, metadata=columns)
-
-
-def answers_or_questions(read: Callable[[type], Iterable[Any]]) -> Iterator[Answer]:
-    """Yield the answers that `read` gives; where no column holds any, its questions, with empty ones."""
-    answers: Iterator[Answer] = iter(())
-    try:
-        answers = iter(read(Answer))
-        first = next(answers, None)
-    except ColumnsError:
-        for question in read(Question):
-            yield msgspec.structs.replace(unanswered(question, "default"), metadata=question.metadata)
-        return
-    if first is not None:
-        yield first
-        yield from answers
-
-
-def paths_of(sheet: Path | Sequence[Path]) -> list[Path]:
-    """Return the files of an answer sheet, each once."""
-    return [sheet] if isinstance(sheet, Path) else list(dict.fromkeys(sheet))
 
 
 def judgements_of(path: Path) -> Path:
@@ -95,3 +36,35 @@ def asked_questions(settings: Settings) -> list[Question]:
         )
     rows = read_rows(settings.path(settings.questions.path), Question)
     return list(islice(rows, settings.questions.limit))
+
+
+def parse_questions(
+    given: Iterable[Question | dict[str, Any] | str], columns: Mapping[str, str] | None
+) -> Sequence[Question]:
+    """Return questions as rows; texts are questions too. Raises DataError."""
+    if isinstance(given, list | tuple):
+        given = [{"question": one} if isinstance(one, str) else one for one in given]
+    if isinstance(given, Sequence) and not any(isinstance(row, dict) for row in given):
+        check_lists({Question: given})
+        return [row for row in given if isinstance(row, Question)]
+    if isinstance(given, Iterator):
+        check_lists({Question: given})  # type: ignore[dict-item]  # it says why
+    rows = cast("Iterable[Question | dict[str, Any]]", given)
+    return parse_rows(rows, Question, columns=columns)
+
+
+def check_lists(given: Mapping[type, Sequence[object]]) -> None:
+    """Refuse rows of another kind, and what can be read only once: the next call would be given nothing."""
+    for kind, rows in given.items():
+        name = f"{kind.__name__.lower()}s"
+        if not isinstance(rows, Sequence):
+            raise DataError(
+                f"{name}: expected a list of rows, got {type(rows).__name__}, which can be read only once. "
+                f"Give list({name})."
+            )
+        other = next((type(row).__name__ for row in rows if not isinstance(row, kind)), None)
+        if other:
+            raise DataError(
+                f"{name}: expected rows of type {kind.__name__}, got {other}. "
+                f"ragstone.read_rows(path, ragstone.{kind.__name__}) reads a file of them."
+            )

@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
-
 from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.engine.call_log import CallLog
 from ragstone.kernel.engine.local import map_in_order
@@ -17,15 +15,16 @@ from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError
 from ragstone.kernel.judging import Judge, JudgeContext, failed_judgements, judge_answer, load_judge
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
 from ragstone.kernel.judging.judge import restore_judge
-from ragstone.kernel.judging.leaves import asks_default, leaves, members_of
 from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.llm.call_trace import Exchange
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
+    from ragstone.kernel.judging.fields import JudgeFields
     from ragstone.kernel.judging.one_call import OneCallJudge
     from ragstone.kernel.judging.pairwise import PairwiseJudge
 
@@ -36,9 +35,19 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
     Raises ModelError if they ask a model and none is named.
     """
     model = model or session.settings.judge.model
-    asking = [judge.name for judge in judges if asks_default(judge)]
-    embed, retrieve = _embedder(session, judges), _retriever(session, judges)
+    asking = [judge.name for judge in judges if judge.asks_default]
     members = members_of(judges)
+    embed: EmbedSoon | None = None
+    retrieve: Retrieve | None = None
+    inner = [leaf for judge in judges for leaf, _model in judge.leaves()]
+    if any(leaf.needs_embedder for leaf in inner):
+        from ragstone.kernel.embedding.gathering import Gathered
+
+        embed = Gathered(session.embedder(session.settings.retrieve.embedder))
+    if any(leaf.needs_retriever for leaf in inner):  # documents are read and indexed when it is first called
+        from ragstone.kernel.stages.passages import open_retriever
+
+        retrieve = open_retriever(session)
     if not asking and not members:
         return JudgeContext(embed=embed, retrieve=retrieve)
     if asking and model is None:
@@ -57,124 +66,72 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
     )
 
 
-def _embedder(session: Session, judges: Sequence[Judge]) -> "EmbedSoon | None":
-    """Return what embeds texts for judges of similarity; None where there is none."""
-    if not any(leaf.needs_embedder for judge in judges for leaf, _model in leaves(judge)):
-        return None
-    from ragstone.kernel.embedding.gathering import Gathered
-
-    return Gathered(session.embedder(session.settings.retrieve.embedder))
-
-
-def _retriever(session: Session, judges: Sequence[Judge]) -> Retrieve | None:
-    """Return what looks passages up in the documents of the settings; None where no judge does.
-
-    The documents are read and indexed when it is first called.
-    """
-    if not any(leaf.needs_retriever for judge in judges for leaf, _model in leaves(judge)):
-        return None
-    from ragstone.kernel.stages.passages import open_retriever
-
-    return open_retriever(session)
-
-
 Rows = Callable[[], Iterable[Answer]]
+JudgedRow = Answer | tuple[Answer, Answer]
+"""What one judgement is of: an answer, or a pair of them where a judge compares systems."""
 
 
-class JudgeTask(msgspec.Struct, frozen=True):
-    """One judge, or several that are asked in one call, and the rows that it judges.
+def group_judges(judges: Sequence[Judge], *, one_call: bool) -> list[list[Judge]]:
+    """Group judges in their order: those that are asked in one call are one group, the first.
 
-    rows: gives them anew each time: answers, or pairs of answers. n_rows: how many, None where nobody has
-    counted. work: a row -> its judgements. fail: a row and an unforeseen error -> its judgements.
+    one_call: those whose replies fit into one are asked together, if there are two or more of them.
     """
+    joint: list[Judge] = []
+    if one_call:
+        from ragstone.kernel.judging.together import can_join
 
-    name: str
-    rows: Callable[[], Iterable[Any]]
-    n_rows: int | None
-    work: Callable[[Any], Awaitable[list[Judgement]]]
-    fail: Callable[[Any, str], list[Judgement]]
+        joint = [judge for judge in judges if can_join(judge)]
+    if len(joint) < 2:
+        return [[judge] for judge in judges]
+    return [joint, *([judge] for judge in judges if judge not in joint)]
+
+
+def rows_of_group(group: Sequence[Judge], answers: Iterable[Answer]) -> Iterable[JudgedRow]:
+    """Return what a group of judges judges: the answers, or pairs of them."""
+    if not group[0].compares_two:
+        return answers
+    from ragstone.kernel.judging.pairwise import pair_answers
+
+    return pair_answers(answers)
 
 
 async def judge_row(
-    task: JudgeTask, row: object, call_log: CallLog
+    group: Sequence[Judge], row: JudgedRow, context: JudgeContext, call_log: CallLog
 ) -> tuple[list[Judgement], list[Exchange]]:
-    """Return the judgements of a row, and the conversations that they took.
+    """Return the judgements of a row by the judges of a group, and the conversations that they took.
 
     Raises what ends the run; an unforeseen error is a recorded failure.
     """
     with call_log.trace() as trace:
         try:
-            judged = await task.work(row)
+            if isinstance(row, tuple):
+                from ragstone.kernel.judging.pairwise import judge_pair
+
+                judgements = await judge_pair(cast("PairwiseJudge", group[0]), *row, context)
+            elif len(group) > 1:
+                from ragstone.kernel.judging.together import judge_together
+
+                judgements = await judge_together(group, row, context)
+            else:
+                judgements = await judge_answer(group[0], row, context)
         except RagstoneError:
             raise
         except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-            judged = task.fail(row, traceback.format_exc())
-        return judged, trace.exchanges()
+            judgements = _failed(group, row, context, traceback.format_exc())
+        return judgements, trace.exchanges()
 
 
-def plan_tasks(
-    answers: Rows, judges: Sequence[Judge], context: JudgeContext, n_answers: int | None, *, one_call: bool
-) -> list[JudgeTask]:
-    """Return the tasks in the order of the judges; judges that are asked in one call are one task, the first.
+def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error: str) -> list[Judgement]:
+    if isinstance(row, tuple):
+        from ragstone.kernel.judging.pairwise import as_pair
 
-    one_call: those whose replies fit into one are asked together, if there are two or more of them.
-    """
-    together = _joinable(judges) if one_call else []
-    tasks = [_together(together, answers, context, n_answers)] if together else []
-    for judge in judges:
-        if judge.compares_two:
-            tasks.append(_pairs(cast("PairwiseJudge", judge), answers, context))
-        elif judge not in together:
-            tasks.append(_single(judge, answers, context, n_answers))
-    return tasks
+        row = as_pair(*row)
+    named: Sequence[JudgeFields] = group
+    if len(group) > 1:
+        from ragstone.kernel.judging.together import joined
 
-
-def _single(judge: Judge, answers: Rows, context: JudgeContext, n_answers: int | None) -> JudgeTask:
-    return JudgeTask(
-        judge.name,
-        answers,
-        n_answers,
-        lambda answer: judge_answer(judge, answer, context),
-        lambda answer, error: failed_judgements(judge, answer, context, "error", error),
-    )
-
-
-def _joinable(judges: Sequence[Judge]) -> "list[OneCallJudge]":
-    """Return the judges that are asked in one call; none where there are fewer than two."""
-    from ragstone.kernel.judging.together import can_join
-
-    together = [judge for judge in judges if can_join(judge)]
-    return together if len(together) > 1 else []
-
-
-def _together(
-    judges: "Sequence[OneCallJudge]", answers: Rows, context: JudgeContext, n_answers: int | None
-) -> JudgeTask:
-    from ragstone.kernel.judging.together import joined, judge_together
-
-    def fail(answer: Answer, error: str) -> list[Judgement]:
-        named = joined(judges)
-        return [row for judge in named for row in failed_judgements(judge, answer, context, "error", error)]
-
-    return JudgeTask(
-        " + ".join(judge.name for judge in judges),
-        answers,
-        n_answers,
-        functools.partial(judge_together, judges, context=context),
-        fail,
-    )
-
-
-def _pairs(judge: "PairwiseJudge", answers: Rows, context: JudgeContext) -> JudgeTask:
-    from ragstone.kernel.judging.pairwise import as_pair, judge_pair, pair_answers
-
-    return JudgeTask(
-        judge.name,
-        lambda: pair_answers(answers()),
-        None,
-        lambda pair: judge_pair(judge, pair[0], pair[1], context),
-        lambda pair, error: failed_judgements(judge, as_pair(pair[0], pair[1]), context, "error", error),
-    )
+        named = joined(cast("list[OneCallJudge]", group))
+    return [each for judge in named for each in failed_judgements(judge, row, context, "error", error)]
 
 
 def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
@@ -187,16 +144,15 @@ def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
 async def _judging(
     session: Session, *, judges: list[dict[str, Any]]
 ) -> Callable[[tuple[int, Answer | list[Answer]]], Awaitable[list[Judgement]]]:
-    named = [restore_judge(keys) for keys in judges]
-    context = await judge_context(session, named)
-    tasks = plan_tasks(list, named, context, None, one_call=session.settings.judge.one_call)
+    restored = [restore_judge(keys) for keys in judges]
+    context = await judge_context(session, restored)
+    groups = group_judges(restored, one_call=session.settings.judge.one_call)
 
     async def judged(numbered: tuple[int, Answer | list[Answer]]) -> list[Judgement]:
         number, row = numbered
+        pair = row if isinstance(row, Answer) else cast("tuple[Answer, Answer]", tuple(row))
         # The engine listens around this already.
-        judgements, _ = await judge_row(
-            tasks[number], row if isinstance(row, Answer) else tuple(row), CallLog()
-        )
+        judgements, _ = await judge_row(groups[number], pair, context, CallLog())
         return judgements
 
     return judged
@@ -204,34 +160,11 @@ async def _judging(
 
 JUDGING: RowWork[tuple[int, Answer | list[Answer]], list[Judgement]] = RowWork(
     f"{__name__}:JUDGING",
-    tuple[int, Answer | list[Answer]],  # the number of the task, and an answer or a pair of them
+    tuple[int, Answer | list[Answer]],  # the number of the group, and an answer or a pair of them
     list[Judgement],
     {"judges": list[dict[str, Any]]},
     _judging,
 )
-
-
-async def _judge_on_cluster(
-    answers: Rows, judges: Sequence[Judge], session: Session, n_answers: int | None
-) -> AsyncIterator[Judgement]:
-    """Yield what _judge_rows yields; a worker has rows of one judge and of the next at the same time."""
-    one_call = session.settings.judge.one_call
-    tasks = plan_tasks(answers, judges, JudgeContext(), n_answers, one_call=one_call)
-    n_rows = [sum(1 for _ in task.rows()) if task.n_rows is None else task.n_rows for task in tasks]
-
-    def rows() -> Iterator[tuple[int, Any]]:
-        return ((number, row) for number, task in enumerate(tasks) for row in task.rows())
-
-    made = map_rows(JUDGING, rows, session, n_rows=sum(n_rows), judges=list(judges))
-    async with contextlib.aclosing(cast(AsyncGenerator[tuple[list[Judgement], list[Exchange]], None], made)):
-        for task, n in zip(tasks, n_rows, strict=True):
-            with session.progress(f"judge {task.name}", n, session.state) as advance:
-                for _ in range(n):
-                    judgements, heard = await anext(made)
-                    advance()
-                    session.call_log.keep_judged(heard, judgements)
-                    for judgement in judgements:
-                        yield judgement
 
 
 def judge_rows(
@@ -250,8 +183,6 @@ def judge_rows(
     come from a file and need not fit into memory. context: in place of that of the session. Raises DataError
     where a judge compares systems, and no question was answered by two.
     """
-    if on_cluster(session):
-        return _judge_on_cluster(answers, judges, session, n_answers)
     asking = [judge for judge in judges if judge.needs_model]
     return in_rounds(
         lambda: _judge_rows(answers, judges, session, n_answers, context),
@@ -260,23 +191,67 @@ def judge_rows(
     )
 
 
+_Judged = AsyncIterator[tuple[list[Judgement], list[Exchange]]]
+
+
 async def _judge_rows(
-    answers: Callable[[], Iterable[Answer]],
+    answers: Rows,
     judges: Sequence[Judge],
     session: Session,
     n_answers: int | None,
     context: JudgeContext | None,
 ) -> AsyncIterator[Judgement]:
-    context = context or await judge_context(session, judges)
-    one_call = session.settings.judge.one_call
-    for task in plan_tasks(answers, judges, context, n_answers, one_call=one_call):
-        work = functools.partial(judge_row, task, call_log=session.call_log)
-        with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
-            async for judgements, heard in map_in_order(work, task.rows(), session.models.stop):
-                advance()
-                session.call_log.keep_judged(heard, judgements)
-                for judgement in judgements:
-                    yield judgement
+    groups = group_judges(judges, one_call=session.settings.judge.one_call)
+    counts = [None if group[0].compares_two else n_answers for group in groups]
+    async with contextlib.AsyncExitStack() as stack:
+        results: list[_Judged] = []
+        if on_cluster(session):  # a worker has rows of one group and of the next at the same time
+            n_rows = [
+                sum(1 for _ in rows_of_group(group, answers())) if n is None else n
+                for group, n in zip(groups, counts, strict=True)
+            ]
+            counts = [*n_rows]
+            stream = _from_cluster(groups, answers, judges, session, sum(n_rows))
+            await stack.enter_async_context(contextlib.aclosing(stream))
+            results = [_take(stream, n) for n in n_rows]
+        else:
+            here = functools.partial(
+                judge_row,
+                context=context or await judge_context(session, judges),
+                call_log=session.call_log,
+            )
+            for group in groups:
+                rows = rows_of_group(group, answers())
+                results.append(map_in_order(functools.partial(here, group), rows, session.stop))
+        for group, n, judged in zip(groups, counts, results, strict=True):
+            name = " + ".join(judge.name for judge in group)
+            with session.progress(f"judge {name}", n, session.state) as advance:
+                async for judgements, exchanges in judged:
+                    advance()
+                    session.call_log.keep_judged(exchanges, judgements)
+                    for judgement in judgements:
+                        yield judgement
+
+
+def _from_cluster(
+    groups: Sequence[Sequence[Judge]],
+    answers: Rows,
+    judges: Sequence[Judge],
+    session: Session,
+    n_rows: int,
+) -> "AsyncGenerator[tuple[list[Judgement], list[Exchange]], None]":
+    def numbered() -> Iterator[tuple[int, Any]]:
+        return (
+            (number, row) for number, group in enumerate(groups) for row in rows_of_group(group, answers())
+        )
+
+    made = map_rows(JUDGING, numbered, session, n_rows=n_rows, judges=list(judges))
+    return cast("AsyncGenerator[tuple[list[Judgement], list[Exchange]], None]", made)
+
+
+async def _take(stream: _Judged, n: int) -> _Judged:
+    for _ in range(n):
+        yield await anext(stream)
 
 
 AnyJudge = str | Path | Judge | Function
@@ -288,25 +263,22 @@ def load_judges(names: Iterable[AnyJudge]) -> list[Judge]:
     Raises ConfigError for two of one name.
     """
     if isinstance(names, str | Path | Judge) or callable(names):
-        one: Any = names  # against its type
-        alone = one.name if isinstance(one, Judge) else str(one)
+        single: Any = names  # against its type
+        alone = single.name if isinstance(single, Judge) else str(single)
         raise ConfigError(f"judges: give a list, though of one: [{alone!r}]")
-    found: dict[str, Judge] = {}
+    judges: dict[str, Judge] = {}
     for name in names:
-        judge = _loaded(name)
-        if found.setdefault(judge.name, judge) != judge:
+        if isinstance(name, Judge):
+            judge = load_members(name, name.name)
+        elif isinstance(name, str | Path):
+            judge = load_judge(name)
+        else:
+            from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
+
+            judge = judge_of(name)
+        if judges.setdefault(judge.name, judge) != judge:
             raise ConfigError(
                 f"two different judges are named {judge.name!r}, and their scores could not be told apart. "
                 "Give one of the files another `name`."
             )
-    return list(found.values())
-
-
-def _loaded(given: AnyJudge) -> Judge:
-    if isinstance(given, Judge):
-        return load_members(given, given.name)
-    if isinstance(given, str | Path):
-        return load_judge(given)
-    from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
-
-    return judge_of(given)
+    return list(judges.values())

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
-from ragstone.kernel.judging.leaves import identities
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking
 from ragstone.kernel.runs.summary import Calls, RunSummary
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
@@ -37,7 +36,10 @@ def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: S
         errors = Counter(row.error for row in rows if row.error is not None)
         n_empty = sum(row.error is None and not row.answer for row in rows)
         if errors:
-            notes.append(_failed_answers(name, errors, len(rows)))
+            notes.append(
+                f"{name}: {errors.total()} of {plural(len(rows), 'answer')} failed, and leave nothing to "
+                f"judge. {_commonest(errors)}{AGAIN}"
+            )
         if n_empty:
             notes.append(
                 f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
@@ -58,37 +60,26 @@ def masking_notes(settings: Settings) -> list[str]:
 
 def kept_notes(answers: Iterable[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
     """Return the notes of answers that come from the ledger, with how to ask anew."""
-    return [
-        _kept(name, kept[name], len(rows), settings)
-        for name, rows in _by_system(answers).items()
-        if kept.get(name)
-    ]
+    notes = []
+    for name, rows in _by_system(answers).items():
+        n_kept, declared = kept.get(name, 0), settings.systems.get(name)
+        version = getattr(declared, "version", "")
+        if n_kept:
+            notes.append(
+                f"{name}: {n_kept} of {plural(len(rows), 'answer')} {_are(n_kept)} from the ledger, as the "
+                f"application gave {'it' if n_kept == 1 else 'them'} earlier. If it has changed since, write "
+                + (f"another `version` (now {version!r})" if version else '`version = "2"`')
+                + (f" into [systems.{name}]" if declared else " into a table of [systems]")
+                + ": it is asked again then."
+            )
+    return notes
 
 
 def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
-    found: dict[str, list[Answer]] = {}
+    by_system: dict[str, list[Answer]] = {}
     for answer in answers:
-        found.setdefault(answer.system, []).append(answer)
-    return found
-
-
-def _failed_answers(name: str, errors: Counter[str], n_rows: int) -> str:
-    return (
-        f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, and leave nothing to judge. "
-        f"{_commonest(errors)}{AGAIN}"
-    )
-
-
-def _kept(name: str, n_kept: int, n_rows: int, settings: Settings) -> str:
-    declared = settings.systems.get(name)
-    where = f"[systems.{name}]" if declared else "a table of [systems]"
-    version = getattr(declared, "version", "")
-    other = f"another `version` (now {version!r})" if version else '`version = "2"`'
-    return (
-        f"{name}: {n_kept} of {plural(n_rows, 'answer')} {_are(n_kept)} from the ledger, as the application "
-        f"gave {'it' if n_kept == 1 else 'them'} earlier. If it has changed since, write {other} into "
-        f"{where}: it is asked again then."
-    )
+        by_system.setdefault(answer.system, []).append(answer)
+    return by_system
 
 
 def _are(n: int) -> str:
@@ -132,7 +123,12 @@ def plain_notes(
             f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
             "measures are too low."
         )
-    notes += [_failed(metric) for metric in metrics if n_failed(metric)]
+    notes += [
+        f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "
+        f"mean leaves them out; the field `error` says why. {failed_how([metric])}"
+        for metric in metrics
+        if (n := n_failed(metric))
+    ]
     notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
     judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
@@ -142,7 +138,16 @@ def plain_notes(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
             f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
-    return [*notes, *_alone(metrics)]
+    # A language model alone has judged what a baseline could have judged too.
+    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
+    free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
+    if alone := [metric for metric in BASELINES if metric in asked - free]:
+        baselines = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
+        notes.append(
+            f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: a "
+            "language model that does no better is not worth its cost."
+        )
+    return notes
 
 
 def lacking_notes(metrics: Sequence[MetricSummary]) -> list[str]:
@@ -177,26 +182,12 @@ def fitted_notes(
     for card in cards:
         asked.pop((card.judge, card.model), None)
     return [
-        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
-        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        f"The threshold of {fitted.name} was fitted with {fitted.fitted_with}, and {model} was asked, with "
+        "which it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
         for judge in judges
-        for one in identities([judge])
+        for fitted in judge.identities()
         for name, model in asked
-        if name == judge.name and not one.was_fitted_with(model)
-    ]
-
-
-def _alone(metrics: Sequence[MetricSummary]) -> list[str]:
-    """Return a note if a language model alone has judged what a baseline could have judged too."""
-    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
-    free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
-    alone = [metric for metric in BASELINES if metric in asked - free]
-    if not alone:
-        return []
-    missing = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
-    return [
-        f"There is no baseline for {', '.join(alone)}. {missing} calls no model and costs nothing: a "
-        "language model that does no better is not worth its cost."
+        if name == judge.name and not fitted.was_fitted_with(model)
     ]
 
 
@@ -210,16 +201,6 @@ def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection)
         ]
     notes = [RANDOM_SAMPLE] if corrected else []
     return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
-
-
-def failed_answers_notes(metrics: Sequence[MetricSummary]) -> list[str]:
-    """Return a note for each system some of whose answers are errors; system_notes also knows which."""
-    by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
-    return [
-        f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
-        for system, (n, n_rows) in by_system.items()
-        if n
-    ]
 
 
 def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
@@ -339,13 +320,6 @@ def n_failed(metric: MetricSummary) -> int:
     return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
 
 
-def _failed(metric: MetricSummary) -> str:
-    return (
-        f"{metric.judge} of {metric.system}: {n_failed(metric)} of {plural(metric.n_rows, 'judgement')} "
-        f"failed, and the mean leaves them out; the field `error` says why. {failed_how([metric])}"
-    )
-
-
 def failed_how(metrics: Iterable[MetricSummary]) -> str:
     """Return the commonest reason why judgements failed, and what to do."""
     errors = Counter[str]()
@@ -375,6 +349,12 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
     """
     parts = Path(name).parts  # no more of the path, which is another one on each machine
     file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
+    by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
+    failed_answers = [  # system_notes also knows which
+        f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
+        for system, (n, n_rows) in by_system.items()
+        if n
+    ]
     return RunSummary(
         name=name,
         version=__version__,
@@ -384,7 +364,7 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         metrics=metrics,
         cards=[],
         calls=Calls(),
-        notes=failed_answers_notes(metrics)
+        notes=failed_answers
         + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
         cascades=cascades,
     )

@@ -194,7 +194,7 @@ async def _tags_of(
 
     chosen: list[TagChoice | None] = []
     with session.progress("tag", len(rows), session.state) as advance:
-        async for one in map_in_order(work, texts, session.models.stop):
+        async for one in map_in_order(work, texts, session.stop):
             advance()
             chosen.append(one)
     found = [one.value if one and isinstance(one.value, dict) else {} for one in chosen]
@@ -225,7 +225,7 @@ async def _topics_of(
             return await name_topic(terms[topic], members[topic], ask, secret)
 
         with session.progress("name topics", len(terms), session.state) as advance:
-            async for one in map_in_order(work, range(len(terms)), session.models.stop):
+            async for one in map_in_order(work, range(len(terms)), session.stop):
                 advance()
                 named.append(one)
         said = [

@@ -1,110 +1,75 @@
 """The names of this room that others take from it; each is imported when it is first used."""
 
-from .auc import auc_columns, roc_auc
-from .bootstrap import RESAMPLES, Statistic, bootstrap_estimates, resampled_totals
-from .calibration import BINS, calibration_columns, reliability_bins
-from .correlation import (
-    correlation_columns,
-    join_columns,
-    kendall_tau,
-    mean_columns,
-    pearson,
-    pearson_of_cells,
-    spearman,
-    spearman_columns,
-    spearman_of_cells,
-    tau_of_cells,
-)
+from .auc import roc_auc
+from .bootstrap import RESAMPLES, resampled_totals
+from .calibration import Calibration, calibration_of
+from .correlation import kendall_tau, pearson, spearman
 from .intervals import (
     Clusters,
     Codes,
     Estimate,
     Floats,
-    cell_totals,
     cluster_codes,
     cluster_totals,
     difference_interval,
     negated,
     wilson_interval,
 )
-from .kappa import (
-    Disagreement,
-    cell_codes,
-    cohen_kappa,
-    contingency_table,
-    exact_matches,
-    kappa_of_cells,
-    linear,
-    matches_within_one,
-    nominal,
-    quadratic,
-)
-from .krippendorff import (
-    alpha_of_cells,
-    alpha_of_coincidences,
-    alpha_of_values,
-    coincidence_columns,
-    krippendorff_alpha,
-    value_columns,
-)
-from .mean import difference_estimates, mean_bounds, mean_estimate, mean_estimates
-from .paired import flips_for, holm, mcnemar_p, sign_flip_p_values
+from .kappa import Disagreement, cohen_kappa, contingency_table, exact_matches
+from .krippendorff import krippendorff_alpha
+from .mean import difference_estimates, mean_bounds, mean_contrast, mean_estimate, mean_estimates
+from .orders import compare_orders, tau_estimate
+from .paired import holm, mcnemar_p
 from .ppi import PredictionPowered, prediction_powered_mean
+from .raters import (
+    MAX_GRADES,
+    alpha_estimates,
+    auc_estimate,
+    kappa_estimate,
+    rank_estimates,
+    rater_estimates,
+    usual_kappa,
+)
 
 __all__ = [
-    "BINS",
+    "MAX_GRADES",
     "RESAMPLES",
+    "Calibration",
     "Clusters",
     "Codes",
     "Disagreement",
     "Estimate",
     "Floats",
     "PredictionPowered",
-    "Statistic",
-    "alpha_of_cells",
-    "alpha_of_coincidences",
-    "alpha_of_values",
-    "auc_columns",
-    "bootstrap_estimates",
-    "calibration_columns",
-    "cell_codes",
-    "cell_totals",
+    "alpha_estimates",
+    "auc_estimate",
+    "calibration_of",
     "cluster_codes",
     "cluster_totals",
     "cohen_kappa",
-    "coincidence_columns",
+    "compare_orders",
     "contingency_table",
-    "correlation_columns",
     "difference_estimates",
     "difference_interval",
     "exact_matches",
-    "flips_for",
     "holm",
-    "join_columns",
-    "kappa_of_cells",
+    "kappa_estimate",
     "kendall_tau",
     "krippendorff_alpha",
-    "linear",
-    "matches_within_one",
     "mcnemar_p",
     "mean_bounds",
-    "mean_columns",
+    "mean_contrast",
     "mean_estimate",
     "mean_estimates",
     "negated",
-    "nominal",
     "pearson",
-    "pearson_of_cells",
     "prediction_powered_mean",
-    "quadratic",
-    "reliability_bins",
+    "rank_estimates",
+    "rater_estimates",
     "resampled_totals",
     "roc_auc",
-    "sign_flip_p_values",
     "spearman",
-    "spearman_columns",
-    "spearman_of_cells",
-    "tau_of_cells",
-    "value_columns",
+    "tau_estimate",
+    "usual_kappa",
     "wilson_interval",
 ]

@@ -62,7 +62,9 @@ def bootstrap_estimates(
             continue
         ends = None
         if drawn is not None:
-            acceleration = _acceleration(_jackknife(statistic, whole, rows), counts)
+            step = max(1, BLOCK // rows.shape[1])
+            without_one = [statistic(whole - rows[at : at + step]) for at in range(0, len(rows), step)]
+            acceleration = _acceleration(np.concatenate(without_one), counts)
             ends = _bca(value, statistic(drawn), acceleration, expanded_level(level, len(totals)))
         low, high = ends or (None, None)
         estimates[name] = Estimate(value=value, low=low, high=high, n=n, method="bootstrap", level=level)
@@ -98,7 +100,11 @@ def _resampled(rows: Floats, counts: Floats, resamples: int, seed: int) -> Float
         return _times_drawn(len(each), resamples, seed).astype(np.float64) @ each
     rng = np.random.default_rng(seed)
     if counts.sum() > GROUPED_FROM and not _in_one_draw(counts):
-        rows = _grouped(rows, counts, rng)
+        # The sums of random groups of clusters, all of one size but the last.
+        clusters = int(counts.sum())
+        kinds = np.repeat(np.arange(len(rows)), counts.astype(np.intp))
+        group = rng.permutation(clusters) // -(-clusters // GROUPS)
+        rows = np.stack([np.bincount(group, weights=column[kinds]) for column in rows.T], axis=1)
         counts = np.ones(len(rows))
     return _resample(rows, counts, resamples, rng)
 
@@ -116,14 +122,6 @@ def _times_drawn(clusters: int, resamples: int, seed: int) -> np.ndarray[tuple[i
 def _in_one_draw(counts: Floats) -> bool:
     """Return whether to draw how often each distinct row occurs, rather than cluster by cluster."""
     return bool(len(counts) * MULTINOMIAL_PAYS < counts.sum())
-
-
-def _grouped(rows: Floats, counts: Floats, rng: "np.random.Generator") -> Floats:
-    """Return the sums of random groups of clusters, all of one size but the last."""
-    clusters = int(counts.sum())
-    kinds = np.repeat(np.arange(len(rows)), counts.astype(np.intp))
-    group = rng.permutation(clusters) // -(-clusters // GROUPS)
-    return np.stack([np.bincount(group, weights=column[kinds]) for column in rows.T], axis=1)
 
 
 def _distinct(totals: Floats) -> tuple[Floats, Floats]:
@@ -158,12 +156,6 @@ def _resample(rows: Floats, counts: Floats, resamples: int, rng: "np.random.Gene
             weights = np.bincount(picks.ravel(), minlength=size * kinds).reshape(size, kinds)
         drawn[start : start + size] = weights @ rows
     return drawn
-
-
-def _jackknife(statistic: Statistic, whole: Floats, rows: Floats) -> Floats:
-    """Return the statistic without one cluster, for each distinct row."""
-    step = max(1, BLOCK // rows.shape[1])
-    return np.concatenate([statistic(whole - rows[at : at + step]) for at in range(0, len(rows), step)])
 
 
 def _acceleration(left_out: Floats, counts: Floats) -> float:

@@ -67,27 +67,27 @@ def join_columns(
 
     All parts are of the same rows; names of statistics differ. One draw of resamples then serves all.
     """
+
+    def within(statistic: Statistic, start: int, end: int) -> Statistic:
+        return lambda totals: statistic(totals[:, start:end])
+
     statistics: dict[str, Statistic] = {}
     at = 0
-    for columns, found in parts:
+    for columns, own in parts:
         end = at + columns.shape[1]
-        statistics |= {name: _of_columns(statistic, at, end) for name, statistic in found.items()}
+        statistics |= {name: within(statistic, at, end) for name, statistic in own.items()}
         at = end
     return np.concatenate([columns for columns, _ in parts], axis=1), statistics
 
 
-def _of_columns(statistic: Statistic, start: int, end: int) -> Statistic:
-    return lambda totals: statistic(totals[:, start:end])
-
-
 def mean_columns(values: Floats) -> tuple[Floats, Statistic]:
     """Return columns (rows, 2) and the mean of the values as a function of their totals; NaN without rows."""
-    return np.stack([values, np.ones_like(values)], axis=1), _mean
 
+    def mean(totals: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(totals[:, 1] > 0, totals[:, 0] / totals[:, 1], np.nan)
 
-def _mean(totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(totals[:, 1] > 0, totals[:, 0] / totals[:, 1], np.nan)
+    return np.stack([values, np.ones_like(values)], axis=1), mean
 
 
 def kendall_tau(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
@@ -152,18 +152,18 @@ def _dominated(first: Codes, second: Codes) -> Codes:
     order = np.lexsort((-second, first))
     values = second[order].astype(np.int64)
     n = len(values)
-    place = np.arange(n)
-    found = np.zeros(n, dtype=np.intp)
+    position = np.arange(n)
+    counted = np.zeros(n, dtype=np.intp)
     width = 1
     while width < n:
-        block, left = place // (2 * width), place // width % 2 == 0
+        block, left = position // (2 * width), position // width % 2 == 0
         # Of equal values the right half comes first: it does not count them.
         by = np.argsort((block * (n + 1) + values) * 2 + left)
         from_left = left[by]
-        found[by] += np.where(from_left, 0, np.cumsum(from_left) - block[by] * width)
+        counted[by] += np.where(from_left, 0, np.cumsum(from_left) - block[by] * width)
         width *= 2
     counts = np.empty(n, dtype=np.intp)
-    counts[order] = found
+    counts[order] = counted
     return counts
 
 

@@ -80,9 +80,9 @@ def _in_order(values: Floats, clusters: Sequence[str]) -> list[list[tuple[float,
 
 def _symmetric(test: PairedTest) -> PairedTest:
     """Return the test of columns that are the same when exchanged: their interval lies around 0."""
-    found = test.difference
-    if found.low is None or found.high is None:
+    estimate = test.difference
+    if estimate.low is None or estimate.high is None:
         return test
-    half = max(-found.low, found.high)
-    difference = msgspec.structs.replace(found, value=0.0, low=-half, high=half)
+    half = max(-estimate.low, estimate.high)
+    difference = msgspec.structs.replace(estimate, value=0.0, low=-half, high=half)
     return msgspec.structs.replace(test, difference=difference)

@@ -131,11 +131,11 @@ def difference_interval(
     item and its altered copy, the interval is too wide rather than too narrow. From Wilson's intervals
     (Newcombe 1998, Statistics in Medicine 17:873, method 10).
     """
-    one, other = first[0] / first[1], second[0] / second[1]
-    one_low, one_high = wilson_interval(*first, level)
+    share, other_share = first[0] / first[1], second[0] / second[1]
+    low, high = wilson_interval(*first, level)
     other_low, other_high = wilson_interval(*second, level)
-    difference = one - other
+    difference = share - other_share
     return (
-        difference - math.hypot(one - one_low, other_high - other),
-        difference + math.hypot(one_high - one, other - other_low),
+        difference - math.hypot(share - low, other_high - other_share),
+        difference + math.hypot(high - share, other_share - other_low),
     )

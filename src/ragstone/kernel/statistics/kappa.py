@@ -21,11 +21,11 @@ def grade_codes(values: Sequence[float] | Floats, categories: Sequence[float] | 
     Raises ValueError for a value that is no category: a table that drops pairs measures something else.
     """
     known = np.asarray(categories, dtype=np.float64)
-    given = np.asarray(values, dtype=np.float64)
+    grades = np.asarray(values, dtype=np.float64)
     if not known.size or (np.diff(known) <= 0).any():
         raise ValueError(f"categories must be distinct and ascending, not {list(categories)}")
-    codes = np.searchsorted(known, given).clip(max=known.size - 1)
-    strange = given[known[codes] != given]
+    codes = np.searchsorted(known, grades).clip(max=known.size - 1)
+    strange = grades[known[codes] != grades]
     if strange.size:
         raise ValueError(f"{strange[0]:g} is none of the categories {known.tolist()}")
     return codes

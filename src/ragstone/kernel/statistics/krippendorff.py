@@ -30,12 +30,12 @@ def krippendorff_alpha(
         raise ValueError(f"distance {distance!r} is none of {', '.join(ALPHAS)}")
     if not len(values):
         return None
-    given, codes = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=np.intp)
+    numbers, codes = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=np.intp)
     if distance == "interval":
-        alpha = float(alpha_of_values(value_columns(given, codes).sum(axis=0)[None, :])[0])
+        alpha = float(alpha_of_values(value_columns(numbers, codes).sum(axis=0)[None, :])[0])
     else:
-        categories = np.unique(given)
-        meetings = coincidence_columns(given, codes, categories).sum(axis=0)
+        categories = np.unique(numbers)
+        meetings = coincidence_columns(numbers, codes, categories).sum(axis=0)
         alpha = float(alpha_of_coincidences(categories, distance)(meetings[None, :])[0])
     return None if math.isnan(alpha) else alpha
 
@@ -64,9 +64,9 @@ def alpha_of_coincidences(categories: Sequence[float] | Floats, distance: str) -
 
     def statistic(counts: Floats) -> Floats:
         tables = counts.reshape(-1, k, k)
-        given = tables.sum(axis=2)
-        observed, expected = disagreement(tables, given, grades)
-        return _alpha(given.sum(axis=1), observed, expected)
+        margins = tables.sum(axis=2)
+        observed, expected = disagreement(tables, margins, grades)
+        return _alpha(margins.sum(axis=1), observed, expected)
 
     return statistic
 
@@ -96,8 +96,8 @@ def value_columns(values: Floats, items: Codes) -> Floats:
 
 def alpha_of_values(totals: Floats) -> Floats:
     """Return interval alpha from the totals of value_columns, (m, 4) -> (m,)."""
-    n, given, squares, observed = totals.T
-    return _alpha(n, observed, 2 * (n * squares - given**2))
+    n, sums, squares, observed = totals.T
+    return _alpha(n, observed, 2 * (n * squares - sums**2))
 
 
 def _alpha(n: Floats, observed: Floats, expected: Floats) -> Floats:
@@ -106,27 +106,27 @@ def _alpha(n: Floats, observed: Floats, expected: Floats) -> Floats:
         return np.where(expected > 1e-12 * n**2, 1 - (n - 1) * observed / expected, np.nan)
 
 
-def _nominal(tables: Floats, given: Floats, _: Floats) -> tuple[Floats, Floats]:
-    n = given.sum(axis=1)
+def _nominal(tables: Floats, margins: Floats, _: Floats) -> tuple[Floats, Floats]:
+    n = margins.sum(axis=1)
     agreed = np.trace(tables, axis1=1, axis2=2)
-    return n - agreed, n**2 - (given**2).sum(axis=1)
+    return n - agreed, n**2 - (margins**2).sum(axis=1)
 
 
-def _ordinal(tables: Floats, given: Floats, _: Floats) -> tuple[Floats, Floats]:
+def _ordinal(tables: Floats, margins: Floats, _: Floats) -> tuple[Floats, Floats]:
     """The distance of two grades is the squared difference of their mid-ranks among all values given."""
-    n = np.maximum(given.sum(axis=1), 1)
-    return _squared(tables, given, (np.cumsum(given, axis=1) - given / 2) / n[:, None])
+    n = np.maximum(margins.sum(axis=1), 1)
+    return _squared(tables, margins, (np.cumsum(margins, axis=1) - margins / 2) / n[:, None])
 
 
-def _interval(tables: Floats, given: Floats, grades: Floats) -> tuple[Floats, Floats]:
+def _interval(tables: Floats, margins: Floats, grades: Floats) -> tuple[Floats, Floats]:
     spread = float(np.ptp(grades)) or 1.0
-    return _squared(tables, given, np.broadcast_to((grades - grades.mean()) / spread, given.shape))
+    return _squared(tables, margins, np.broadcast_to((grades - grades.mean()) / spread, margins.shape))
 
 
-def _squared(tables: Floats, given: Floats, places: Floats) -> tuple[Floats, Floats]:
-    squares = (given * places**2).sum(axis=1)
+def _squared(tables: Floats, margins: Floats, places: Floats) -> tuple[Floats, Floats]:
+    squares = (margins * places**2).sum(axis=1)
     within = np.einsum("mck,mc,mk->m", tables, places, places)
-    expected = given.sum(axis=1) * squares - (given * places).sum(axis=1) ** 2
+    expected = margins.sum(axis=1) * squares - (margins * places).sum(axis=1) ** 2
     return 2 * (squares - within), 2 * expected
 
 

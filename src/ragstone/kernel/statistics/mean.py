@@ -41,10 +41,9 @@ def mean_estimate(
     """
     if not len(values):
         return None
-    found = mean_estimates(
+    return mean_estimates(
         {"": values}, clusters, seed=seed, resamples=resamples, level=level, proportion=proportion
-    )
-    return found[""]
+    )[""]
 
 
 def mean_bounds(mean: float, n: int, n_missing: int, ends: tuple[float, float]) -> tuple[float, float]:
@@ -107,10 +106,33 @@ def difference_estimates(
     """
     totals = _totals(columns, cluster_codes(clusters, len(columns)))
     differences = {str(at): _difference(*pair) for at, pair in enumerate(pairs)}
-    found = bootstrap_estimates(
+    estimates = bootstrap_estimates(
         totals, differences, len(columns), seed=seed, resamples=resamples, level=level
     )
-    return [estimate for estimate in found.values() if estimate is not None]
+    return [estimate for estimate in estimates.values() if estimate is not None]
+
+
+def mean_contrast(
+    values: Floats,
+    inside: Floats,
+    clusters: Clusters | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimate | None:
+    """Return the mean of the values inside minus that of the others, with its interval; None without either.
+
+    inside: (n,), 1 or 0. Both means are of the same resamples of whole clusters.
+    """
+    outside = 1.0 - inside
+    columns = np.column_stack([inside * values, inside, outside * values, outside])
+    totals = cluster_totals(columns, cluster_codes(clusters, len(values)))
+
+    def contrast(totals: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(totals[:, 0] / totals[:, 1] - totals[:, 2] / totals[:, 3])
+
+    return bootstrap_estimates(totals, {"": contrast}, len(values), seed=seed, resamples=resamples)[""]
 
 
 def effective_size(values: Floats, codes: Codes, level: float = 0.95) -> float:

@@ -25,8 +25,8 @@ def median_estimates(
     """
     order = np.lexsort(columns.T[::-1])  # a draw must not depend on the order of the rows
     columns = columns[order]
-    given = cluster_codes(clusters, len(columns))[order]
-    codes = cluster_codes(given, len(columns))
+    own_codes = cluster_codes(clusters, len(columns))[order]
+    codes = cluster_codes(own_codes, len(columns))
     drawn = _resampled_medians(columns, codes, seed) if n_clusters(codes) > 1 else None
     whole = np.median(columns, axis=0)
     of: Mapping[str, Callable[[Floats], Floats]] = {
@@ -55,14 +55,14 @@ def _resampled_medians(columns: Floats, codes: Codes, seed: int) -> Floats:
     n, groups = len(columns), n_clusters(codes)
     resamples = min(RESAMPLES, max(FEWEST, MOST_DRAWS // n))
     orders = [np.argsort(column, kind="stable") for column in columns.T]
-    found = np.empty((resamples, 2))
+    medians = np.empty((resamples, 2))
     step = max(1, BLOCK // n)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         times = rng.multinomial(groups, np.full(groups, 1 / groups), size)[:, codes]
         for at, order in enumerate(orders):
-            found[start : start + size, at] = _weighted_medians(columns[order, at], times[:, order])
-    return found
+            medians[start : start + size, at] = _weighted_medians(columns[order, at], times[:, order])
+    return medians
 
 
 def _weighted_medians(ascending: Floats, times: Codes) -> Floats:

@@ -5,11 +5,27 @@ questions) does not count as a difference.
 """
 
 import math
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.kernel.statistics.bootstrap import UNDEFINED_AT_MOST, expanded_level
-from ragstone.kernel.statistics.intervals import Estimate, Floats
+from ragstone.kernel.statistics.bootstrap import (
+    RESAMPLES,
+    UNDEFINED_AT_MOST,
+    Statistic,
+    bootstrap_estimates,
+    expanded_level,
+    resampled_totals,
+)
+from ragstone.kernel.statistics.intervals import (
+    Clusters,
+    Codes,
+    Estimate,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+)
 
 DIGITS = 12  # means that differ only after so many digits are one, and tie
 
@@ -52,3 +68,99 @@ def tau_estimate(
         low = max(-1.0, min(float(least), 2 * float(value) - float(most)))
         high = min(1.0, max(float(most), 2 * float(value) - float(least)))
     return Estimate(value=float(value), low=low, high=high, n=n, method="bootstrap", level=level)
+
+
+class ReversedPair(NamedTuple):
+    """Two things that the second measurement puts in the other order: their numbers, by the first.
+
+    first, second: mean of `better` minus mean of `worse`, by each measurement.
+    """
+
+    better: int
+    worse: int
+    first: Estimate
+    second: Estimate
+
+
+class OrderAgreement(NamedTuple):
+    """Whether the order of things survives another measurement.
+
+    first, second: the mean of each thing, (k,). tau: of the two orders, None if one is all ties. same_best:
+    share of resamples in which both have the same best.
+    """
+
+    first: Floats
+    second: Floats
+    tau: Estimate | None
+    same_best: float
+    reversals: list[ReversedPair]
+
+
+def compare_orders(
+    first: Floats,
+    second: Floats,
+    things: Codes,
+    clusters: Clusters,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> OrderAgreement:
+    """Return how the means of things by two measurements compare; at least two things.
+
+    first, second: (n,), in units of their own: only the order of the means counts. things: (n,), which one
+    each row is of, from 0. A resample that lacks a thing is left out.
+    """
+    inside = np.eye(int(things.max()) + 1)[things]
+    k = inside.shape[1]
+    columns = np.concatenate([inside * first[:, None], inside * second[:, None], inside], axis=1)
+    totals = cluster_totals(columns, cluster_codes(clusters, len(first)))
+    means = [_means(totals.sum(axis=0)[None, :], side)[0] for side in (0, 1)]
+    drawn = resampled_totals(totals, seed=seed, resamples=resamples)
+    drawn = drawn[(drawn[:, 2 * k :] > 0).all(axis=1)]
+    drawn_means = [_means(drawn, side) for side in (0, 1)]
+    by_first, by_second = means
+    ordered = [(a, b) if by_first[a] > by_first[b] else (b, a) for a, b in combinations(range(k), 2)]
+    pairs = [(a, b) for a, b in ordered if by_first[a] > by_first[b] and by_second[a] < by_second[b]]
+    gaps = bootstrap_estimates(
+        totals,
+        {f"{side} {pair}": _gap(side, pair, k) for pair in pairs for side in (0, 1)},
+        len(first),
+        seed=seed,
+        resamples=resamples,
+    )
+    # Of several best by the second, their share counts.
+    best, chosen = (drawn == drawn.max(axis=1, keepdims=True) for drawn in drawn_means)
+    return OrderAgreement(
+        first=by_first,
+        second=by_second,
+        tau=tau_estimate(
+            *(np.concatenate([mean[None, :], drawn]) for mean, drawn in zip(means, drawn_means, strict=True)),
+            n=len(first),
+            n_clusters=len(totals),
+        ),
+        same_best=float(np.mean((best & chosen).sum(axis=1) / chosen.sum(axis=1))),
+        reversals=[
+            ReversedPair(*pair, gap, other)
+            for pair in pairs
+            if (gap := gaps[f"0 {pair}"]) and (other := gaps[f"1 {pair}"])
+        ],
+    )
+
+
+def _means(totals: Floats, side: int) -> Floats:
+    """Return each thing's mean by the first measurement (side 0) or the second (side 1): (m, k)."""
+    k = totals.shape[1] // 3
+    return np.round(totals[:, side * k : (side + 1) * k] / totals[:, 2 * k :], DIGITS)
+
+
+def _gap(side: int, pair: tuple[int, int], k: int) -> Statistic:
+    """Return the difference of two things' means as a function of the totals; NaN where one is lacking."""
+    sums, counts = [side * k + thing for thing in pair], [2 * k + thing for thing in pair]
+
+    def statistic(totals: Floats) -> Floats:
+        there = totals[:, counts]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(there > 0, totals[:, sums] / there, np.nan)
+        return np.asarray(means[:, 0] - means[:, 1])
+
+    return statistic

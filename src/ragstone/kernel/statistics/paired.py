@@ -151,7 +151,7 @@ def as_tests(
             p=float(p),
             p_holm=float(p_holm),
             family=len(differences),
-            verdict=_verdict(difference.value, float(p_holm), alpha),
+            verdict="cannot tell" if p_holm > alpha else "better" if difference.value > 0 else "worse",
         )
         for difference, p, p_holm in zip(differences, p_values, holm(p_values), strict=True)
     ]
@@ -173,9 +173,3 @@ def paired_p_values(
     totals = cluster_totals(values, cluster_codes(clusters, len(values)))
     flips = flips_for(len(pairs), alpha)
     return sign_flip_p_values(totals, pairs, seed=seed, flips=flips), "sign-flip"
-
-
-def _verdict(difference: float, p_holm: float, alpha: float) -> Verdict:
-    if p_holm > alpha:
-        return "cannot tell"
-    return "better" if difference > 0 else "worse"

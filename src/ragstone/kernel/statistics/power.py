@@ -150,7 +150,7 @@ def _mcnemar_power(n: int, changed: float, difference: float, alpha: float) -> f
     counts = np.arange(max(0, math.floor(n * changed - around)), min(n, math.ceil(n * changed + around)) + 1)
     chances = _binomial(logs, n, counts, changed)
     rejected = (_rejects(logs, int(m), up, alpha) for m in counts)
-    return min(1.0, float(sum(w * one for w, one in zip(chances, rejected, strict=True))))
+    return min(1.0, float(sum(w * chance for w, chance in zip(chances, rejected, strict=True))))
 
 
 def _rejects(logs: Floats, m: int, up: float, alpha: float) -> float:

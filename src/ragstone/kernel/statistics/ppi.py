@@ -134,7 +134,7 @@ def _rows(
     clusters: Sequence[Hashable] | None,
     shares: Sequence[float] | Floats | None,
 ) -> Labelled:
-    scores = [np.asarray(given, dtype=np.float64) for given in (human, judge, others)]
+    scores = [np.asarray(own, dtype=np.float64) for own in (human, judge, others)]
     if not scores[0].size or scores[0].size != scores[1].size:
         raise ValueError(f"{scores[0].size} human scores and {scores[1].size} of the judge: give pairs")
     if not all(np.isfinite(values).all() for values in scores):
@@ -239,6 +239,10 @@ def _reach(rows: Labelled, bounds: tuple[float, float], level: float) -> tuple[f
     with_judge = min(with_judge, alone)
     share = (point_estimate(rows, 0.0) - bounds[0]) / span if span else 0.0
     has_interval = span > 0 and (independent or n_groups > 1)
+    # The level of the normal distribution that has the quantile of Student's t.
+    normal = level
+    if has_interval and not independent:
+        normal = 2 * NormalDist().cdf(student_quantile(0.5 + level / 2, n_groups - 1)) - 1
     return weight, Reach(
         bounds=bounds,
         n=n,
@@ -246,7 +250,7 @@ def _reach(rows: Labelled, bounds: tuple[float, float], level: float) -> tuple[f
         size=span**2 * share * (1 - share) / alone if alone else min(float(n_groups), 1 / squares),
         plain=_plain_size(rows),
         ratio=with_judge / alone if alone else 1.0,
-        level=(level if independent else _wider(level, n_groups - 1)) if has_interval else None,
+        level=normal if has_interval else None,
     )
 
 
@@ -258,11 +262,6 @@ def _plain_size(rows: Labelled) -> float:
     squared = (rows.human - point_estimate(rows, 0.0)) ** 2
     ours = float(rows.shares**2 @ squared)
     return float(rows.shares @ squared) / ours if ours else 1 / float(rows.shares @ rows.shares)
-
-
-def _wider(level: float, df: int) -> float:
-    """Return the level of the normal distribution that has the quantile of Student's t."""
-    return 2 * NormalDist().cdf(student_quantile(0.5 + level / 2, df)) - 1
 
 
 def _estimate(value: float, ends: Ends, n: int, level: float) -> Estimate:
@@ -300,8 +299,8 @@ def _labels_to_halve(value: float, ends: Ends, reach: Reach) -> int | None:
         left = min(1.0, max(0.0, (reach.ratio - n / n_rows) / (1 - n / n_rows)))
 
     def halved(k: int) -> bool:
-        found = _ends(value, reach.size * k / n / (left + (1 - left) * k / n_rows), reach)
-        return bool(found and ends and found[1] - found[0] <= (ends[1] - ends[0]) / 2)
+        narrower = _ends(value, reach.size * k / n / (left + (1 - left) * k / n_rows), reach)
+        return bool(narrower and ends and narrower[1] - narrower[0] <= (ends[1] - ends[0]) / 2)
 
     if not halved(n_rows):
         return None

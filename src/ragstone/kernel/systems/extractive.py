@@ -1,12 +1,10 @@
 """The extractive application: sentences of what was retrieved for a question, word for word."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.extracting import THRESHOLD, AnswerSentence, best_sentences
+from ragstone.kernel.retrieval.extracting import THRESHOLD, best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 
@@ -18,25 +16,27 @@ def quote_contexts(
     contexts: best first. A citation has `context`, the number of the context from 1, `start` and `end` in its
     text, and the `score` of best_sentences.
     """
-    found = best_sentences(
+    sentences = best_sentences(
         question.question,
         [context.text for context in contexts],
         most=declared.sentences,
         threshold=THRESHOLD if declared.threshold is None else declared.threshold,
     )
-    found = _in_reading_order(found)
+    passages = [
+        sentence.passage for sentence in sentences
+    ]  # that of the best first; in each the order of its text
+    sentences = sorted(sentences, key=lambda sentence: (passages.index(sentence.passage), sentence.start))
     citations = [
-        {"context": one.passage + 1, "start": one.start, "end": one.end, "score": round(one.score, 4)}
-        for one in found
+        {
+            "context": sentence.passage + 1,
+            "start": sentence.start,
+            "end": sentence.end,
+            "score": round(sentence.score, 4),
+        }
+        for sentence in sentences
     ]
     return msgspec.structs.replace(
         unanswered(question, system, contexts),
-        answer="\n".join(one.text for one in found) or declared.refusal,
+        answer="\n".join(sentence.text for sentence in sentences) or declared.refusal,
         metadata={"citations": citations} if citations else None,
     )
-
-
-def _in_reading_order(found: Sequence[AnswerSentence]) -> list[AnswerSentence]:
-    """Return the sentences passage by passage, that of the best first, each passage's as they stand in it."""
-    passages = [one.passage for one in found]
-    return sorted(found, key=lambda one: (passages.index(one.passage), one.start))

@@ -24,8 +24,8 @@ from ragstone.kernel.llm import CallFailed, Message, Prompt
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint
 from ragstone.kernel.records import Answer, Question, figure_of
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.reading import parse_row
 
 
@@ -39,6 +39,11 @@ class Callee(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     takes: "Takes"
 
+    def is_found(self, name: str) -> bool:
+        """Return whether a module has the callable under its name, so that another process finds the same."""
+        module = name.partition(":")[0]
+        return module not in ("?", "__main__") and self.identity == callee_of(self.function)[1].identity
+
 
 Takes = Literal["text", "row", "messages"]
 """What a callable is given: the question's text, the Question, or the conversation as messages of a chat."""
@@ -49,12 +54,12 @@ def function_prompt(callee: Callee, question: Question, version: str) -> Prompt:
     """Return the call for a question: what the callable is given."""
     match callee.takes:
         case "text":
-            given = question.question
+            content = question.question
         case "row":
-            given = msgspec.json.encode(question).decode()
+            content = msgspec.json.encode(question).decode()
         case "messages":
-            given = msgspec.json.encode(messages_of(question)).decode()
-    return Prompt(messages=(Message("user", given),), version=version, sample=thread_of(question).sample)
+            content = msgspec.json.encode(messages_of(question)).decode()
+    return Prompt(messages=(Message("user", content),), version=version, sample=thread_of(question).sample)
 
 
 async def load_callee(call: str, folder: Path, where: str) -> Callee:
@@ -62,10 +67,10 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
 
     Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
     """
-    found, module = load_object(call, folder, where)
-    takes = _taken(found, call, where)
-    assert callable(found)
-    return Callee(function=found, identity=f"python/{call}#{module_digest(module)}", takes=takes)
+    function, module = load_object(call, folder, where)
+    takes = _taken(function, call, where)
+    assert callable(function)
+    return Callee(function=function, identity=f"python/{call}#{module_digest(module)}", takes=takes)
 
 
 def callee_of(function: Function) -> tuple[str, Callee]:
@@ -109,10 +114,10 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
     decode = msgspec.json.Decoder(Question if callee.takes == "row" else list[dict[str, str]]).decode
 
     async def send(prompt: Prompt) -> Completion:
-        given = prompt.messages[0].content
-        asked = given if callee.takes == "text" else decode(given)
+        content = prompt.messages[0].content
+        argument = content if callee.takes == "text" else decode(content)
         started = time.perf_counter()
-        returned = await _outcome(callee.function, asked, declared.timeout_s, where)
+        returned = await _outcome(callee.function, argument, declared.timeout_s, where)
         seconds = time.perf_counter() - started
         try:
             return _completion(returned, seconds, where)
@@ -124,12 +129,12 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
     yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
 
 
-async def _outcome(function: Function, asked: object, timeout_s: float, where: str) -> object:
+async def _outcome(function: Function, argument: object, timeout_s: float, where: str) -> object:
     """Return what the callable returns. Raises AppFailed with what it raised, CallFailed when it hangs.
 
     One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
     """
-    running = await call_within(timeout_s, function, asked)
+    running = await call_within(timeout_s, function, argument)
     if running is None:
         raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
     if running[1] is not None:
@@ -157,9 +162,10 @@ def _row(returned: object, where: str) -> Answer:
     if isinstance(returned, Answer):
         return returned
     if not isinstance(returned, Mapping):
+        value = "None" if returned is None else f"{type(returned).__name__} ({str(returned)[:60]!r})"
         raise AppFailed(
             "unparsable",
-            f"{where} returned {_shown(returned)}; it must return a text, a mapping with `answer` and, if it "
+            f"{where} returned {value}; it must return a text, a mapping with `answer` and, if it "
             "can, `contexts`, or a ragstone.Answer",
         )
     raw = {"question_id": "-", **returned}
@@ -170,7 +176,3 @@ def _row(returned: object, where: str) -> Answer:
     except DataError as mistake:
         reason = str(mistake).removeprefix(f"row {raw!r}: ")
         raise AppFailed("unparsable", f"{where} returned a mapping that is no answer: {reason}") from None
-
-
-def _shown(value: object) -> str:
-    return "None" if value is None else f"{type(value).__name__} ({str(value)[:60]!r})"

@@ -24,10 +24,10 @@ from ragstone.kernel.llm.json_service import (
 )
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint, Unreachable
-from ragstone.kernel.records import Answer, Context, Metadata, Question, Step, Usage, told_usage
+from ragstone.kernel.records import Answer, Context, Question, Step, Usage, told_usage
 from ragstone.kernel.retrieval.deps import question_tags
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import CONVERSATION_ID, messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.reading import parse_row
 
@@ -58,11 +58,11 @@ def http_prompt(declared: HttpSystem, question: Question) -> Prompt:
     }
     used = places_in(declared.request) | places_in(declared.url)
     sent = {name: value for name, value in sorted(values.items()) if name in used}
-    told = Message("user", msgspec.json.encode(sent).decode())
+    message = Message("user", msgspec.json.encode(sent).decode())
     earlier = messages_of(question)[:-1] if "conversation_id" in used else []
     before = Message("user", msgspec.json.encode(earlier).decode())
     return Prompt(
-        messages=(before, told) if earlier else (told,), version=declared.version, sample=thread.sample
+        messages=(before, message) if earlier else (message,), version=declared.version, sample=thread.sample
     )
 
 
@@ -87,9 +87,9 @@ async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[End
             goes_on = has_answered or len(prompt.messages) > 1
             reply = await _ask(post, msgspec.json.decode(prompt.messages[-1].content), goes_on)
             latency_s = time.perf_counter() - started
-            said, usage, cost_usd = read(reply)
+            content, usage, cost_usd = read(reply)
             has_answered = True
-            return completion_of(said, usage=usage, latency_s=latency_s, cost_usd=cost_usd)
+            return completion_of(content, usage=usage, latency_s=latency_s, cost_usd=cost_usd)
 
         yield Endpoint(
             identity=_identity(declared), send=send, concurrency=declared.max_concurrency, price=None
@@ -131,7 +131,10 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
         for field in ("answer", "contexts", "steps", "conversation_id", *NUMBERS)
         if (path := getattr(declared, field)) is not None
     }
-    listed = _list_of(declared.contexts, where)
+    listed = None  # what finds the list that the path goes through last: an empty one is not none
+    if declared.contexts is not None:
+        path = declared.contexts.rpartition("[*]")[0] or declared.contexts
+        listed = compile_path(path, f"{where} contexts")
 
     def read(reply: Json) -> tuple[SystemReply, Usage | None, float | None]:
         answer = _text(reply, picks["answer"], declared.answer, where)
@@ -142,31 +145,25 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
             )
         tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
         usage = None if tokens == [None, None] else told_usage(*tokens)
-        said = SystemReply(
+        name = picks["conversation_id"](reply)[:1] if "conversation_id" in picks else []
+        content = SystemReply(
             answer=answer,
             contexts=contexts,
             steps=_steps(reply, picks["steps"], declared.steps, where) if "steps" in picks else None,
-            metadata=_named(reply, picks.get("conversation_id")),
+            metadata={CONVERSATION_ID: str(name[0])} if name and isinstance(name[0], str | int) else None,
         )
-        return said, usage, _number(reply, picks.get("cost_usd"))
+        return content, usage, _number(reply, picks.get("cost_usd"))
 
     return read
 
 
-def _list_of(path: str | None, where: str) -> Pick | None:
-    """Return the path of the list that a path goes through last, for telling an empty one from none."""
-    if path is None:
-        return None
-    return compile_path(path.rpartition("[*]")[0] or path, f"{where} contexts")
-
-
 def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
-    found = pick(reply)
-    if found and isinstance(found[0], str):
-        return found[0]
+    values = pick(reply)
+    if values and isinstance(values[0], str):
+        return values[0]
     missing = (
-        f"what the reply has at answer = {path!r} is no text; it is {described(found[0])}"
-        if found
+        f"what the reply has at answer = {path!r} is no text; it is {described(values[0])}"
+        if values
         else f"the reply has nothing at answer = {path!r}; it is {described(reply)}"
     )
     raise AppFailed("unparsable", f"{where} {missing}{pointed_at(reply, str)}")
@@ -174,16 +171,16 @@ def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
 
 def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context]:
     """Return the contexts of a reply, none where their list is empty. Raises AppFailed without a list."""
-    found = pick(reply)
-    if not found:
+    values = pick(reply)
+    if not values:
         lists = listed(reply)
         if lists and not lists[0]:  # an empty list, or null
             return []
         there = f"it is {described(reply)}{pointed_at(reply, list)}"
         raise AppFailed("unparsable", f"{where}: the reply has nothing there; {there}")
-    if len(found) == 1 and not isinstance(found[0], str):  # the path of the list itself
-        found = found[0] if isinstance(found[0], list) else found
-    texts = [] if found == [None] else found
+    if len(values) == 1 and not isinstance(values[0], str):  # the path of the list itself
+        values = values[0] if isinstance(values[0], list) else values
+    texts = [] if values == [None] else values
     try:
         row = parse_row({"question_id": "-", "answer": "-", "contexts": list(texts)}, Answer)
     except DataError as mistake:
@@ -194,21 +191,17 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
 
 def _steps(reply: Json, pick: Pick, path: str | None, where: str) -> list[Step]:
     """Return what an agent did, as far as the path finds it. Raises AppFailed for what is no step."""
-    found = pick(reply)
-    if len(found) == 1 and isinstance(found[0], list | None):  # the path of the list itself
-        found = list(found[0] or [])
+    values = pick(reply)
+    if len(values) == 1 and isinstance(values[0], list | None):  # the path of the list itself
+        values = list(values[0] or [])
     try:
-        return msgspec.convert(as_steps(found), list[Step])
+        return msgspec.convert(as_steps(values), list[Step])
     except (TypeError, msgspec.ValidationError) as mistake:
         raise AppFailed("unparsable", f"{where} steps = {path!r}: {mistake}") from None
 
 
-def _named(reply: Json, pick: Pick | None) -> Metadata | None:
-    """Return what the application calls the conversation, None where it does not tell."""
-    found = pick(reply)[:1] if pick else []
-    return {CONVERSATION_ID: str(found[0])} if found and isinstance(found[0], str | int) else None
-
-
 def _number(reply: Json, pick: Pick | None) -> float | None:
-    found = pick(reply)[:1] if pick else []
-    return next((one for one in found if isinstance(one, int | float) and not isinstance(one, bool)), None)
+    values = pick(reply)[:1] if pick else []
+    return next(
+        (value for value in values if isinstance(value, int | float) and not isinstance(value, bool)), None
+    )

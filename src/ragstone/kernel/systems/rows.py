@@ -28,9 +28,9 @@ ALONE = Thread()
 
 def thread_of(question: Question) -> Thread:
     """Return the conversation that a question goes on, an empty one of a question that stands alone."""
-    given = (question.metadata or {}).get(THREAD)
+    metadata = (question.metadata or {}).get(THREAD)
     try:
-        return ALONE if given is None else msgspec.convert(given, Thread)
+        return ALONE if metadata is None else msgspec.convert(metadata, Thread)
     except msgspec.ValidationError:  # a column of the user's that has this name
         return ALONE
 

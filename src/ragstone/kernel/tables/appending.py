@@ -94,19 +94,19 @@ class Appender:
             return DataError(f"a line cannot be written to the log ({mistake})")
         try:
             full = self._size and self._size + len(made) > self._rotate_bytes
-            if self._gone() or full or (self._daily and _stamp(line.now)[:8] != self._day):
+            # No file was begun, or somebody has deleted it since.
+            gone = self._file is None or os.fstat(self._file).st_nlink == 0
+            if gone or full or (self._daily and _stamp(line.now)[:8] != self._day):
                 self._open(line.now)
             self._append(made)
         except OSError as mistake:
             return self._failed(mistake)
         return None
 
-    def _gone(self) -> bool:
-        """Return whether there is no file to write to: none was begun, or somebody has deleted it since."""
-        return self._file is None or os.fstat(self._file).st_nlink == 0
-
     def _append(self, made: bytes) -> None:
-        file = self._opened()
+        if self._file is None:
+            raise OSError("no file is open")
+        file = self._file
         try:
             left = memoryview(made)
             while left:
@@ -138,11 +138,6 @@ class Appender:
         # Held as long as this process lives, so that no other one mends what is still being written.
         _lock(self._file)
         sync_folder(self._folder)
-
-    def _opened(self) -> int:
-        if self._file is None:
-            raise OSError("no file is open")
-        return self._file
 
     def _leave(self) -> None:
         if self._file is not None:

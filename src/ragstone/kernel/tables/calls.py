@@ -61,19 +61,30 @@ def tool_named(call: Mapping[str, Any]) -> str | None:
     return str(name) if name else None
 
 
+def named_call(call: object) -> tuple[str, dict[str, Any] | None] | None:
+    """Return the tool and the arguments of a call (see tool_named, arguments_of); None where it has no tool.
+
+    A name alone is a call of that tool that says nothing of arguments.
+    """
+    if isinstance(call, str) and call.strip():
+        return call.strip(), None
+    tool = tool_named(call) if isinstance(call, Mapping) else None
+    return (tool, arguments_of(call)) if tool is not None and isinstance(call, Mapping) else None
+
+
 def arguments_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call, also of a text of JSON; None where it says nothing of them.
 
     What is no object stands under `input`.
     """
-    given = _first(_inner(call), "arguments")
-    if given is None:
+    arguments = _first(_inner(call), "arguments")
+    if arguments is None:
         return None
-    if isinstance(given, str):
-        text = given
+    if isinstance(arguments, str):
+        text = arguments
         with suppress(msgspec.DecodeError, RecursionError):
-            given = msgspec.json.decode(text) if text.strip() else {}
-    return given if isinstance(given, dict) else {"input": given}
+            arguments = msgspec.json.decode(text) if text.strip() else {}
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
 
 
 def as_steps(value: Any) -> list[dict[str, Any]] | None:
@@ -84,13 +95,13 @@ def as_steps(value: Any) -> list[dict[str, Any]] | None:
     if value == "":
         return None
     steps = []
-    for place, call in enumerate(calls_in(value, "steps"), 1):
+    for number, call in enumerate(calls_in(value, "steps"), 1):
         if isinstance(call, str) and call.strip():
             steps.append({"tool": call.strip()})
         elif isinstance(call, Mapping) and tool_named(call):
             steps.append(step_row(call))
         else:
-            raise TypeError(f"step {place} names no tool: {_short(call)}. Write each as {FORM}")
+            raise TypeError(f"step {number} names no tool: {_short(call)}. Write each as {FORM}")
     return steps
 
 
@@ -107,10 +118,10 @@ def calls_in(value: Any, column: str) -> list[Any]:
         listed = listed["messages"]
     if not isinstance(listed, list):
         raise TypeError(f"{column} must be a list of calls such as {FORM}, not {_short(value)}")
-    if not any(isinstance(one, Mapping) and any(name in one for name in ROLE_NAMES) for one in listed):
+    if not any(isinstance(item, Mapping) and any(name in item for name in ROLE_NAMES) for item in listed):
         return listed
-    messages = (one for one in listed if isinstance(one, Mapping))
-    return [call for one in messages for name in CALLS for call in one.get(name) or ()]
+    messages = (item for item in listed if isinstance(item, Mapping))
+    return [call for item in messages for name in CALLS for call in item.get(name) or ()]
 
 
 def _inner(call: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -53,8 +53,8 @@ def open_table(
 
         def write(row: Mapping[str, Any]) -> None:
             plain = [cell(row.get(name)) for name in names]
-            safe = [no_formula(one) if isinstance(one, str) else one for one in plain]
-            marked = [name for name, one, two in zip(header, plain, safe, strict=True) if one is not two]
+            safe = [no_formula(value) if isinstance(value, str) else value for value in plain]
+            marked = [name for name, value, two in zip(header, plain, safe, strict=True) if value is not two]
             writer.writerow([*safe, msgspec.json.encode(marked).decode() if marked else ""])
 
         yield write

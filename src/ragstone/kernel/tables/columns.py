@@ -6,6 +6,7 @@ that is not used goes to `metadata`.
 
 import ast
 import functools
+import logging
 import math
 import re
 import warnings
@@ -20,6 +21,8 @@ from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
 from ragstone.kernel.tables.nearness import near_field
 from ragstone.kernel.tables.yes_no import as_yes_no
+
+LOG = logging.getLogger(__name__)
 
 
 class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,53 +60,54 @@ def known_columns(row_type: type) -> dict[str, tuple[str, int]]:
     """Return every column name that is understood, folded, with its field and its place among the names."""
     fields = dict.fromkeys((*fields_of(row_type), *ALIASES.get(row_type, ())))
     return {
-        fold(name): (field, place)
+        fold(name): (field, rank)
         for field in reversed(fields)
-        for place, name in reversed([*enumerate(accepted_names(row_type, field))])
+        for rank, name in reversed([*enumerate(accepted_names(row_type, field))])
     }
 
 
 def field_of(column: str, row_type: type) -> str | None:
     """Return the field that a column is read as, by its name alone; None for an unknown one."""
-    known = known_columns(row_type).get(fold(column))
-    return known[0] if known and _is_meant(column, known[0]) else None
-
-
-def _is_meant(column: str, field: str) -> bool:
-    """Say whether a name means a field: `Tags` of a sheet of an office is no object of ours, `tags` is."""
-    return column == field or (
-        SHAPES.get(field) not in (as_object, as_steps, as_usage) and field not in ("kind", "error")
-    )
+    field, _ = known_columns(row_type).get(fold(column), (None, 0))
+    if field is None or column == field:
+        return field
+    # `Tags` of a sheet of an office is no object of ours, `tags` is.
+    is_ours = SHAPES.get(field) in (as_object, as_steps, as_usage) or field in ("kind", "error")
+    return None if is_ours else field
 
 
 def plan_columns(
-    raw: Mapping[str, Any], row_type: type, chosen: Mapping[str, str] | None = None
+    raw: Mapping[str, Any], row_type: type, chosen: Mapping[str, str] | None = None, *, near: bool = False
 ) -> ColumnPlan:
-    """Return what each column of a row is read as. chosen: field -> column, before all names."""
+    """Return what each column of a row is read as. chosen: field -> column, before all names.
+
+    near: a near name is taken for a field that no column has by a known name; of two near ones, none.
+    """
     meant = {field: find_column(column, raw) for field, column in (chosen or {}).items()}
     chosen = {field: column for field, column in meant.items() if column is not None}
-    found: dict[str, list[tuple[int, bool, int, str]]] = {}
+    by_field: dict[str, list[tuple[int, bool, int, str]]] = {}
     for at, column in enumerate(raw):
         field = field_of(column, row_type)
         if field is not None and column not in chosen.values():
-            place = known_columns(row_type)[fold(column)][1]
+            rank = known_columns(row_type)[fold(column)][1]
             is_other = column not in accepted_names(row_type, field)
-            found.setdefault(field, []).append((place, is_other, at, column))
-    fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in found.items()}
+            by_field.setdefault(field, []).append((rank, is_other, at, column))
+    fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in by_field.items()}
     if row_type is Answer and "answer" in fields.keys() | chosen.keys() and "reference" not in fields:
         right = tuple(
-            name for name in raw if name not in chosen.values() and _is_right_answers(name, raw[name])
+            name
+            for name in raw
+            if name not in chosen.values()
+            and fold(name) in _ANSWERS
+            and isinstance(_squad_texts(raw[name]), list)
         )
         fields |= {"reference": right} if right else {}
-    return ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
+    plan = ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
+    return _with_guesses(plan, raw, row_type) if near else plan
 
 
+# Columns that beside a prediction hold right answers, as in SQuAD and Natural Questions.
 _ANSWERS = ("answers", "answers.text", "answerstext")
-
-
-def _is_right_answers(column: str, value: object) -> bool:
-    """Say whether a column beside a prediction holds right answers, as in SQuAD and Natural Questions."""
-    return fold(column) in _ANSWERS and isinstance(_squad_texts(value), list)
 
 
 def _squad_texts(value: object) -> object:
@@ -114,11 +118,7 @@ def _squad_texts(value: object) -> object:
     return value.get("text", []) if isinstance(value, Mapping) else value
 
 
-def with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> ColumnPlan:
-    """Return a plan in which a near name is taken for a field that no column has by a known name.
-
-    Only the one column that is near is taken: of two, none.
-    """
+def _with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> ColumnPlan:
     near: dict[str, list[str]] = {}
     for column in plan.spare(raw):
         field = near_field(column, row_type)
@@ -128,11 +128,15 @@ def with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> Co
     return ColumnPlan(plan.fields | {field: (column,) for column, field in guesses.items()}, guesses)
 
 
-def guesses_text(where: object, guesses: Mapping[str, str]) -> str:
-    """Return what is said of near names that were taken. where: the file. guesses: column -> field."""
+def warn_of_guesses(plan: ColumnPlan, where: object, known: set[str]) -> None:
+    """Warn of near names that were taken, each column once. where: the file. known: what was told of it."""
+    guesses = {column: field for column, field in plan.guesses.items() if column not in known}
+    if not guesses:
+        return
+    known |= guesses.keys()
     using = ", ".join(f"`{column}` as the {field}" for column, field in guesses.items())
     field = next(iter(guesses.values())) if len(guesses) == 1 else "FIELD"
-    return f"{where}: using column {using}. Change it with --column {field}=NAME."
+    LOG.warning("%s: using column %s. Change it with --column %s=NAME.", where, using, field)
 
 
 def find_column(column: str, there: Collection[str]) -> str | None:
@@ -152,15 +156,12 @@ def value_at(row: Mapping[str, Any], column: str) -> Any:
     return value_at(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
-_PASSAGE = 20  # characters: a shorter text is the name of a source, and not what stands there
-
-
 def _could_be(value: object, field: str) -> bool:
     """Say whether the value of a near column can be one of the field. Of a blank one nothing is known."""
     if is_absent(value) or value == "":
         return True
     if field == "contexts":
-        return not isinstance(value, str) or len(value) >= _PASSAGE
+        return not isinstance(value, str) or len(value) >= PASSAGE
     return field == "score" or isinstance(value, str | list)
 
 
@@ -174,6 +175,7 @@ def is_absent(value: object) -> bool:
         return type(value).__name__ == "NAType"
 
 
+PASSAGE = 20  # characters: a shorter text is the name of a source, and not what stands there
 NULL_ANSWER = "the sheet has no answer here (null)"
 
 
@@ -232,21 +234,15 @@ def as_text(value: Any) -> str | None:
 def as_list(value: Any) -> list[Any]:
     """A list stays, text of a list is decoded, anything else becomes a list of one."""
     if isinstance(value, str):
-        listed = _decode_list(value.strip()) if value.lstrip().startswith("[") else None
-        return [value] if listed is None else listed
+        decoded = _decoded(value.strip()) if value.lstrip().startswith("[") else None
+        return decoded if isinstance(decoded, list) else [value]
     if isinstance(value, Mapping):
         return [value]
     return list(value) if isinstance(value, Iterable) else [value]
 
 
-def _decode_list(text: str) -> list[Any] | None:
-    """Return the list that a flat format carried as JSON, or as Python writes it (pandas does)."""
-    decoded = _decoded(text)
-    return decoded if isinstance(decoded, list) else None
-
-
 def _decoded(text: str) -> list[Any] | dict[str, Any] | None:
-    """Return the list or object that a flat format carried as text."""
+    """Return the list or object that a flat format carried as JSON, or as Python writes it (pandas does)."""
     try:
         decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -289,8 +285,8 @@ def as_contexts(value: Any) -> list[dict[str, Any]] | None:
             text = next((item[name] for name in CONTEXT_TEXT if isinstance(item.get(name), str)), None)
             if text is None:
                 raise TypeError(f"a context needs one of {', '.join(CONTEXT_TEXT)}; it has {', '.join(item)}")
-            kept = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
-            contexts.append(_with_text_ids({**kept, "text": text}))
+            fields = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
+            contexts.append(_with_text_ids({**fields, "text": text}))
         elif item is not None:
             contexts.append({"text": as_text(item)})
     return contexts
@@ -344,10 +340,10 @@ def as_flag(value: Any) -> bool:
     """True or false, from a flag, a number or a word."""
     if isinstance(value, bool):
         return value
-    said = as_yes_no(str(value))
-    if said is None:
+    flag = as_yes_no(str(value))
+    if flag is None:
         raise ValueError(f"{value!r} is neither true nor false")
-    return said
+    return flag
 
 
 def as_object(value: Any) -> Any:
@@ -375,12 +371,12 @@ def as_figure(value: Any) -> float | None:
 def as_usage(value: Any) -> dict[str, int] | None:
     """The tokens of an answer, as far as they are counts; absent where it is no object of them."""
     try:
-        given = as_object(value)
+        usage = as_object(value)
     except ValueError:
         return None
-    if not isinstance(given, Mapping):
+    if not isinstance(usage, Mapping):
         return None
-    counts = {str(name): count_of(one) for name, one in given.items()}
+    counts = {str(name): count_of(count) for name, count in usage.items()}
     return {name: count for name, count in counts.items() if count is not None}
 
 

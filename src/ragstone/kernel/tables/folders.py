@@ -27,9 +27,15 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
     if not (path / _STATE).is_file():
-        path = _only_split(path)
+        splits = _json(path / _SPLITS).get("splits") or []
+        if len(splits) != 1:
+            names = ", ".join(map(str, splits))
+            raise DataError(f"{path}: a folder of several splits. Name one of them: {names}.")
+        path = path / str(splits[0])
     number = 0
-    for file in [path / str(one["filename"]) for one in _json(path / _STATE).get("_data_files") or []]:
+    for file in [
+        path / str(file_entry["filename"]) for file_entry in _json(path / _STATE).get("_data_files") or []
+    ]:
         with (
             explaining(
                 f"{file}: cannot be read as Arrow", "Save the data set again.", pa.ArrowInvalid, OSError
@@ -41,13 +47,6 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-
-
-def _only_split(path: Path) -> Path:
-    splits = _json(path / _SPLITS).get("splits") or []
-    if len(splits) == 1:
-        return path / str(splits[0])
-    raise DataError(f"{path}: a folder of several splits. Name one of them: {', '.join(map(str, splits))}.")
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -64,8 +63,8 @@ _NAME = re.compile(r"-(\d{8}T\d{6})-(\d+)\.jsonl$")
 def logged_files(folder: Path, row_type: type) -> list[Path]:
     """Return the files of a log that hold such rows, in the order in which they were begun; often none."""
     name = LOG_NAMES.get(row_type)
-    found = {path: _NAME.search(path.name) for path in folder.glob(f"{name}-*.jsonl")} if name else {}
-    dated = [(match[1], int(match[2]), path) for path, match in found.items() if match]
+    matches = {path: _NAME.search(path.name) for path in folder.glob(f"{name}-*.jsonl")} if name else {}
+    dated = [(match[1], int(match[2]), path) for path, match in matches.items() if match]
     return [path for _, _, path in sorted(dated)]
 
 
@@ -78,11 +77,11 @@ def read_logged(files: list[Path]) -> Iterator[tuple[int, Any]]:
     number = 0
     for path in files:
         with path.open("rb") as file:
-            for place, line in enumerate(file, 1):
+            for line_no, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
                 number += 1
                 try:
                     yield number, decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
-                    yield number, msgspec.DecodeError(f"{path.name}, line {place}: {mistake}")
+                    yield number, msgspec.DecodeError(f"{path.name}, line {line_no}: {mistake}")

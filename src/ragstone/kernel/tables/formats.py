@@ -48,7 +48,7 @@ def read_jsonl(
         text = _decoded_json(path, content)
         again = io.BytesIO(content if text is None else text.encode())
         lines = _json_lines(again, path, decode, stray=True)
-        yield from (found for found in lines if found[0] > n_lines)
+        yield from (numbered for numbered in lines if numbered[0] > n_lines)
 
 
 def _json_lines(
@@ -77,7 +77,9 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
         begins = file.read(64)
         file.seek(0)
         if path.suffix.lower() != ".gz" and not begins.startswith(b"\x1f\x8b"):
-            yield io.BytesIO(_decoded(path, file.read()).encode()) if _is_wide(begins) else file
+            # UTF-16 and UTF-32 begin with their mark, or with many NULs.
+            is_wide = begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 3 * begins.count(0) > len(begins) > 3
+            yield io.BytesIO(_decoded(path, file.read()).encode()) if is_wide else file
             return
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
@@ -87,11 +89,6 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
                 f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it "
                 "again."
             ) from None
-
-
-def _is_wide(begins: bytes) -> bool:
-    """Say whether a text begins as UTF-16 or UTF-32 does: by their mark, or with many NULs."""
-    return begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 3 * begins.count(0) > len(begins) > 3
 
 
 def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
@@ -196,8 +193,8 @@ def _decoded_json(path: Path, content: bytes) -> str | None:
         decoded = decode_unmixed(content)
     if decoded is None:
         return None
-    _note_encoding(path, decoded[1])
-    return decoded[0]
+    _note_encoding(path, decoded.encoding)
+    return decoded.text
 
 
 def _note_encoding(path: Path, encoding: str) -> None:
@@ -340,11 +337,11 @@ def reader_of(path: Path) -> Callable[[Path], Iterable[tuple[int, Any]]]:
     """Return the reader for the ending of a name. Raises DataError where there is none."""
     reader = READERS.get(ending_of(path))
     if reader is None:
-        shown = url_of(path) or path
+        name = url_of(path) or path
         office = _OFFICE.get(path.suffix.lower())
         if office:
-            raise DataError(f"{shown}: save it as .xlsx or .csv: it is a workbook of {office}.")
+            raise DataError(f"{name}: save it as .xlsx or .csv: it is a workbook of {office}.")
         raise DataError(
-            f"{shown}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
+            f"{name}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
         )
     return reader

@@ -46,9 +46,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value
 
 
@@ -64,9 +64,9 @@ def _fit(cell: Any, shape: inspect.Type) -> Any:
     if isinstance(shape, inspect.StructType):
         return {field.name: _fit(cell[field.name], _inner(field.type)) for field in shape.fields}
     if isinstance(shape, SEQUENCES):
-        return [_fit(one, _item(shape)) for one in (cell if isinstance(cell, list) else [cell])]
+        return [_fit(item, _item(shape)) for item in (cell if isinstance(cell, list) else [cell])]
     if isinstance(shape, inspect.DictType):
-        return {str(name): _fit(one, _inner(shape.value_type)) for name, one in cell.items()} or None
+        return {str(name): _fit(item, _inner(shape.value_type)) for name, item in cell.items()} or None
     if isinstance(shape, inspect.AnyType):
         return msgspec.json.encode(cell).decode()
     return float(cell) if isinstance(shape, inspect.FloatType) else cell
@@ -89,7 +89,7 @@ def _polars(shape: inspect.Type, cells: Sequence[Any]) -> "polars.DataType":
             }
         )
     if isinstance(shape, SEQUENCES):
-        return polars.List(_polars(_item(shape), [one for cell in there for one in cell]))
+        return polars.List(_polars(_item(shape), [item for cell in there for item in cell]))
     if isinstance(shape, inspect.DictType):
         names = dict.fromkeys(name for cell in there for name in cell)
         held = {
@@ -127,21 +127,21 @@ def _inner(shape: inspect.Type) -> inspect.Type:
         return inspect.AnyType()
     if not isinstance(shape, inspect.UnionType):
         return shape
-    types = [one for one in shape.types if not isinstance(one, inspect.NoneType)]
+    types = [kind for kind in shape.types if not isinstance(kind, inspect.NoneType)]
     if len(types) == 1:
         return _inner(types[0])
-    lists = [one for one in types if isinstance(one, SEQUENCES)]
-    if len(lists) == 1 and [_item(lists[0])] == [one for one in types if one is not lists[0]]:
+    lists = [kind for kind in types if isinstance(kind, SEQUENCES)]
+    if len(lists) == 1 and [_item(lists[0])] == [kind for kind in types if kind is not lists[0]]:
         return lists[0]
-    numbers = all(isinstance(one, inspect.IntType | inspect.FloatType) for one in types)
+    numbers = all(isinstance(kind, inspect.IntType | inspect.FloatType) for kind in types)
     return inspect.FloatType() if numbers else inspect.AnyType()
 
 
 def _item(shape: inspect.Type) -> inspect.Type:
     """Return the type of a list's items; a tuple of several types has items of any."""
     if isinstance(shape, inspect.TupleType):
-        kinds = [_inner(one) for one in shape.item_types]
-        return kinds[0] if all(one == kinds[0] for one in kinds) else inspect.AnyType()
+        kinds = [_inner(kind) for kind in shape.item_types]
+        return kinds[0] if all(kind == kinds[0] for kind in kinds) else inspect.AnyType()
     assert isinstance(shape, inspect.ListType | inspect.VarTupleType)
     return _inner(shape.item_type)
 
@@ -162,13 +162,13 @@ class Rows(list[T], Displayed):
         self.of = of
 
     @overload
-    def __getitem__(self, place: SupportsIndex, /) -> T: ...
+    def __getitem__(self, index: SupportsIndex, /) -> T: ...
     @overload
-    def __getitem__(self, place: slice, /) -> "Rows[T]": ...
-    def __getitem__(self, place: SupportsIndex | slice, /) -> "T | Rows[T]":
-        if isinstance(place, slice):
-            return Rows(super().__getitem__(place), self.of)
-        return super().__getitem__(place)
+    def __getitem__(self, index: slice, /) -> "Rows[T]": ...
+    def __getitem__(self, index: SupportsIndex | slice, /) -> "T | Rows[T]":
+        if isinstance(index, slice):
+            return Rows(super().__getitem__(index), self.of)
+        return super().__getitem__(index)
 
     def __add__(self, others: list[Any], /) -> "Rows[Any]":
         return Rows([*self, *others], self.of)
@@ -218,10 +218,10 @@ class Rows(list[T], Displayed):
             params=[msgspec.json.encode(rows).decode(), msgspec.json.encode([kinds]).decode()],
         )
         # Run once and kept: a relation would read the text anew for each query. DuckDB 1 has another name.
-        kept: duckdb.DuckDBPyRelation = (
+        whole: duckdb.DuckDBPyRelation = (
             relation.materialize() if hasattr(relation, "materialize") else relation.execute()
         )
-        return kept
+        return whole
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of a data frame: name -> type of the cells. Raises DataError for two kinds."""
@@ -233,8 +233,8 @@ class Rows(list[T], Displayed):
             return {}
         wrong = next((row for row in self if type(row) is not kind), None)
         if wrong is not None or not issubclass(kind, msgspec.Struct):
-            found = type(wrong or self[0]).__name__
-            raise DataError(f"a data frame needs rows of one kind: {kind.__name__}, but one is a {found}.")
+            other = type(wrong or self[0]).__name__
+            raise DataError(f"a data frame needs rows of one kind: {kind.__name__}, but one is a {other}.")
         return columns_of_struct(kind)
 
     def _dicts(self) -> list[dict[str, Any]]:

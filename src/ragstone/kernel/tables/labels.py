@@ -14,26 +14,33 @@ from ragstone.kernel.tables.columns import ColumnPlan, field_of, is_absent
 from ragstone.kernel.tables.names import fold
 from ragstone.kernel.tables.proposals import is_grade
 
-CRITERIA = frozenset(
-    fold(name)
-    for name in (
-        *("correctness", "accuracy", "rightness", "faithfulness", "groundedness", "relevance", "relevancy"),
-        *("answer_relevance", "answer_relevancy", "context_relevance", "context_sufficiency", "completeness"),
-        *("coverage", "conciseness", "clarity", "readability", "fluency", "coherence", "helpfulness"),
-        *("usefulness", "quality", "overall", "satisfaction", "toxicity", "bias", "safety", "tone"),
-        *("similarity", "preference", "answered", "resolved", "task_done", "citations", "hallucination"),
-        *("prompt_clarity", "focus", "claims", "sameness", "asked_back", "knowledge_retained"),
-        *("stays_on_topic", "stays_in_role", "repeats_itself", "contradicts_itself", "cites_sources"),
-        *("tool_choice", "tool_arguments", "tool_errors", "plan_quality", "step_efficiency", "true_false"),
-        *("question_type", "language_match", "rubric"),
-    )
+_METRICS = (
+    *("correctness", "faithfulness", "relevance", "answer_relevance", "context_relevance"),
+    *("context_sufficiency", "completeness", "coverage", "conciseness", "clarity", "readability", "fluency"),
+    *("coherence", "helpfulness", "usefulness", "toxicity", "bias", "safety", "tone", "similarity"),
+    *("preference", "answered", "resolved", "task_done", "citations", "hallucination", "prompt_clarity"),
+    *("focus", "claims", "sameness", "asked_back", "knowledge_retained", "stays_on_topic", "stays_in_role"),
+    *("repeats_itself", "contradicts_itself", "cites_sources", "tool_choice", "tool_arguments"),
+    *("tool_errors", "plan_quality", "step_efficiency", "true_false", "question_type", "language_match"),
+    "rubric",
 )
-"""What a column of scores may be named after: the metrics of shipped judges that people label, and others."""
+CRITERIA: Mapping[str, str | None] = {
+    **{fold(name): name for name in _METRICS},
+    **dict.fromkeys(("accuracy", "rightness"), "correctness"),
+    "groundedness": "faithfulness",
+    "relevancy": "relevance",
+    fold("answer_relevancy"): "answer_relevance",
+    **dict.fromkeys(("quality", "overall", "satisfaction"), None),
+}
+"""What a column of scores may be named after (as `fold` has it) -> the metric that such labels are of.
+
+The metrics of shipped judges that people label, and others; None where a name says nothing of the metric.
+"""
 
 STATEMENTS = "true_false"
 """The kind of a question that is a statement, and the metric of its truth, which `build facts` writes."""
 
-SCORE_UNIT, PERCENT = "score_unit", "%"
+_SCORE_UNIT, _PERCENT = "score_unit", "%"
 """What a label's metadata say of a score that was written in percent, which is a share of any scale."""
 
 MEANT: dict[str, str] = {
@@ -48,7 +55,7 @@ def with_label_score(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
     """Return the plan of labels that have no column named as a score.
 
     Of a statement it is its truth. Else it is the only column named after what judges measure
-    (`Correctness`), whose name is kept as `criterion`, so that it can be compared with the metrics of judges.
+    (`Correctness`), whose name is kept as `criterion`.
     """
     if is_statement(raw):
         return ColumnPlan(plan.fields | {"score": ("reference",)}, plan.guesses | {"reference": "score"})
@@ -61,8 +68,9 @@ def with_label_score(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
 def note_metric(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan, *, chosen: bool) -> None:
     """Give a label of a statement its metric; of others keep the name of a column that is no usual score's.
 
-    chosen: the user named the column of the score. Raises ValueError for a question among statements: its
-    reference is no label.
+    A column that is named after a metric holds labels of that one, unless the row names its own. chosen: the
+    user named the column of the score, whatever it is called. Raises ValueError for a question among
+    statements: its reference is no label.
     """
     column = next(iter(plan.fields.get("score", ())), None)
     if column == "reference" and not chosen:
@@ -71,14 +79,21 @@ def note_metric(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan, *
         row["metric"] = STATEMENTS
     elif column is not None and field_of(column, Label) is None:
         row["metadata"] = {**row.get("metadata", {}), "criterion": column}
+        if not chosen and (metric := CRITERIA.get(fold(column))):
+            row["metric"] = metric
 
 
 def note_unit(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan) -> None:
     """Keep that a score was written in percent."""
     written = (raw.get(column) for column in plan.fields.get("score", ()))
     first = next((value for value in written if not is_absent(value)), None)
-    if isinstance(first, str) and first.rstrip().endswith(PERCENT):
-        row["metadata"] = {**row.get("metadata", {}), SCORE_UNIT: PERCENT}
+    if isinstance(first, str) and first.rstrip().endswith(_PERCENT):
+        row["metadata"] = {**row.get("metadata", {}), _SCORE_UNIT: _PERCENT}
+
+
+def is_in_percent(label: Label) -> bool:
+    """Say whether a label's score was written in percent, as note_unit keeps it."""
+    return (label.metadata or {}).get(_SCORE_UNIT) == _PERCENT
 
 
 def check_people(where: str, raw: Mapping[str, Any]) -> None:
@@ -102,6 +117,7 @@ def words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
     counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
     return ColumnsError(
         f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
-        f"{shlex.join(option)}.",
+        f"{shlex.join(option)} where the command takes it, `mapping` in [bench.judges], else numbers in the "
+        "file.",
         option if "?" not in scores.values() else [],
     )

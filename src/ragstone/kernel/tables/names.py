@@ -8,6 +8,7 @@ underscores and hyphens do not count; names that are only near are in nearness.p
 import functools
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -124,36 +125,52 @@ ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("tool", "function", "observation", "environment"), "tool"),
 }
 
-TIMES = (
-    *("time", "timestamp", "@timestamp", "ts", "datetime", "date", "created_at", "createdat", "created"),
-    *("asked_at", "start_time", "starttime", "started_at", "event_time", "request_time", "logged_at"),
-    *("metadata.time", "metadata.timestamp", "metadata.created_at", "response.created", "body.created"),
-)
-"""Columns in which a time is looked for, in this order; the first that holds one is taken."""
 
-TAG_NAMES: Mapping[str, tuple[str, ...]] = {
-    "lang": ("language", "locale", "metadata.lang", "metadata.language"),
-    "model": ("model_name", "llm_model", "metadata.model", "response.model", "request.model"),
-    "prompt_version": ("prompt_id", "prompt_name", "prompt_template_version", "metadata.prompt_version"),
-}
-"""What else a tag may be called in a log, besides its name and `metadata.NAME`."""
+class LogNames(NamedTuple):
+    """Columns of a log in which these are looked for, in this order; the first that holds one is taken.
 
-FEEDBACK = ("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb")
-CONVERSATIONS = (
-    *("conversation_id", "session_id", "thread_id", "conversationid", "sessionid"),
-    *("metadata.conversation_id", "metadata.session_id"),
-)
-USERS = ("user_id", "user", "userid", "metadata.user_id")
-"""Columns in which it is looked for who asked: the conversation and the user."""
+    tags: what else a tag may be called, besides its name and `metadata.NAME`. conversations, users: who
+    asked. tokens: of an answer, all, those in and those out; they stand in one of `usages`, or in the row.
+    """
 
-LATENCIES_S = ("latency_s", "latency_seconds", "duration_s", "metadata.latency_s", "metadata.duration_s")
-LATENCIES_MS = ("latency_ms", "duration_ms", "elapsed_ms", "metadata.latency_ms", "metadata.duration_ms")
-COSTS = ("cost_usd", "total_cost_usd", "metadata.cost_usd")
-STEPS = ("steps", "metadata.steps")
-USAGES = ("usage", "response.usage", "response.body.usage", "metadata.usage")
-TOKENS = (
-    ("total_tokens", "total"),
-    ("input", "input_tokens", "prompt_tokens"),
-    ("output", "output_tokens", "completion_tokens"),
+    times: tuple[str, ...]
+    tags: Mapping[str, tuple[str, ...]]
+    feedback: tuple[str, ...]
+    conversations: tuple[str, ...]
+    users: tuple[str, ...]
+    latencies_s: tuple[str, ...]
+    latencies_ms: tuple[str, ...]
+    costs: tuple[str, ...]
+    steps: tuple[str, ...]
+    usages: tuple[str, ...]
+    tokens: tuple[tuple[str, ...], ...]
+
+
+LOG_NAMES = LogNames(
+    times=(
+        *("time", "timestamp", "@timestamp", "ts", "datetime", "date", "created_at", "createdat", "created"),
+        *("asked_at", "start_time", "starttime", "started_at", "event_time", "request_time", "logged_at"),
+        *("metadata.time", "metadata.timestamp", "metadata.created_at", "response.created", "body.created"),
+    ),
+    tags={
+        "lang": ("language", "locale", "metadata.lang", "metadata.language"),
+        "model": ("model_name", "llm_model", "metadata.model", "response.model", "request.model"),
+        "prompt_version": ("prompt_id", "prompt_name", "prompt_template_version", "metadata.prompt_version"),
+    },
+    feedback=("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb"),
+    conversations=(
+        *("conversation_id", "session_id", "thread_id", "conversationid", "sessionid"),
+        *("metadata.conversation_id", "metadata.session_id"),
+    ),
+    users=("user_id", "user", "userid", "metadata.user_id"),
+    latencies_s=("latency_s", "latency_seconds", "duration_s", "metadata.latency_s", "metadata.duration_s"),
+    latencies_ms=("latency_ms", "duration_ms", "elapsed_ms", "metadata.latency_ms", "metadata.duration_ms"),
+    costs=("cost_usd", "total_cost_usd", "metadata.cost_usd"),
+    steps=("steps", "metadata.steps"),
+    usages=("usage", "response.usage", "response.body.usage", "metadata.usage"),
+    tokens=(
+        ("total_tokens", "total"),
+        ("input", "input_tokens", "prompt_tokens"),
+        ("output", "output_tokens", "completion_tokens"),
+    ),
 )
-"""Columns of what an answer took. Tokens stand in one of USAGES, or in the row: all, or those in and out."""

@@ -6,7 +6,7 @@ of one field. What a name only hints at is proposed, and not taken: see proposal
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ragstone.kernel.records import Answer, Document, Label, Question
@@ -55,8 +55,14 @@ def near_field(column: str, row_type: type) -> str | None:
     *folders, last = _STEP.split(column)
     for name in (column, last) if folders else (column,):
         for rule in _NEAR.get(row_type, ()):
-            known = {fold(one) for one in accepted_names(row_type, rule.field)}
-            if _by_words(name, rule) or (folders and fold(name) in known) or _misspelled(fold(name), known):
+            known = {fold(accepted) for accepted in accepted_names(row_type, rule.field)}
+            there = words_of(name) - (_IDLE - rule.allowed)
+            if there & rule.telling and there <= rule.allowed and len(there) >= rule.least:
+                return rule.field
+            folded = fold(name)
+            if (folders and folded in known) or (
+                len(folded) >= _SHORTEST and any(_one_slip(folded, accepted) for accepted in known)
+            ):
                 return rule.field
     return None
 
@@ -66,18 +72,9 @@ def words_of(column: str) -> frozenset[str]:
     return frozenset(words.bare(word) for word in _WORD.findall(_CAMEL.sub(" ", column)))
 
 
-def _by_words(name: str, rule: _Rule) -> bool:
-    there = words_of(name) - (_IDLE - rule.allowed)
-    return bool(there & rule.telling) and there <= rule.allowed and len(there) >= rule.least
-
-
-def _misspelled(name: str, known: Iterable[str]) -> bool:
-    return len(name) >= _SHORTEST and any(_one_slip(name, one) for one in known)
-
-
-def _one_slip(one: str, other: str) -> bool:
+def _one_slip(name: str, other: str) -> bool:
     """Return whether texts differ by one letter too many, too few or wrong, or by two in the other order."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((name, other), key=len)
     at = next((n for n, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     if len(long) - len(short) == 1:
         return short[at:] == long[at + 1 :]

@@ -1,8 +1,9 @@
 """Which command wrote a file. The same command may write it again: it adds what is missing."""
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -40,8 +41,8 @@ class CommandOutputs:
         path = path.resolve()
         if path not in self._before:
             self._before[path] = _look(path)
-        found = self._before[path]
-        return found and found[0]
+        state = self._before[path]
+        return state and state[0]
 
     def may_replace(self, path: Path, *, grows: bool = True) -> bool:
         """Return whether this command wrote the file that stands there; False where nobody knows who did.
@@ -51,17 +52,17 @@ class CommandOutputs:
         """
         before = self.expect(path)
         try:
-            found = msgspec.json.decode(self._place(path).read_bytes(), type=CommandRecord)
+            record = msgspec.json.decode(self._place(path).read_bytes(), type=CommandRecord)
         except (OSError, msgspec.DecodeError):
             return False
-        if found.output != before:
+        if record.output != before:
             why = "it was changed since it was written"
-        elif found.command != self._record().command:
-            why = f"`ragstone {found.command}` wrote it"
+        elif record.command != self._record().command:
+            why = f"`ragstone {record.command}` wrote it"
         else:
             now = self._record().options
             named = sorted(
-                name for name in {*now, *found.options} if now.get(name) != found.options.get(name)
+                name for name in {*now, *record.options} if now.get(name) != record.options.get(name)
             )
             other = [name for name in named if not (grows and name in self._grows)]
             if not other:
@@ -80,13 +81,13 @@ class CommandOutputs:
         """Return whether rows of the file may go: what was asked for is the same, and others come of it."""
         return not self._again.get(path.resolve())
 
-    def tell(self, path: Path, told: str) -> None:
+    def tell(self, path: Path, outcome: str) -> None:
         """Keep what has become of the rows of a file."""
-        self._told[path.resolve()] = told
+        self._told[path.resolve()] = outcome
 
     def note(self) -> list[str]:
         """Record what was written, and return a sentence for each file that stood there before."""
-        told, complete = [], []
+        sentences, complete = [], []
         for path, before in self._before.items():
             now = _look(path)
             if now is None or now == before:  # not written: only the forecast was shown, or there are no rows
@@ -95,15 +96,15 @@ class CommandOutputs:
             make_folder(self._home)
             self._place(path).write_bytes(msgspec.json.encode(record))
             if path in self._told:
-                told.append(f"{_shown(path)} was there: {self._told[path]}.")
+                sentences.append(f"{_shown(path)} was there: {self._told[path]}.")
             elif before is not None and now[0] == before[0]:
                 complete.append(_shown(path))
             elif path in self._again:
-                told.append(f"{_shown(path)} existed and is written again.")
+                sentences.append(f"{_shown(path)} existed and is written again.")
         if complete:
             verb = "was" if len(complete) == 1 else "were"
-            told.append(f"{_listed(complete)} {verb} complete: nothing has changed.")
-        return told
+            sentences.append(f"{_listed(complete)} {verb} complete: nothing has changed.")
+        return sentences
 
     def _place(self, path: Path) -> Path:
         name = hashlib.blake2b(str(path.resolve()).encode(), digest_size=16).hexdigest()
@@ -112,6 +113,22 @@ class CommandOutputs:
 
 OUTPUTS: ContextVar[CommandOutputs | None] = ContextVar("outputs", default=None)
 """The outputs of the command that runs; None in a function that is called from Python."""
+
+
+@contextlib.contextmanager
+def outputs_of_command(
+    name: str, home: Path, options: Callable[[], dict[str, str]], grows: Collection[str]
+) -> Iterator[CommandOutputs]:
+    """Give the outputs of a command, which hold until the block ends. options: see CommandRecord.
+
+    home, grows: see CommandOutputs.
+    """
+    outputs = CommandOutputs(home, lambda: CommandRecord(command=name, options=options()), grows)
+    before = OUTPUTS.set(outputs)
+    try:
+        yield outputs
+    finally:
+        OUTPUTS.reset(before)
 
 
 def expect_output(path: Path) -> None:
@@ -135,14 +152,14 @@ def _look(path: Path) -> tuple[str, int, int] | None:
     """Return the digest of a file, and what changes whenever it is written; None where there is none."""
     if not path.is_file():
         return None
-    found = path.stat()
-    return digest_of(path), found.st_ino, found.st_mtime_ns
+    status = path.stat()
+    return digest_of(path), status.st_ino, status.st_mtime_ns
 
 
-def digest_of(place: Place) -> str:
+def digest_of(location: Place) -> str:
     """Return the digest of what stands at a place: see fingerprint."""
     digest = hashlib.blake2b(digest_size=16)
-    for piece in fingerprint(place):
+    for piece in fingerprint(location):
         digest.update(piece)
     return digest.hexdigest()
 

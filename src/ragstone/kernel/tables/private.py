@@ -18,14 +18,14 @@ def make_folder(folder: Path) -> Path:
     this process ends. Where that cannot be done (Windows, another owner) it stays as it is.
     """
     above = [folder, *folder.parents]
-    depth = next((n for n, one in enumerate(above) if one.name == HOME), None)
+    depth = next((n for n, parent in enumerate(above) if parent.name == HOME), None)
     if depth is None or os.name != "posix":
         folder.mkdir(parents=True, exist_ok=True)
         return folder
     home = above[depth]
     home.parent.mkdir(parents=True, exist_ok=True)
-    for one in reversed(above[: depth + 1]):
-        one.mkdir(mode=0o700, exist_ok=True)
+    for parent in reversed(above[: depth + 1]):
+        parent.mkdir(mode=0o700, exist_ok=True)
     if home.stat().st_mode & OTHERS:
         narrow(home)
     _narrow_at_the_end(home)
@@ -51,9 +51,9 @@ def narrow(home: Path) -> None:
 
 def _take(path: Path) -> None:
     with contextlib.suppress(OSError):
-        found = path.lstat()
-        if not stat.S_ISLNK(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
-            path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
+        status = path.lstat()
+        if not stat.S_ISLNK(status.st_mode) and status.st_mode & OTHERS and status.st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
 
 
 @functools.cache

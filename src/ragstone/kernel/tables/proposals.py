@@ -8,10 +8,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 
 from ragstone.kernel.tables import words
-from ragstone.kernel.tables.columns import as_number, is_absent
+from ragstone.kernel.tables.columns import PASSAGE, as_number, is_absent
 from ragstone.kernel.tables.nearness import words_of
 
-PASSAGE = 20  # characters; no shorter text is a passage
 _LONGEST_GRADE = 30  # characters; what is longer is a sentence
 _LONGEST_QUESTION = 1000
 _LONG_WORD = 5  # letters of a word that may be a part of a compound: `Hotlinefrage`, `Antworttext`
@@ -48,14 +47,14 @@ def _telling_word(column: str, field: str) -> str | None:
         return "id" if column.casefold().endswith("id") else None
     if field == "text":
         return _word_of(column, words.TEXT)
-    found = {one: word for one in _TELLING if (word := _word_of(column, _TELLING[one]))}
-    if field == "answer" and not found:
-        found = {"answer": word} if (word := _word_of(column, words.SPEAKER)) else {}
-    if "reference" in found:  # the right answer is a reference
-        found.pop("answer", None)
-    if found.keys() != {field} or (field != "question" and words_of(column) & words.USER):
+    telling = {name: word for name in _TELLING if (word := _word_of(column, _TELLING[name]))}
+    if field == "answer" and not telling:
+        telling = {"answer": word} if (word := _word_of(column, words.SPEAKER)) else {}
+    if "reference" in telling:  # the right answer is a reference
+        telling.pop("answer", None)
+    if telling.keys() != {field} or (field != "question" and words_of(column) & words.USER):
         return None
-    return found[field]
+    return telling[field]
 
 
 def _word_of(column: str, telling: Collection[str]) -> str | None:
@@ -64,7 +63,10 @@ def _word_of(column: str, telling: Collection[str]) -> str | None:
         (
             word
             for word in sorted(there)
-            if any(len(one) >= _LONG_WORD and (word.startswith(one) or word.endswith(one)) for one in telling)
+            if any(
+                len(known) >= _LONG_WORD and (word.startswith(known) or word.endswith(known))
+                for known in telling
+            )
         ),
         None,
     )

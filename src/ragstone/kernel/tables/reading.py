@@ -23,10 +23,9 @@ from ragstone.kernel.tables.columns import (
     UnknownWord,
     as_number,
     find_column,
-    guesses_text,
     plan_columns,
     to_canonical,
-    with_guesses,
+    warn_of_guesses,
 )
 from ragstone.kernel.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
@@ -189,8 +188,8 @@ def parse_rows(
         try:
             parsed.append(reader.row(raw))
         except (ValueError, TypeError) as mistake:
-            shown = f" {raw!r}" if isinstance(raw, dict) else ""
-            raise DataError(f"row {number}{shown}: {mistake}") from None
+            values = f" {raw!r}" if isinstance(raw, dict) else ""
+            raise DataError(f"row {number}{values}: {mistake}") from None
     if parsed:
         reader.check_chosen()
         reader.tell_repeats()
@@ -201,15 +200,14 @@ def _listed(rows: Any) -> Any:
     """Return the rows of a data set or a data frame as dicts, and anything else as it is given."""
     if isinstance(rows, list):
         return rows
-    for name, given in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+    for name, arguments in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         method = getattr(rows, name, None)
         if callable(method):
-            return [_plain_row(row) for row in method(*given)]
+            return [
+                {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
+                for row in method(*arguments)
+            ]
     return rows
-
-
-def _plain_row(row: Any) -> Any:
-    return {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
 def _plain(value: Any) -> Any:
@@ -217,8 +215,8 @@ def _plain(value: Any) -> Any:
     if type(value).__module__ == "numpy":
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 class _RowReader(Generic[RowT]):
@@ -260,13 +258,14 @@ class _RowReader(Generic[RowT]):
         """Tell how many rows repeat a question, and what became of them."""
         n_repeats = sum(n - 1 for n in self._names.values())
         if n_repeats:
+            one = "s" if n_repeats == 1 else ""
             LOG.warning(
-                "%s: %s of %s repeat%s an earlier question and have no id: each counts as a question of its "
-                "own (its id ends in -2, -3, …). If they are not meant, delete them.",
+                "%s: %s of %s %s no id: each counts as a question of its own (its id ends in -2, -3, …). If "
+                "they are not meant, delete them.",
                 self._where,
                 f"{n_repeats:,}",
                 plural(self.n_rows, "row"),
-                "s" if n_repeats == 1 else "",
+                f"repeat{one} an earlier question and {'has' if one else 'have'}",
             )
 
     def check_words(self, n_problems: int) -> None:
@@ -300,22 +299,20 @@ class _RowReader(Generic[RowT]):
 
     def _planned(self, raw: dict[str, Any]) -> ColumnPlan:
         """Return the plan for rows of these columns, and tell what was guessed. Raises ColumnsError."""
-        plan = plan_columns(raw, self._row_type, self._choice.columns)
+        plan = plan_columns(raw, self._row_type, self._choice.columns, near=self._where is not None)
         if self._where is None:
             return plan
-        plan = with_guesses(plan, raw, self._row_type)
         if self._row_type is Label and "score" not in self._choice.columns:
             check_people(self._where, raw)
         if self._row_type is Label and "score" not in plan.fields:
             plan = with_label_score(plan, raw)
-        self._found |= {name for name, one in self._choice.columns.items() if find_column(one, raw)}
+        self._found |= {
+            name for name, column_name in self._choice.columns.items() if find_column(column_name, raw)
+        }
         self._check_twice(plan, raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
             self._check_there(plan, raw)
-        new = {column: field for column, field in plan.guesses.items() if column not in self._guessed}
-        if new:
-            LOG.warning("%s", guesses_text(self._where, new))
-            self._guessed |= new.keys()
+        warn_of_guesses(plan, self._where, self._guessed)
         self._plans[tuple(raw)] = plan
         return plan
 
@@ -334,14 +331,14 @@ class _RowReader(Generic[RowT]):
     def _check_there(self, plan: ColumnPlan, raw: dict[str, Any]) -> None:
         """Raise ColumnsError where the first row has no column for a field that must be there."""
         made = MADE_IDS.get(self._row_type)
-        for one in msgspec.structs.fields(self._row_type):
-            if not one.required or one.name == made or one.name in plan.fields:
+        for field in msgspec.structs.fields(self._row_type):
+            if not field.required or field.name == made or field.name in plan.fields:
                 continue
-            if one.name == "answer" and "error" in plan.fields:
+            if field.name == "answer" and "error" in plan.fields:
                 continue
-            if one.name in self._choice.columns:
-                raise self._no_column(one.name, self._choice.columns[one.name], raw)
-            raise self._unfit(one.name, plan, raw)
+            if field.name in self._choice.columns:
+                raise self._no_column(field.name, self._choice.columns[field.name], raw)
+            raise self._unfit(field.name, plan, raw)
 
     def _unfit(self, field: str, plan: ColumnPlan, raw: dict[str, Any]) -> ColumnsError:
         names = ", ".join(accepted_names(self._row_type, field))
@@ -402,9 +399,9 @@ class _RowReader(Generic[RowT]):
         values = tuple([getattr(row, name) for name in identity])
         key = hash(values)
         if key in self._keys:
-            shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
+            named = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
             raise ValueError(
-                f"a second row with {shown}. Each may appear once: rename or delete one of them."
+                f"a second row with {named}. Each may appear once: rename or delete one of them."
             )
         self._keys.add(key)
 
@@ -432,7 +429,8 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     url = url_of(path)
     if url:
         with told(url, "read"):  # the network may go away in the middle
-            yield from _rows_at(path, url)
+            is_file = ending_of(path) in READERS and exists(url)
+            yield from reader_of(path)(path) if is_file else _read_shards(path)
         return
     if is_saved(path):
         yield from read_saved(path)
@@ -442,7 +440,11 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         yield from read_logged(files) if files else _read_shards(path)
         return
     if not path.is_file():
-        raise DataError(f"{path}: no such file. {_near_file(path)}")
+        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = get_close_matches(path.name, there, n=1, cutoff=0.75)
+        check = "Check the spelling and the folder that you are in."
+        hint = f"Did you mean {path.with_name(close[0])}?" if close else check
+        raise DataError(f"{path}: no such file. {hint}")
     reader = read_questions if path.suffix.lower() == ".txt" else reader_of(path)
     if reader is read_questions and row_type is not Question:
         raise ColumnsError(
@@ -452,7 +454,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     if reader is read_xlsx:
-        yield from read_xlsx(path, lambda tables: choose_worksheet(tables, path, row_type, choice))
+        yield from read_xlsx(path, lambda tables: _choose_worksheet(tables, path, row_type, choice))
     else:
         yield from reader(path)
 
@@ -464,33 +466,34 @@ _INSTEAD: dict[type, str] = {
 }
 
 
-def _near_file(path: Path) -> str:
-    """Return a hint for a file that is not there: one of a similar name beside it, else what to check."""
-    there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, there, n=1, cutoff=0.75)
-    check = "Check the spelling and the folder that you are in."
-    return f"Did you mean {path.with_name(close[0])}?" if close else check
-
-
 _LOOKED_AT = 100  # rows of a file without a header that tell which columns it has
 
 
 def columns_in(path: Path) -> list[str]:
     """Return the columns of a local file, by its first rows; of a workbook those of all its sheets."""
     if ending_of(path) == ".xlsx":
-        found: list[str] = []
+        columns: list[str] = []
 
         def first(tables: list[FileTable]) -> FileTable:
-            found.extend(name for table in tables for name in table.columns)
+            columns.extend(name for table in tables for name in table.columns)
             return tables[0]
 
         next(read_xlsx(path, first), None)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(columns))
     rows = islice(reader_of(path)(path), _LOOKED_AT)
     return list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
 
 
-def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
+def read_worksheet(path: Path, row_type: type, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """Yield (row number, cells by their columns) of the worksheet of a workbook that holds such rows.
+
+    columns: field -> column. Raises ColumnsError where several worksheets could be meant.
+    """
+    choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
+    return read_xlsx(path, lambda tables: _choose_worksheet(tables, path, row_type, choice))
+
+
+def _choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
     """Return the worksheet that is named, else the only one that has what rows of the type must have."""
     names = [table.name for table in tables]
     if choice.worksheet is not None:
@@ -517,44 +520,29 @@ def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice
 def _holds(table: FileTable, row_type: type, choice: ColumnChoice) -> bool:
     """Say whether a worksheet has a column for each field that rows of the type must have."""
     first = dict.fromkeys(table.columns) | (table.rows[0][1] if table.rows else {})
-    plan = with_guesses(plan_columns(first, row_type, choice.columns), first, row_type)
-    needed = {one.name for one in msgspec.structs.fields(row_type) if one.required}
+    plan = plan_columns(first, row_type, choice.columns, near=True)
+    needed = {field.name for field in msgspec.structs.fields(row_type) if field.required}
     return needed - {MADE_IDS.get(row_type, "")} <= plan.fields.keys()
-
-
-def _rows_at(path: Path, url: str) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a file at a URL, or of the shards below it."""
-    if ending_of(path) in READERS and exists(url):
-        yield from reader_of(path)(path)
-    else:
-        yield from _read_shards(path)
 
 
 def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
     """Yield the rows of the shards of a folder, numbered through all of them."""
     number = 0
-    names = [] if _is_mixed(folder) else shards_of(url_of(folder) or folder)
+    # A run, a project or a log has files that hold rows of many kinds.
+    is_mixed = url_of(folder) is None and (
+        any((folder / name).is_file() for name in ("manifest.json", "ragstone.toml"))
+        or any(logged_files(folder, kind) for kind in LOG_NAMES)
+    )
+    names = [] if is_mixed else shards_of(url_of(folder) or folder)
     if not names:
         what = "There are no shards below it either" if url_of(folder) else "It is a folder without shards"
         raise DataError(
             f"{url_of(folder) or folder}: no such file. {what} (.parquet, .jsonl, .jsonl.gz): name a file."
         )
     for name in names:
-        place = Path(below(folder, name))
-        for line, raw in reader_of(place)(place):
+        shard = Path(below(folder, name))
+        for line, raw in reader_of(shard)(shard):
             number += 1
-            yield number, _in_shard(raw, name, line)
-
-
-def _is_mixed(folder: Path) -> bool:
-    """Return whether a folder is a run, a project or a log, whose files hold rows of many kinds."""
-    if url_of(folder):
-        return False
-    logged = (logged_files(folder, kind) for kind in LOG_NAMES)
-    return any((folder / name).is_file() for name in ("manifest.json", "ragstone.toml")) or any(logged)
-
-
-def _in_shard(raw: Any, name: str, line: int) -> Any:
-    """Return a row, or what is wrong with it with the shard and the line where it stands."""
-    wrong = isinstance(raw, msgspec.DecodeError | ValueError)
-    return type(raw)(f"{name}, line {line}: {raw}") if wrong else raw
+            if isinstance(raw, msgspec.DecodeError | ValueError):  # said with the shard where it is wrong
+                raw = type(raw)(f"{name}, line {line}: {raw}")
+            yield number, raw

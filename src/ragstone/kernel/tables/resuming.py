@@ -43,8 +43,8 @@ def _finished(folder: Place, row_type: type, made_from: str) -> list[Shard]:
         or (manifest.made_from, manifest.rows) != (made_from, row_type.__name__)
     ):
         return []
-    lengths = {one.name: one.n_bytes for one in entries(folder)}
-    found: list[Shard] = []
+    lengths = {entry.name: entry.n_bytes for entry in entries(folder)}
+    whole: list[Shard] = []
     for number, shard in enumerate(manifest.shards):
         if (
             shard.name != f"part-{number:05d}.parquet"
@@ -52,5 +52,5 @@ def _finished(folder: Place, row_type: type, made_from: str) -> list[Shard]:
             or not shard.n_rows
         ):
             break
-        found.append(shard)
-    return found
+        whole.append(shard)
+    return whole

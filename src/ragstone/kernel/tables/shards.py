@@ -71,10 +71,10 @@ def shards_of(folder: Place) -> list[str]:
     where they are not those that the manifest lists.
     """
     listed = entries(folder)
-    names = [one.name for one in listed if _is_shard(one.name)]
-    manifest = read_manifest(folder) if any(one.name == MANIFEST for one in listed) else None
+    names = [entry.name for entry in listed if _is_shard(entry.name)]
+    manifest = read_manifest(folder) if any(entry.name == MANIFEST for entry in listed) else None
     if manifest is None:
-        kinds = sorted({_ending(name) for name in names})
+        kinds = sorted({next(entry for entry in reversed(ENDINGS) if name.endswith(entry)) for name in names})
         if len(kinds) > 1:
             raise DataError(
                 f"{folder}: shards of several formats ({', '.join(kinds)}), so it is unclear which are "
@@ -91,7 +91,7 @@ def shards_of(folder: Place) -> list[str]:
 
 
 def _check_listed(folder: Place, manifest: Manifest, listed: list[FolderEntry]) -> None:
-    there = {one.name: one.n_bytes for one in listed if _is_shard(one.name)}
+    there = {entry.name: entry.n_bytes for entry in listed if _is_shard(entry.name)}
     for shard in manifest.shards:
         n_bytes = there.pop(shard.name, None)
         if n_bytes is None:
@@ -112,11 +112,14 @@ def _check_listed(folder: Place, manifest: Manifest, listed: list[FolderEntry]) 
 
 def read_manifest(folder: Place) -> Manifest | None:
     """Return the manifest of a folder, None where it has none. Raises DataError for one that is broken."""
-    place = below(folder, MANIFEST)
-    if not any(one.name == MANIFEST for one in entries(folder)):
+    location = below(folder, MANIFEST)
+    if not any(entry.name == MANIFEST for entry in entries(folder)):
         return None
     fix = "Give another folder, or remove this one."
-    with explaining(f"{place}: cannot be read", fix, msgspec.DecodeError, OSError), open_bytes(place) as file:
+    with (
+        explaining(f"{location}: cannot be read", fix, msgspec.DecodeError, OSError),
+        open_bytes(location) as file,
+    ):
         return msgspec.json.decode(file.read(), type=Manifest)
 
 
@@ -126,7 +129,7 @@ def check_folder(folder: Place, *, force: bool) -> Manifest | None:
     Raises DataError for a folder that is finished, unless `force`, and for one with files of rows that no
     run of ours wrote, which nobody's `force` removes.
     """
-    listed = [one.name for one in entries(folder)]
+    listed = [entry.name for entry in entries(folder)]
     foreign = [name for name in listed if _is_shard(name) and not _OURS.fullmatch(name)]
     if foreign:
         raise DataError(
@@ -199,10 +202,10 @@ class _Shards:
 
     def begin(self, earlier: Manifest | None) -> None:
         """Note what is there, and that the folder is not finished."""
-        lengths = {one.name: one.n_bytes for one in entries(self._folder)}
-        found = earlier.shards if earlier else []
+        lengths = {entry.name: entry.n_bytes for entry in entries(self._folder)}
+        shards = earlier.shards if earlier else []
         # One of another length was cut off, or is of a run that died while it replaced them.
-        self._earlier = {one.name: one for one in found if lengths.get(one.name) == one.n_bytes}
+        self._earlier = {entry.name: entry for entry in shards if lengths.get(entry.name) == entry.n_bytes}
         if earlier is None:
             self._note()
         for name in lengths.keys() - self._earlier.keys():
@@ -251,14 +254,10 @@ class _Shards:
         mine = {shard.name: shard for shard in self._manifest.shards}
         known = [*{**self._earlier, **mine}.values()] if not self._manifest.finished else [*mine.values()]
         manifest = msgspec.structs.replace(
-            self._manifest, shards=sorted(known, key=lambda one: (len(one.name), one.name))
+            self._manifest, shards=sorted(known, key=lambda each: (len(each.name), each.name))
         )
         put_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1), below(self._folder, MANIFEST))
 
 
 def _is_shard(name: str) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(("_", "."))
-
-
-def _ending(name: str) -> str:
-    return next(ending for ending in reversed(ENDINGS) if name.endswith(ending))

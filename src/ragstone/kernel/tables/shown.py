@@ -1,6 +1,6 @@
 """Values that show themselves in a notebook: as tables and charts, in place of one long line.
 
-The values stand on low floors, and what draws them (report/notebook.py) on a high one that knows them all. So
+The values stand on low floors, and what draws them (notebook.py) on a high one that knows them all. So
 it is looked up by name when a notebook asks, and neither floor imports the other before.
 """
 
@@ -28,14 +28,14 @@ class Displayed:
 
 def bundles_of(value: object) -> list[Bundle]:
     """Return a value's outputs: the words and tables first, then each of its charts."""
-    found: list[Bundle] = import_module(DRAWING).bundles(value)
-    return found
+    bundles: list[Bundle] = import_module(DRAWING).bundles(value)
+    return bundles
 
 
 def html_of(value: object) -> str:
     """Return all outputs as one piece of HTML, its charts drawn in SVG; for pages that take nothing else."""
-    found: str = import_module(DRAWING).html(value)
-    return found
+    html: str = import_module(DRAWING).html(value)
+    return html
 
 
 def display(value: object) -> None:

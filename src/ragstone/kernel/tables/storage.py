@@ -31,56 +31,59 @@ class FolderEntry(msgspec.Struct, frozen=True):
     n_bytes: int
 
 
-def url_of(place: Place) -> str | None:
+def url_of(location: Place) -> str | None:
     """Return the URL that a place is, as it was written; None for a local path, `file://` included."""
-    text = str(place)
+    text = str(location)
     scheme = _SCHEME.match(text)
     if scheme is None or scheme[1].lower() == _FILE:
         return None
     return f"{scheme[1].lower()}://{text[scheme.end() :]}"
 
 
-def local_path(place: Place) -> Path:
+def local_path(location: Place) -> Path:
     """Return the path that a place is which is no URL."""
-    text = str(place)
+    text = str(location)
     scheme = _SCHEME.match(text)
     return Path("/" + text[scheme.end() :]) if scheme else Path(text)
 
 
-def absolute(place: Place) -> str:
+def absolute(location: Place) -> str:
     """Return a place as it is found from any folder."""
-    return url_of(place) or str(local_path(place).absolute())
+    return url_of(location) or str(local_path(location).absolute())
 
 
-def is_shards(place: Place) -> bool:
+def is_shards(location: Place) -> bool:
     """Return whether a place is written as a folder, with a slash at its end."""
-    return isinstance(place, str) and place.endswith(("/", os.sep))
+    return isinstance(location, str) and location.endswith(("/", os.sep))
 
 
-def below(place: Place, name: str) -> Place:
+def below(location: Place, name: str) -> Place:
     """Return the place of a file in a folder."""
-    url = url_of(place)
-    return f"{url.rstrip('/')}/{name}" if url else local_path(place) / name
+    url = url_of(location)
+    return f"{url.rstrip('/')}/{name}" if url else local_path(location) / name
 
 
-def open_bytes(place: Place) -> BinaryIO:
+def open_bytes(location: Place) -> BinaryIO:
     """Return a file to be read, which need not fit into memory. Raises OSError, DataError of a URL."""
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        return local_path(place).open("rb")
+        return local_path(location).open("rb")
     with told(url, "read"):
         files, path = _filesystem(url)
         # Their own files have no readline that stops at a length.
         return io.BufferedReader(files.open(path, "rb"))
 
 
-def entries(place: Place) -> list[FolderEntry]:
+def entries(location: Place) -> list[FolderEntry]:
     """Return the files right in a folder by name; none where there is no such folder. Raises DataError."""
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        folder = local_path(place)
-        found = [one for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
-        return sorted((FolderEntry(one.name, one.stat().st_size) for one in found), key=lambda one: one.name)
+        folder = local_path(location)
+        files_in = [entry for entry in folder.iterdir() if entry.is_file()] if folder.is_dir() else []
+        return sorted(
+            (FolderEntry(entry.name, entry.stat().st_size) for entry in files_in),
+            key=lambda entry: entry.name,
+        )
     with told(url, "listed"):
         files, path = _filesystem(url)
         files.invalidate_cache()  # another process may have written since
@@ -91,11 +94,11 @@ def entries(place: Place) -> list[FolderEntry]:
                 raise
             return []
     names = [
-        FolderEntry(str(one["name"]).rpartition("/")[2], int(one["size"] or 0))
-        for one in listed
-        if one["type"] == "file" and str(one["name"]).rstrip("/") != path.rstrip("/")
+        FolderEntry(str(entry["name"]).rpartition("/")[2], int(entry["size"] or 0))
+        for entry in listed
+        if entry["type"] == "file" and str(entry["name"]).rstrip("/") != path.rstrip("/")
     ]
-    return sorted(names, key=lambda one: one.name)
+    return sorted(names, key=lambda entry: entry.name)
 
 
 def find(url: str) -> list[FolderEntry]:
@@ -106,63 +109,63 @@ def find(url: str) -> list[FolderEntry]:
     with told(url, "listed"):
         files, path = _filesystem(url)
         files.invalidate_cache()
-        found = files.find(path, detail=True)
-    if not found:
+        sizes = files.find(path, detail=True)
+    if not sizes:
         raise DataError(f"{url}: no such file or folder. Check the spelling.")
     start = path.rstrip("/")
     return [
-        FolderEntry(name[len(start) :].lstrip("/"), int(one["size"] or 0))
-        for name, one in sorted(found.items())
+        FolderEntry(name[len(start) :].lstrip("/"), int(entry["size"] or 0))
+        for name, entry in sorted(sizes.items())
     ]
 
 
-def fingerprint(place: Place) -> Iterator[bytes]:
+def fingerprint(location: Place) -> Iterator[bytes]:
     """Yield bytes that change when what stands at a place does: the content of a file.
 
     Of a folder or a URL it is the names and lengths of the files, which may be more than one can read twice.
     """
-    url, path = url_of(place), local_path(place)
+    url, path = url_of(location), local_path(location)
     if url:
-        yield from (f"{one.name}\0{one.n_bytes}\0".encode() for one in find(url))
+        yield from (f"{entry.name}\0{entry.n_bytes}\0".encode() for entry in find(url))
     elif path.is_dir():
-        files = sorted(one for one in path.rglob("*") if one.is_file())
-        yield from (f"{one.relative_to(path)}\0{one.stat().st_size}\0".encode() for one in files)
+        files = sorted(entry for entry in path.rglob("*") if entry.is_file())
+        yield from (f"{entry.relative_to(path)}\0{entry.stat().st_size}\0".encode() for entry in files)
     elif path.is_file():
         with path.open("rb") as content:
             while block := content.read(1 << 20):
                 yield block
 
 
-def exists(place: Place) -> bool:
+def exists(location: Place) -> bool:
     """Return whether there is a file. Raises DataError of a URL that cannot be reached."""
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        return local_path(place).exists()
+        return local_path(location).exists()
     with told(url, "looked at"):
         files, path = _filesystem(url)
         files.invalidate_cache()
         return bool(files.isfile(path))
 
 
-def put_whole(content: Path, place: Place) -> None:
+def put_whole(content: Path, location: Place) -> None:
     """Put a finished local file in its place, at once; locally it must be on the same disk.
 
     On object storage the file appears when all of it has arrived. Raises OSError locally, DataError of a URL.
     """
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        content.replace(local_path(place))
+        content.replace(local_path(location))
         return
     with told(url, "written"):
         files, path = _filesystem(url)
         files.put_file(str(content), path)
 
 
-def put_bytes(content: bytes, place: Place) -> None:
+def put_bytes(content: bytes, location: Place) -> None:
     """Put a few bytes in their place, at once. Raises as put_whole does."""
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        path = local_path(place)
+        path = local_path(location)
         partial = path.with_name(path.name + ".partial")
         partial.write_bytes(content)
         partial.replace(path)
@@ -172,11 +175,11 @@ def put_bytes(content: bytes, place: Place) -> None:
         files.pipe_file(path_there, content)
 
 
-def remove(place: Place) -> None:
+def remove(location: Place) -> None:
     """Remove a file, if it is there. Raises OSError locally, DataError of a URL."""
-    url = url_of(place)
+    url = url_of(location)
     if url is None:
-        local_path(place).unlink(missing_ok=True)
+        local_path(location).unlink(missing_ok=True)
         return
     with told(url, "removed"), contextlib.suppress(FileNotFoundError):
         files, path = _filesystem(url)
@@ -191,20 +194,15 @@ def check_url(url: str) -> None:
         remove(trial)
 
 
-def credentials() -> dict[str, str]:
-    """Return the variables of the environment by which drivers find storage, for other processes."""
-    return {name: text for name, text in os.environ.items() if name.startswith(("AWS_", "GOOGLE_"))}
-
-
 @contextlib.contextmanager
-def told(place: str, done: str) -> Iterator[None]:
+def told(location: str, done: str) -> Iterator[None]:
     """Turn what drivers of fsspec raise into a DataError that says what to do. done: what was tried."""
     try:
         yield
     except DataError:
         raise
     except _failures() as mistake:
-        raise DataError(f"{place}: could not be {done}: {_advice(mistake)}") from mistake
+        raise DataError(f"{location}: could not be {done}: {_advice(mistake)}") from mistake
 
 
 def _filesystem(url: str) -> tuple[Any, str]:
@@ -220,15 +218,15 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 def _failures() -> tuple[type[Exception], ...]:
     """Return what drivers raise: theirs do not all derive from OSError."""
-    found: list[type[Exception]] = [OSError, ValueError]
+    kinds: list[type[Exception]] = [OSError, ValueError]
     for module, names in (
         ("botocore.exceptions", ("BotoCoreError", "ClientError")),
         ("google.auth.exceptions", ("GoogleAuthError",)),
         ("aiohttp", ("ClientError",)),
     ):
         if module in sys.modules:
-            found += [getattr(sys.modules[module], name) for name in names]
-    return tuple(found)
+            kinds += [getattr(sys.modules[module], name) for name in names]
+    return tuple(kinds)
 
 
 _ADVICE = (
@@ -255,8 +253,8 @@ _ELSE = "{}. Run the same command again: what is finished stays."
 
 def _advice(mistake: Exception) -> str:
     kinds = [kind.__name__ for kind in type(mistake).__mro__]
-    words = " ".join(str(mistake).split())[:300] or type(mistake).__name__
+    reason = " ".join(str(mistake).split())[:300] or type(mistake).__name__
     for names, advice in _ADVICE:
         if any(kind in names for kind in kinds):
-            return advice.format(words.rstrip("."))
-    return _ELSE.format(words.rstrip("."))
+            return advice.format(reason.rstrip("."))
+    return _ELSE.format(reason.rstrip("."))

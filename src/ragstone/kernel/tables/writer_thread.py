@@ -71,11 +71,11 @@ class WriterThread(Generic[Job, Out]):
         for batch in self._batches():
             outs = self._done([posted.job for posted in batch])
             for loop in {posted.loop for posted in batch}:
-                told = [
+                outcomes = [
                     (posted.done, out) for posted, out in zip(batch, outs, strict=True) if posted.loop is loop
                 ]
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    loop.call_soon_threadsafe(_tell, told)
+                    loop.call_soon_threadsafe(_tell, outcomes)
 
     def _done(self, jobs: list[Job]) -> Sequence[Out | Exception]:
         """Return what came of each job: the exception, for all of them, where the work raises one."""
@@ -114,9 +114,9 @@ def _passed_on(mistake: BaseException) -> Exception:
     return RuntimeError(f"{type(mistake).__name__}: {mistake}")
 
 
-def _tell(told: "list[tuple[asyncio.Future[Out], Out | Exception]]") -> None:
+def _tell(outcomes: "list[tuple[asyncio.Future[Out], Out | Exception]]") -> None:
     """Wake those who wait; the cancelled are gone."""
-    for done, out in told:
+    for done, out in outcomes:
         if done.done():
             continue
         if isinstance(out, Exception):

@@ -81,9 +81,9 @@ def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
             )
 
 
-def _place(place: Place) -> str:
+def _place(location: Place) -> str:
     """Return one name for a place, however it is written."""
-    return absolute(place).rstrip("/") if url_of(place) else str(local_path(place).resolve())
+    return absolute(location).rstrip("/") if url_of(location) else str(local_path(location).resolve())
 
 
 def check_place(path: Path, force: bool) -> Path:
@@ -258,9 +258,9 @@ class RowsBefore:
             "that had failed and now succeeded": self._n_mended,
             "failed again": self._n_failed,
         }
-        told = [f"{_rows(n)} {what}" for what, n in counts.items() if n]
-        if self._outputs is not None and told:
-            self._outputs.tell(self._path, ", ".join(told))
+        clauses = [f"{_rows(n)} {what}" for what, n in counts.items() if n]
+        if self._outputs is not None and clauses:
+            self._outputs.tell(self._path, ", ".join(clauses))
 
 
 def _rows(n: int) -> str:

@@ -32,15 +32,15 @@ def grid(folder, fake_openai):
     return write_grid(folder, fake_openai)
 
 
-def test_bench_is_shown_and_its_report_named(grid):
+def test_bench_is_shown_and_its_report_named(grid, says):
     ran = ragstone("bench", "answerers")
     assert ran.code == 0, ran.err
-    assert "gold: good has the highest correctness 1.00" in ran.out
-    assert "What do the passages add to what the model knows by itself?" in ran.out
+    says("\n".join(ran.out.splitlines()[:6]))
     assert "runs/run-answerers/report.html" in ran.err
     assert (grid / "runs/run-answerers/report.html").is_file()
     assert "40 made" in ran.out
-    assert "40 from the ledger" in ragstone("bench", "answerers").out
+    again = ragstone("bench", "answerers").out
+    says(next(line for line in again.splitlines() if line.startswith("Calls:")))
 
 
 def test_bench_as_json_is_one_document(grid):
@@ -51,24 +51,23 @@ def test_bench_as_json_is_one_document(grid):
     assert found["calls"]["made"] == 16
 
 
-def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_openai):
+def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_openai, says):
     fake_openai.latency_s = 30
     ran = ragstone("bench", "answerers", "--deadline", "1s")
     assert ran.code == 4
-    assert "gold: no answer has a score of correctness." in ran.out
-    assert "good · gold: without a score: correct: 10 timed out" in ran.out
+    says("\n".join(line for line in ran.out.splitlines() if "score" in line and ": " in line))
     assert (grid / "runs/run-answerers/report.html").is_file()
 
 
-def test_wrong_use_is_told_in_one_message(grid):
+def test_wrong_use_is_told_in_one_message(grid, says):
     def told(table):
         (grid / "ragstone.toml").write_text(SETTINGS.partition("[bench")[0] + table)
         ran = ragstone("bench", "answerers")
         assert (ran.code, ran.out) == (2, "")
         return ran.err
 
-    assert "at least one model" in told("[bench.answerers]\n")
-    assert "Did you mean 'gold'" in told('[bench.answerers]\nconditions = ["golden"]\n')
-    assert "unknown key 'model'" in told('[bench.answerers]\nmodel = "openai/good"\n')
-    assert "no system 'mine'" in told('[bench.answerers]\nsystems = ["mine"]\n')
+    says(told("[bench.answerers]\n"))
+    says(told('[bench.answerers]\nconditions = ["golden"]\n'))
+    says(told('[bench.answerers]\nmodel = "openai/good"\n'))
+    says(told('[bench.answerers]\nsystems = ["mine"]\n'))
     assert "budget" in ragstone("bench", "answerers", "--budget", "much").err

@@ -225,13 +225,14 @@ def test_model_that_cannot_be_reached_is_listed_and_loses_no_other(settings, fak
     assert {row.verdict for row in board.standings} == {"alone"}
 
 
-def test_where_nothing_could_be_measured_the_reasons_are_told(settings, fake_openai):
+def test_where_nothing_could_be_measured_the_reasons_are_told(settings, fake_openai, says):
     fake_openai.script = always(fail(401, "no such key"))
-    with pytest.raises(DataError, match=r"no cell could be measured. good · retrieved: .*no such key"):
+    with pytest.raises(DataError) as error:
         bench_answerers(settings)
+    says(error.value)
 
 
-def test_answers_that_failed_are_counted_and_never_zero(settings, fake_openai):
+def test_answers_that_failed_are_counted_and_never_zero(settings, fake_openai, says):
     good = reading()
     fake_openai.script = lambda body: (
         fail(400, "cannot")
@@ -244,7 +245,7 @@ def test_answers_that_failed_are_counted_and_never_zero(settings, fake_openai):
     assert row.statuses["correct"] == {"scored": 9, "app_error": 1}
     assert row.spent.n_failed == 1
     assert (row.comparison.n, row.comparison.n_left_out) == (9, 1)
-    assert any("poor · gold 1" in note for note in summary.notes)
+    says("\n".join(summary.notes))
 
 
 def test_cell_that_seldom_answers_has_too_few_scores(settings, fake_openai):
@@ -279,17 +280,19 @@ def test_several_prompts_share_one_closed_book(settings):
     }
 
 
-def test_prompt_of_ones_own_without_contexts_is_the_closed_book(settings, tmp_path, fake_openai):
+def test_prompt_of_ones_own_without_contexts_is_the_closed_book(settings, tmp_path, fake_openai, says):
     (tmp_path / "mine.toml").write_text(
         'name = "mine"\nversion = 1\nprompt = "MARK. Answer {question} at all costs."\n'
     )
     bench_answerers(with_grid(settings, prompts=["strict", "mine.toml"], conditions=["gold", "none"]))
     marked = [body for body in fake_openai.bodies if "MARK" in str(body)]
     assert len(marked) == 2 * 12
-    with pytest.raises(ConfigError, match=r"'mine.toml' does not name \{contexts\}"):
+    with pytest.raises(ConfigError) as error:
         bench_answerers(with_grid(settings, prompts=["mine.toml"], conditions=["gold"]))
-    with pytest.raises(ConfigError, match=r"no prompt names \{contexts\}, which gold would be shown with"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         bench_answerers(with_grid(settings, prompts=["mine.toml"], conditions=["gold", "none"]))
+    says(error.value)
 
 
 def test_distractors_say_how_many_passages_stand_beside(settings):
@@ -311,10 +314,11 @@ def test_groups_of_questions_have_their_own_means(finished):
         assert group.cells["good · gold"]["score"].value == 1
 
 
-def test_named_tags_alone_are_shown_and_unknown_ones_refused(settings):
+def test_named_tags_alone_are_shown_and_unknown_ones_refused(settings, says):
     assert bench_answerers(with_grid(settings, tags=[])).board.by_tag == []
-    with pytest.raises(ConfigError, match=r"no question has the tag 'land'. Did you mean 'lang'"):
+    with pytest.raises(ConfigError) as error:
         bench_answerers(with_grid(settings, tags=["land"]), force=True)
+    says(error.value)
 
 
 def test_forecast_counts_every_cell_and_asks_nobody(settings, fake_openai, tmp_path):
@@ -328,10 +332,10 @@ def test_forecast_counts_every_cell_and_asks_nobody(settings, fake_openai, tmp_p
     assert forecast_answer_bench(settings).calls == 0
 
 
-def test_forecast_of_a_race_is_that_of_all_questions_and_says_so(settings):
+def test_forecast_of_a_race_is_that_of_all_questions_and_says_so(settings, says):
     forecast = forecast_answer_bench(with_grid(settings, race=True))
     assert forecast.calls == 88
-    assert any("race may ask far less" in each for each in forecast.assumptions)
+    says("\n".join(forecast.assumptions))
 
 
 def test_forecast_counts_judges_too(settings):
@@ -350,12 +354,13 @@ def test_budget_is_kept_and_what_it_cut_off_is_counted(settings, fake_openai):
     assert summary.calls.failed["over_budget"] == 5
 
 
-def test_offline_asks_nobody(settings, fake_openai):
+def test_offline_asks_nobody(settings, fake_openai, says):
     bench_answerers(settings)
     n_requests = fake_openai.n_requests
     assert bench_answerers(settings, offline=True).calls.made == 0
-    with pytest.raises(DataError, match="no cell could be measured"):
+    with pytest.raises(DataError) as error:
         bench_answerers(with_grid(settings, prompts=["bare"], conditions=["gold"]), offline=True, force=True)
+    says(str(error.value).partition("this call")[0])
     assert fake_openai.n_requests == n_requests
 
 
@@ -383,19 +388,18 @@ def test_settings_of_others_do_not_ask_for_force_and_those_of_the_bench_do(setti
     assert bench_answerers(with_grid(settings, limit=5), force=True).board.n_questions == 5
 
 
-def test_condition_that_no_question_has_is_listed_as_failed(settings, tmp_path):
+def test_condition_that_no_question_has_is_listed_as_failed(settings, tmp_path, says):
     rows = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text().splitlines()]
     for row in rows:
         row.pop("document_ids", None)
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     board = bench_answerers(with_grid(settings, conditions=["gold", "none"])).board
     assert {one.name for one in board.failed} == {"good · gold", "poor · gold"}
-    assert board.failed[0].reason == (
-        "no question has what this condition needs: 2 unanswerable, 10 without a document named"
-    )
+    says(board.failed[0].reason)
     assert board.missing["gold"] == {"unanswerable": 2, "without a document named": 10}
-    with pytest.raises(DataError, match="no cell could be measured"):
+    with pytest.raises(DataError) as error:
         bench_answerers(with_grid(settings, conditions=["gold"]), force=True)
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -414,7 +418,7 @@ def test_wrong_grids_are_told_before_anything_is_asked(settings, fake_openai, ke
     assert fake_openai.n_requests == 0
 
 
-def test_wrong_files_are_told_before_anything_is_asked(settings, fake_openai, tmp_path):
+def test_wrong_files_are_told_before_anything_is_asked(settings, fake_openai, tmp_path, says):
     def without(**keys):
         return msgspec.structs.replace(settings, **keys)
 
@@ -428,8 +432,9 @@ def test_wrong_files_are_told_before_anything_is_asked(settings, fake_openai, tm
     with pytest.raises(DataError, match="hold no text"):
         bench_answerers(without(documents=nothing))
     (tmp_path / "questions.jsonl").write_text("")
-    with pytest.raises(DataError, match="the file is empty"):
+    with pytest.raises(DataError) as error:
         bench_answerers(settings)
+    says(error.value)
     judge = msgspec.structs.replace(settings.judge, judges=["pairwise"])
     with pytest.raises(ConfigError, match="judge one answer"):
         bench_answerers(without(judge=judge))

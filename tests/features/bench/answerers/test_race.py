@@ -138,16 +138,19 @@ def test_not_all_stop_where_missing_scores_make_a_circle():
     assert len(standing(run(start_race(names, *questions_of(n), first=90), scores))) == 1
 
 
-def test_a_score_out_of_range_is_an_error():
-    with pytest.raises(ValueError, match="from 0 to 1"):
+def test_a_score_out_of_range_is_an_error(says):
+    with pytest.raises(ValueError) as error:
         run(start_race("ab", *questions_of(5)), constant("ab", 5, a=3.0, b=1.0))
+    says(error.value)
 
 
-def test_nothing_to_race_is_said():
-    with pytest.raises(DataError, match="two configurations or more"):
+def test_nothing_to_race_is_said(says):
+    with pytest.raises(DataError) as error:
         start_race(["a"], ["q"])
-    with pytest.raises(DataError, match="two configurations or more"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         start_race(["a", "a"], ["q"])
+    says(error.value)
     with pytest.raises(DataError, match="needs questions"):
         start_race(["a", "b"], [])
 
@@ -335,12 +338,13 @@ def test_rows_without_a_score_stop_nobody():
     assert report.n_given == 60
 
 
-def test_it_races_under_retrieved_else_the_first_condition_with_two():
+def test_it_races_under_retrieved_else_the_first_condition_with_two(says):
     both = [cell(model, condition) for condition in ("gold", "retrieved") for model in "ab"]
     assert race_condition(grid(*both)) == "retrieved"
     assert race_condition(grid(*both[:2], cell("a", "retrieved"))) == "gold"
-    with pytest.raises(ConfigError, match="a race needs a rival"):
+    with pytest.raises(ConfigError) as error:
         race_condition(grid(cell("a"), cell("a", "gold")))
+    says(error.value)
 
 
 def test_the_rounds_are_the_same_for_the_same_seed():

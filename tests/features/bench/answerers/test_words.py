@@ -4,16 +4,18 @@ from tests.support.answer_rows import board_of, cell, grid_of, judged, questions
 from tests.support.golden import check_golden
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.answerers.standing_words import bests, contrast_told, kinds_told, role_told
+from ragstone.features.bench.answerers.sentences import bests, contrast_text, kinds_text, role_text
 from ragstone.features.bench.answerers.words import (
     AnswerBenchSummary,
     answer_bench_document,
-    draw_price,
+    draw_cost,
+    draw_time,
     draw_trade,
     priced_condition,
     read_answer_bench,
 )
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
+from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.scatter import Point, draw_shares
 from ragstone.kernel.errors import DataError
 
@@ -65,30 +67,28 @@ def bench(words="good"):
     )
 
 
-def test_page_says_what_is_best_and_what_the_conditions_tell():
-    text = page_text(answer_bench_document(bench()))
+def test_page_says_what_is_best_and_what_the_conditions_tell(says):
+    summary = bench()
     # 16 of 20 right: mean 80 of 100; 12 questions apart from the poor one.
-    assert "retrieved: good has the highest correctness 80.0" in text
-    assert "the other is worse" in text
+    best, second = summary.board.standings[:2]
+    assert (best.score.mean.value, second.comparison.difference.value) == (80.0, 60.0)
     # 16 right from what was retrieved, 2 by itself: (16 - 2) / 20 of 100.
-    assert "good with strict: the passages add 70.0" in text
-    assert "80.0 from what was retrieved, 10.00 by itself" in text
-    assert "What does retrieval lose? No difference is shown." in text
-    assert "correctness, 0 to 100" in text
+    [passages] = [each for each in summary.board.contrasts if each.kind == "passages"]
+    assert (passages.test.means, passages.test.difference.value) == ((80.0, 10.0), 70.0)
+    text = render_markdown(answer_bench_document(summary))
     assert "asked 20 questions" not in text  # nobody was left out
-    assert "nothing: closed book" in text
+    says(text)
 
 
 def test_tables_hold_distributions_and_shares():
-    text = page_text(answer_bench_document(bench()))
     # poor · retrieved: 12 of 20 answered; faithful 4 x 1 + 8 x 0.5 of 12 = 67 %; of all 8 / 20 = 40 %.
-    assert "60 % of 20, 39 to 78 %" in text
-    assert "67 %" in text
-    assert "40 %" in text
-    for head in ("Count Min Mean p50 p90 p95 Max", "Tokens of an answer", "answered × relevant"):
-        assert head in text
-    assert "By crop" in text
-    assert "12 questions" in text
+    measures = bench().board.standings[1].measures
+    assert measures["answered"].value == 12 / 20
+    assert measures["faithful"].value == pytest.approx(8 / 12)
+    assert measures["answered × faithful"].value == pytest.approx(8 / 20)
+    text = page_text(answer_bench_document(bench()))
+    for share in ("60 %", "67 %", "40 %", "By crop", "12 questions"):
+        assert share in text
 
 
 def test_charts_hold_every_cell_that_has_the_numbers():
@@ -98,12 +98,16 @@ def test_charts_hold_every_cell_that_has_the_numbers():
     assert len(trade.dots) == 4
     assert [tick.label for tick in trade.x_ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
     # Prices are drawn for what an application would do.
-    assert [dot.place for dot in draw_price(board, lambda row: row.seconds.p50, str, "0 s").dots] == [1, 2]
+    assert [dot.place for dot in draw_time(board).dots] == [1, 2]
     assert priced_condition(board) == "retrieved"
     gold = msgspec.structs.replace(board, standings=board.standings[2:])
     assert priced_condition(gold) == "gold"
-    assert draw_price(board, lambda row: None, str, "0") is None
-    assert draw_price(board, lambda row: 0.0, str, "0") is None
+    for usd in (None, 0.0):
+        spent = [msgspec.structs.replace(row.spent, cost_usd=usd) for row in board.standings]
+        rows = [
+            msgspec.structs.replace(row, spent=each) for row, each in zip(board.standings, spent, strict=True)
+        ]
+        assert draw_cost(msgspec.structs.replace(board, standings=rows)) is None
 
 
 def test_points_that_stand_on_each_other_are_named_beside_the_first():
@@ -112,31 +116,28 @@ def test_points_that_stand_on_each_other_are_named_beside_the_first():
         for at in range(1, 13)
     ]
     first, *others = draw_shares(points).dots
-    assert first.others == "2, 3, 4, 5, 6, 7, 8, 9, …"
+    assert first.others.split(", ") == [*"23456789", "…"]
     assert all(dot.others == "" for dot in others)
 
 
-def test_difference_that_is_none_on_every_question_is_said_so():
+def test_difference_that_is_none_on_every_question_is_said_so(says):
     rows = {"r": rows_of("r", 10), "g": rows_of("g", 10)}
     grid = grid_of(cell("r", condition="retrieved"), cell("g"))
     [one] = board_of(rows, grid=grid).contrasts
-    assert contrast_told(one) == (
-        "good with strict: the same on every question; 50.0 from the reference document, 50.0 from what was "
-        "retrieved"
-    )
+    says(contrast_text(one))
 
 
-def test_difference_the_other_way_is_told_with_its_sign_turned():
+def test_difference_the_other_way_is_told_with_its_sign_turned(says):
     rows = {"r": rows_of("r", 18), "g": rows_of("g", 2)}
     grid = grid_of(cell("r", condition="retrieved"), cell("g"))
     [one] = board_of(rows, grid=grid).contrasts
-    said = contrast_told(one)
-    assert said.startswith("good with strict: what was retrieved is better by 80.0 (")
+    said = contrast_text(one)
+    says(said)
     low, _, high = said.partition("(")[2].partition(")")[0].partition(" to ")
     assert 0 < float(low) < 80 < float(high)
 
 
-def test_several_models_are_told_in_one_sentence_a_question():
+def test_several_models_are_told_in_one_sentence_a_question(says):
     names = [f"{model} · {each}" for each in ("retrieved", "none") for model in ("a", "b")]
     rows = {name: rows_of(name, 18 if "retrieved" in name else 2) for name in names}
     cells = [
@@ -144,35 +145,33 @@ def test_several_models_are_told_in_one_sentence_a_question():
         for name in names
     ]
     board = board_of(rows, grid=grid_of(*cells))
-    said = kinds_told(board)
-    assert said[-1] == (
-        "What do the passages add to what the model knows by itself? a with strict: the passages add 80.0; "
-        "b with strict: the passages add 80.0."
-    )
+    said = kinds_text(board)
+    says(said[-1])
     assert len(bests(board)) == 2
 
 
-def test_where_all_cells_have_the_same_mean_none_is_said_to_have_the_highest():
+def test_where_all_cells_have_the_same_mean_none_is_said_to_have_the_highest(says):
     names = ["a", "b", "c"]
     rows = {name: rows_of(name, 0) for name in names}
     same = board_of(rows, condition="none")
     # Of 20 answers none is right, in each of the three cells; where all scores are one there is no interval.
-    assert bests(same) == ["none: all 3 cells have the same correctness 0.00 (no interval)."]
+    [best] = bests(same)
+    says(best)
     two = board_of({name: rows[name] for name in "ab"})
-    assert bests(two)[0].startswith("gold: both cells have the same correctness 0.00")
+    says(bests(two)[0])
     unlike = board_of({**rows, "c": rows_of("c", 1)})
-    assert bests(unlike)[0].startswith("gold: c has the highest correctness 5.00")
+    says(bests(unlike)[0])
     first, second, third = same.standings
     third = msgspec.structs.replace(third, score=None)
     said = bests(msgspec.structs.replace(same, standings=[first, second, third]))
-    assert said[0].startswith("none: both cells with a score have the same correctness 0.00")
+    says(said[0])
 
 
-def test_judges_are_said_with_what_they_are_worth():
+def test_judges_are_said_with_what_they_are_worth(says):
     summary = bench()
-    roles = {role.role: role_told(role) for role in summary.board.roles}
-    assert roles["correct"] == "correctness by m, which nobody has measured against people here"
-    assert roles["answered"] == "no_refusal (answered), which asks no language model"
+    roles = {role.role: role_text(role) for role in summary.board.roles}
+    says(roles["correct"])
+    says(roles["answered"])
 
 
 def test_terminal_shows_the_same_in_100_columns():

@@ -25,15 +25,15 @@ def grid(folder, fake_openai):
     return write_grid(folder, fake_openai)
 
 
-def test_bench_is_shown_and_its_report_named(grid):
+def test_bench_is_shown_and_its_report_named(grid, says):
     ran = ragstone("bench", "judges")
     assert ran.code == 0, ran.err
-    assert "mine@shots=0 · openai/good agrees best with people" in ran.out
-    assert "Which is better for the same judge?" in ran.out
+    says("\n".join(ran.out.splitlines()[:6]))
     assert "runs/run-judges/report.html" in ran.err
     assert (grid / "runs/run-judges/report.html").is_file()
     assert "160 made" in ran.out
-    assert "160 from the ledger" in ragstone("bench", "judges").out
+    again = ragstone("bench", "judges").out
+    says(next(line for line in again.splitlines() if line.startswith("Calls:")))
 
 
 def test_bench_as_json_is_one_document(grid):
@@ -58,17 +58,17 @@ def test_deadline_that_cuts_calls_off_ends_with_four(grid, fake_openai):
     assert "containment agrees best" in ran.out or "always" in ran.out
 
 
-def test_offline_only_baselines_are_measured(grid, fake_openai):
+def test_offline_only_baselines_are_measured(grid, fake_openai, says):
     ran = ragstone("bench", "judges", "--offline")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
-    assert "No judge that asks a model could be measured." in ran.out
+    says("\n".join(ran.out.splitlines()[:6]))
 
 
-def test_wrong_use_is_told_in_one_message(grid):
+def test_wrong_use_is_told_in_one_message(grid, says):
     (grid / "ragstone.toml").write_text("[bench.judges]\njudges = []\n")
     ran = ragstone("bench", "judges")
     assert (ran.code, ran.out) == (2, "")
-    assert "judges is empty: name at least one" in ran.err
+    says(ran.err)
     (grid / "ragstone.toml").write_text("[bench.judges]\nrepeat = 2\n")
     assert "unknown key 'repeat'" in ragstone("bench", "judges").err
     (grid / "ragstone.toml").write_text("[bench.judges]\nmapping = { 0 = 2 }\n")

@@ -90,13 +90,13 @@ def test_of_two_models_that_are_equally_good_the_cheaper_is_recommended(settings
     assert {fit.verdict for fit in choice.fits} == {"better"}
 
 
-def test_no_judge_is_better_than_containment_where_models_guess(settings, fake_openai):
+def test_no_judge_is_better_than_containment_where_models_guess(settings, fake_openai, says):
     fake_openai.script = judging({"dear": 0.4, "cheap": 0.45})
     summary = bench_judges(settings)
     choice = summary.choice
     assert choice.beats_baseline in ("cannot tell", "worse")
     assert choice.cheapest in ("containment", "always 'right'")
-    assert "No judge that asks a model" in " ".join(recommendation(summary))
+    says(" ".join(recommendation(summary)))
     assert {fit.verdict for fit in choice.fits} <= {"cannot tell", "worse"}
 
 
@@ -162,15 +162,15 @@ def test_model_that_nobody_answers_for_loses_no_other(settings, fake_openai):
     assert "does not exist" in failed.reason
 
 
-def test_where_no_model_answers_the_baselines_are_left_and_it_is_said(settings, fake_openai):
+def test_where_no_model_answers_the_baselines_are_left_and_it_is_said(settings, fake_openai, says):
     fake_openai.script = always(fail(401, "no such key"))
     summary = bench_judges(settings)
     assert {row.cell.model for row in summary.board.standings} == {"none"}
     assert len(summary.board.failed) == 2
-    assert "No judge that asks a model could be measured." in recommendation(summary)
+    says("\n".join(recommendation(summary)))
 
 
-def test_cell_that_seldom_gives_a_score_takes_no_answers_from_the_others(settings, fake_openai):
+def test_cell_that_seldom_gives_a_score_takes_no_answers_from_the_others(settings, fake_openai, says):
     good = judging({"dear": 0.05, "cheap": 0.05})
     bad = sometimes({0.9: fail(400, "cannot")}, otherwise=good)
     fake_openai.script = lambda body: bad(body) if body["model"] == "cheap" else good(body)
@@ -178,7 +178,7 @@ def test_cell_that_seldom_gives_a_score_takes_no_answers_from_the_others(setting
     assert summary.board.n == 80
     [failed] = summary.board.failed
     assert failed.name == CHEAP
-    assert "of 80 labelled answers have a score" in failed.reason
+    says(failed.reason)
 
 
 def test_failures_are_counted_and_the_answers_left_out_for_all(settings, fake_openai):
@@ -250,7 +250,7 @@ def test_limit_takes_the_first_answers_and_their_labels(settings):
     assert summary.board.n == 35
 
 
-def test_metric_chooses_the_labels(settings, tmp_path):
+def test_metric_chooses_the_labels(settings, tmp_path, says):
     with (tmp_path / "labelled.jsonl").open("a") as file:
         row = {
             "question": "What is case 90?",
@@ -260,17 +260,19 @@ def test_metric_chooses_the_labels(settings, tmp_path):
         }
         file.write(json.dumps({**row, "metric": "style"}) + "\n")
     assert bench_judges(with_grid(settings, metric="correctness")).board.n == 80
-    with pytest.raises(ConfigError, match="'mine@shots=0' does not measure it"):
+    with pytest.raises(ConfigError) as error:
         bench_judges(with_grid(settings, metric="style"))
+    says(error.value)
 
 
-def test_labels_of_another_metric_alone_are_refused(settings, tmp_path):
+def test_labels_of_another_metric_alone_are_refused(settings, tmp_path, says):
     rows = [json.loads(line) for line in (tmp_path / "labelled.jsonl").read_text().splitlines()]
     (tmp_path / "labelled.jsonl").write_text(
         "".join(json.dumps({**row, "metric": "style"}) + "\n" for row in rows)
     )
-    with pytest.raises(DataError, match="no label is for 'correctness': the labels are for style"):
+    with pytest.raises(DataError) as error:
         bench_judges(settings)
+    says(error.value)
 
 
 def test_forecast_counts_every_cell_and_repeat_and_asks_nobody(settings, fake_openai, tmp_path):
@@ -316,9 +318,10 @@ def test_settings_of_others_do_not_ask_for_force_and_those_of_the_grid_do(settin
     assert bench_judges(with_grid(settings, limit=40), force=True).board.n == 40
 
 
-def test_a_sheet_that_nobody_named_is_refused(settings):
-    with pytest.raises(ConfigError, match="name the file as sheet"):
+def test_a_sheet_that_nobody_named_is_refused(settings, says):
+    with pytest.raises(ConfigError) as error:
         bench_judges(with_grid(settings, sheet=None))
+    says(error.value)
 
 
 def test_choice_follows_from_the_board_alone(finished):

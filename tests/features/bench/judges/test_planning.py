@@ -63,12 +63,12 @@ def test_way_of_the_file_is_no_variant(plan):
     assert grid.cells[2].scale == (0, 10)
 
 
-def test_what_a_judge_cannot_do_is_left_out_with_the_reason(plan):
+def test_what_a_judge_cannot_do_is_left_out_with_the_reason(plan, says):
     grid = plan(judges=["mine.toml", "graded.toml"], scales=["own", "0-10"], shots=[0, 5], prompts=["own"])
     assert asked(grid) == ["mine@shots=0", "graded", "graded@scale=0-10"]
     reasons = {one.name: one.reason for one in grid.left_out}
     assert "no rubric" in reasons["mine@scale=0-10,shots=0"]
-    assert "its file holds 1" in reasons["mine@shots=5"]
+    says(reasons["mine@shots=5"])
     assert set(reasons) == {
         "mine@shots=5",
         "mine@scale=0-10,shots=0",
@@ -78,9 +78,10 @@ def test_what_a_judge_cannot_do_is_left_out_with_the_reason(plan):
     }
 
 
-def test_nothing_left_is_an_error_with_the_reasons(plan):
-    with pytest.raises(ConfigError, match=r"no combination is left to measure.*its file holds 1"):
+def test_nothing_left_is_an_error_with_the_reasons(plan, says):
+    with pytest.raises(ConfigError) as error:
         plan(shots=[7])
+    says(error.value)
 
 
 def test_what_a_name_says_stays_and_is_not_multiplied(plan):
@@ -89,9 +90,10 @@ def test_what_a_name_says_stays_and_is_not_multiplied(plan):
     assert {cell.prompt for cell in grid.cells if not cell.added} == {"strict"}
 
 
-def test_variant_that_was_named_and_cannot_be_had_is_an_error(plan):
-    with pytest.raises(ConfigError, match="has no prompt 'stric'"):
+def test_variant_that_was_named_and_cannot_be_had_is_an_error(plan, says):
+    with pytest.raises(ConfigError) as error:
         plan(judges=["mine.toml@prompt=stric"])
+    says(error.value)
 
 
 def test_samples_and_token_of_a_name_set_a_cell_apart(plan):
@@ -108,12 +110,14 @@ def test_baselines_of_the_metric_are_there_once_and_ask_no_model(plan):
     assert {"token_f1", "mine", "mine@shots=0"} <= set(grid.judges)
 
 
-def test_metric_is_what_all_judges_measure(plan):
+def test_metric_is_what_all_judges_measure(plan, says):
     assert plan().metric == "correctness"
-    with pytest.raises(ConfigError, match="measure different things: mine measures correctness"):
+    with pytest.raises(ConfigError) as error:
         plan(judges=["mine.toml", "relevance"])
-    with pytest.raises(ConfigError, match="'relevance' does not measure it"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         plan(judges=["mine.toml", "relevance"], metric="correctness")
+    says(error.value)
 
 
 def test_criterion_of_a_rubric_is_a_metric(plan):
@@ -122,7 +126,7 @@ def test_criterion_of_a_rubric_is_a_metric(plan):
     assert "containment" in grid.judges
 
 
-def test_model_of_the_judge_section_is_the_default(tmp_path):
+def test_model_of_the_judge_section_is_the_default(tmp_path, says):
     (tmp_path / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
     settings = Settings(
         judge=JudgeSection(model="openai/z"),
@@ -130,8 +134,9 @@ def test_model_of_the_judge_section_is_the_default(tmp_path):
         root=str(tmp_path),
     )
     assert plan_judges(settings).cells[0].model == "openai/z"
-    with pytest.raises(ConfigError, match="mine: these judges ask a model"):
+    with pytest.raises(ConfigError) as error:
         plan_judges(msgspec.structs.replace(settings, judge=JudgeSection()))
+    says(error.value)
 
 
 def test_threshold_holds_for_variants_on_the_same_scale(plan):
@@ -165,9 +170,10 @@ def test_grid_that_cannot_be_is_refused(plan, keys, says):
         plan(**keys)
 
 
-def test_two_judges_of_one_name_are_refused(plan, tmp_path):
+def test_two_judges_of_one_name_are_refused(plan, tmp_path, says):
     (tmp_path / "other.toml").write_text(
         JUDGE.replace("NAME", "mine").replace("Is {answer}", "Say if {answer}")
     )
-    with pytest.raises(ConfigError, match="two judges are named 'mine'"):
+    with pytest.raises(ConfigError) as error:
         plan(judges=["mine.toml", "other.toml"])
+    says(error.value)

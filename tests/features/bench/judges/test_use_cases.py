@@ -66,17 +66,17 @@ def test_order_of_the_systems_beside_that_of_another_use_case(first):
         "does not hold",
         [["good", "middling"]],
     )
-    assert "Does it carry over to first-judges?" in (first / "runs/second-judges/report.html").read_text()
-    assert "Does it carry over to first-judges?" in ragstone("bench", "judges", "--config", path).out
+    assert "over to first-judges?" in (first / "runs/second-judges/report.html").read_text()
+    assert "over to first-judges?" in ragstone("bench", "judges", "--config", path).out
 
 
-def test_order_of_the_judges_is_compared_where_no_system_is_in_both(first):
+def test_order_of_the_judges_is_compared_where_no_system_is_in_both(first, says):
     answers = {"other": (RIGHT, WRONG), "another": (LONG, WRONG)}
     path = write_bench(first, "second", answers, keys='use_cases = ["runs/first-judges"]\n')
     summary = bench_judges(load_settings(path))
     [beside] = summary.board.elsewhere
     assert (beside.comparisons, beside.systems) == ([], [])
-    assert beside.why_not.endswith("they have in common: none.")
+    says(beside.why_not)
     # Every judge puts right answers above wrong ones there; here too, so nothing is reversed.
     n = len(summary.board.standings)
     assert beside.judges.n_pairs == n * (n - 1) // 2
@@ -104,12 +104,13 @@ def test_a_use_case_that_is_none_is_refused_before_anything_is_judged(first, key
     assert not (first / "runs/second-judges").exists()
 
 
-def test_a_use_case_of_another_metric_is_refused(first):
+def test_a_use_case_of_another_metric_is_refused(first, says):
     numbers = first / "runs/first-judges/bench.json"
     numbers.write_text(numbers.read_text().replace('"metric": "correctness"', '"metric": "completeness"'))
     path = write_bench(first, "second", GOOD_IS_SHORT, keys='use_cases = ["runs/first-judges"]\n')
     ran = ragstone("bench", "judges", "--config", path)
-    assert (ran.code, "measures completeness, and this bench correctness" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_a_use_case_without_its_judgements_is_told(first):

@@ -144,12 +144,13 @@ def test_grid_that_cannot_be_is_refused(keys, says):
         grid(**keys)
 
 
-def test_retriever_made_from_itself_is_refused():
-    with pytest.raises(ConfigError, match="a > b > a: a retriever cannot be made from itself"):
+def test_retriever_made_from_itself_is_refused(says):
+    with pytest.raises(ConfigError) as error:
         grid(
             retrievers=["a"],
             retrievers_declared={"a": HybridSettings(of=["b"]), "b": HybridSettings(of=["a"])},
         )
+    says(error.value)
 
 
 def test_two_identical_configurations_cannot_be_told_apart():
@@ -217,7 +218,7 @@ def test_groups_by_language_are_of_the_leading_measure():
     assert made.standings[0].by_lang["en"].value == 0.0
 
 
-def test_configuration_that_failed_is_shown_with_its_reason_and_loses_no_other():
+def test_configuration_that_failed_is_shown_with_its_reason_and_loses_no_other(says):
     down = FailedConfiguration(
         configuration=Configuration(name="down", chunker=ChunkSection(), retriever="dense"),
         reason="nobody answers",
@@ -225,12 +226,14 @@ def test_configuration_that_failed_is_shown_with_its_reason_and_loses_no_other()
     made = board(cell("a", range(5)), failed=[down])
     assert [row.configuration.name for row in made.standings] == ["a"]
     assert made.failed == [down]
-    with pytest.raises(DataError, match=r"no configuration could be measured\. down: nobody answers"):
+    with pytest.raises(DataError) as error:
         board(failed=[down])
+    says(error.value)
 
 
-def test_configuration_without_the_measure_is_not_ranked():
+def test_configuration_without_the_measure_is_not_ranked(says):
     made = board(cell("a", range(5)), measure="recall")
     assert made.failed == []
-    with pytest.raises(DataError, match="a: its results give no span_recall"):
+    with pytest.raises(DataError) as error:
         board(cell("a", range(5)), measure="span_recall")
+    says(error.value)

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
+from tests.features.bench.languages.test_study import write_study
 from tests.features.bench.retrievers.test_grid import write_grid
-from tests.features.bench.retrievers.test_study import write_study
 from tests.support.command import ragstone
 
 
@@ -88,11 +88,10 @@ def test_offline_a_reranker_that_was_never_asked_is_told(grid):
     assert "rankings have a note" in ran.out or "was not measured" in ran.out
 
 
-def test_study_is_shown_and_its_report_named(languages):
+def test_study_is_shown_and_its_report_named(languages, says):
     ran = ragstone("bench", "languages")
     assert ran.code == 0
-    assert "Does adding translations of the documents improve retrieval?" in ran.out
-    assert "No model answered" in ran.out
+    says("\n".join(ran.out.splitlines()[:8]))
     assert "runs/run-languages/report.html" in ran.err
 
 
@@ -109,11 +108,11 @@ def test_budget_of_a_study_ends_with_four_and_failures_with_five_if_strict(langu
     assert "not scored" in ran.out
 
 
-def test_wrong_use_is_told_in_one_message(folder):
+def test_wrong_use_is_told_in_one_message(folder, says):
     (folder / "ragstone.toml").write_text("[bench.retrievers]\nretrievers = []\n")
     ran = ragstone("bench", "retrievers")
     assert (ran.code, ran.out) == (2, "")
-    assert "retrievers is empty: name at least one" in ran.err
+    says(ran.err)
     (folder / "ragstone.toml").write_text("[bench.retrievers]\nretreivers = []\n")
     assert "unknown key 'retreivers'" in ragstone("bench", "retrievers").err
     assert "retrievers" in ragstone("bench", "--help").out
@@ -156,9 +155,9 @@ def test_deadline_cuts_the_answers_of_a_study_off(languages, fake_openai):
     assert ran.code == 4
 
 
-def test_starter_has_a_bench_to_begin_with(folder):
+def test_starter_has_a_bench_to_begin_with(folder, says):
     assert ragstone("new", "mine").code == 0
     ran = ragstone("bench", "retrievers", "--config", "mine/ragstone.toml")
     assert ran.code == 0
-    assert "Measured on 98 questions; left out: 2 unanswerable." in ran.out
+    says("\n".join(ran.out.splitlines()[:5]))
     assert (folder / "mine/runs/starter-retrievers/report.html").is_file()

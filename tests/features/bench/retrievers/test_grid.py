@@ -196,11 +196,11 @@ def test_model_that_nobody_answers_for_is_shown_with_its_reason(settings, fake_o
     assert "no such key" in board.failed[0].reason
 
 
-def test_budget_of_a_reranker_is_kept_and_said(settings, fake_openai):
+def test_budget_of_a_reranker_is_kept_and_said(settings, fake_openai, says):
     grid = with_grid(settings, chunkers=None, rerankers=["openai/fake"])
     summary = ragstone.bench_retrievers(grid, budget="2calls")
     assert fake_openai.n_requests == 2
-    assert any("rankings have a note" in note for note in summary.notes)
+    says("\n".join(summary.notes))
 
 
 def test_forecast_counts_a_rerankers_calls_for_vectors_that_are_not_there_yet(settings, fake_openai):
@@ -237,14 +237,16 @@ def test_bench_that_cannot_be_is_refused_before_a_folder_is_made(settings, chang
         ragstone.bench_retrievers(change(settings))
 
 
-def test_questions_without_documents_and_spans_without_evidence_are_refused(settings, tmp_path):
+def test_questions_without_documents_and_spans_without_evidence_are_refused(settings, tmp_path, says):
     bare = [Question(id="q", question="When?")]
     write_rows(tmp_path / "questions.jsonl", bare, Question, force=True)
-    with pytest.raises(DataError, match="no question names the documents"):
+    with pytest.raises(DataError) as error:
         ragstone.bench_retrievers(settings)
+    says(error.value)
     write_rows(tmp_path / "questions.jsonl", questions(evidence=False), Question, force=True)
-    with pytest.raises(DataError, match="needs questions with evidence"):
+    with pytest.raises(DataError) as error:
         ragstone.bench_retrievers(with_grid(settings, measure="span_recall"))
+    says(error.value)
 
 
 def test_copies_of_a_document_are_as_relevant_as_it(settings, tmp_path):

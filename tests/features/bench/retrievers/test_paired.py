@@ -135,15 +135,18 @@ def test_the_best_of_equals_is_rarely_told_from_the_others():
     assert false <= 10
 
 
-def test_what_cannot_be_compared_is_an_error():
+def test_what_cannot_be_compared_is_an_error(says):
     a = measured([1.0])
     with pytest.raises(DataError, match="at least two"):
         compare_rankings({"a": a}, "hit@1")
     with pytest.raises(DataError, match="at least one"):
         best_and_indistinguishable({}, "hit@1")
-    with pytest.raises(DataError, match=r"a was not measured by 'hit@2'. Did you mean 'hit@1'"):
+    with pytest.raises(DataError) as error:
         compare_rankings({"a": a, "b": a}, "hit@2")
-    with pytest.raises(DataError, match="'c' is none of the retrievers"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         compare_rankings({"a": a, "b": a}, "hit@1", against="c")
-    with pytest.raises(DataError, match=r"no question has hit@1 of all"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         compare_rankings({"a": a, "b": measured([1.0], skip=5)}, "hit@1")
+    says(error.value)

@@ -7,7 +7,9 @@ from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make
 from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Timing
 from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, draw, read_leaderboard
 from ragstone.kernel.config import ChunkSection
+from ragstone.kernel.document.blocks import Paragraph
 from ragstone.kernel.document.html import charts_in
+from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import measure_cut
@@ -76,17 +78,10 @@ def bench(words="What is it?", *, name="bm25", n_cells=3, batch=110):
     )
 
 
-def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_first_instead():
-    text = page_text(bench_document(bench()))
-    assert "bm250 has the highest recall@1, and every other configuration is worse." in text
-    assert "Holm's correction over 3 comparisons" in text
-    assert "The first 2 results" in text
-    assert "down was not measured: What is it?" in text
+def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_first_instead(says):
+    text = render_markdown(bench_document(bench()))
     assert "nothing found" not in text
-    assert "other What is it?" in text
-    assert "the relevant document" in text
-    assert "By crop" in text
-    assert "By language" in text
+    says(text)
 
 
 def test_chart_is_beside_a_table_with_the_same_numbers_and_grows_to_the_right_with_time():
@@ -98,9 +93,6 @@ def test_chart_is_beside_a_table_with_the_same_numbers_and_grows_to_the_right_wi
     assert dots[0].y < dots[1].y < dots[2].y  # upwards is better, and y counts downwards
     assert all(dot.high <= dot.y <= dot.low for dot in dots)
     assert [tick.label for tick in draw(summary.leaderboard).x_ticks] == ["1 ms", "10 ms", "100 ms", "1 s"]
-    text = page_text(bench_document(summary))
-    assert "2.0 ms 4.0 ms 5,000 500 ms (7 vectors from the store)" in text
-    assert "as the model allows" in text
 
 
 @pytest.mark.parametrize("n_cells", [1, 2])
@@ -112,31 +104,35 @@ def test_leaderboard_of_few_configurations_can_be_drawn(n_cells):
 def test_terminal_shows_the_leaderboard_in_100_columns_and_three_questions():
     text = shown(bench_document(bench("Which of the many crops " * 9, name="recursive 600 · hybrid ")))
     assert text.count("…") == 3
-    assert re.search(r"Where they differ most: \S+ \(place of the relevant document\)", text)
+    assert re.search(r"most: \S+ \(place", text)
     assert re.search(r"\d\.\d\d \((absent|\d)\)", text)
     assert "= best?" in text
     assert "worse" in text
-    assert "down was not measured" in text
+    assert "was not measured" in text
 
 
-def test_folder_without_a_leaderboard_says_what_to_do(tmp_path):
-    with pytest.raises(DataError, match="Run `ragstone bench retrievers` to the end"):
+def test_folder_without_a_leaderboard_says_what_to_do(tmp_path, says):
+    with pytest.raises(DataError) as error:
         read_leaderboard(tmp_path)
+    says(error.value)
     (tmp_path / "leaderboard.json").write_text("{}")
-    with pytest.raises(DataError, match="not a leaderboard that this version"):
+    with pytest.raises(DataError) as error:
         read_leaderboard(tmp_path)
+    says(error.value)
 
 
-def test_batches_are_a_table_in_the_terminal_and_lines_with_bands_on_the_page():
+def test_batches_are_a_table_in_the_terminal_and_lines_with_bands_on_the_page(says):
     # 60 questions in batches of 25: 25, 25 and 10. bm250 finds all, bm251 the first 40, bm252 the first 20.
     document = bench_document(bench(batch=25))
     text = shown(document)
-    assert re.search(r"00000_00025 +25 +1\.00 +1\.00 +0\.80", text)
-    assert re.search(r"00025_00025 +25 +1\.00 +0\.60 +0\.00", text)
-    assert re.search(r"00050_00010 +10 +1\.00 +0\.00 +0\.00", text)
-    assert "bm250 is highest, or as high as any, in 3 of 3" in " ".join(text.split())
+    rows = [line.split() for line in text.splitlines()]
+    assert ["00000_00025", "25", "1.00", "1.00", "0.80"] in rows
+    assert ["00025_00025", "25", "1.00", "0.60", "0.00"] in rows
+    assert ["00050_00010", "10", "1.00", "0.00", "0.00"] in rows
+    texts = [block.words for block in document.blocks if isinstance(block, Paragraph)]
+    says(next(text for text in texts if "is highest" in text))
     lead, rank_score = charts_in(document.blocks)
-    assert lead.title == "recall@1 by batches of questions, places 1 to 3"
+    says(lead.title)
     assert rank_score.title.startswith("rank_score@1 by batches")
     drawn = {(one["batch"], one["j"]): one for one in lead.spec["data"]["values"]}
     assert len(drawn) == len(lead.rows) == 9
@@ -147,6 +143,6 @@ def test_batches_are_a_table_in_the_terminal_and_lines_with_bands_on_the_page():
 
 def test_more_configurations_than_colours_have_a_second_chart_and_one_batch_has_none():
     titles = [chart.title for chart in charts_in(bench_document(bench(n_cells=9, batch=30)).blocks)]
-    assert [title.rpartition(", ")[2] for title in titles] == ["places 1 to 8", "places 9 to 9"] * 2
+    assert [title.rpartition("places ")[2] for title in titles] == ["1 to 8", "9 to 9"] * 2
     assert charts_in(bench_document(bench(batch=60)).blocks) == []
     assert "By batches" not in shown(bench_document(bench(batch=60)))

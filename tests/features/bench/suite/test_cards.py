@@ -109,7 +109,7 @@ def test_a_judge_of_pairs_flips_where_the_other_order_has_another_winner():
     assert [(one.n, one.found and one.found.value) for one in card.kinds] == [(4, 0.25)]
 
 
-def test_a_model_no_better_than_a_judge_that_asks_none_is_unfit():
+def test_a_model_no_better_than_a_judge_that_asks_none_is_unfit(says):
     rows = [row(f"q{n}", "s", n % 2) for n in range(40)]
     truth: dict[tuple[str, str], float | None] = {(f"q{n}", "s"): float(n % 2) for n in range(40)}
     guess = {key: float(n < 20) for n, key in enumerate(truth)}
@@ -118,8 +118,7 @@ def test_a_model_no_better_than_a_judge_that_asks_none_is_unfit():
     cards = suite_cards("correctness", rows, [asked, free], resamples=400)
     assert [card.better_than_baseline for card in cards] == [False, True]
     # Half of its guesses are right, as those of a constant are: better than neither.
-    assert "it agrees with people on 50.0 %" in cards[0].verdict
-    assert "words on 100.0 %" in cards[0].verdict
+    says(cards[0].verdict)
 
 
 @pytest.fixture
@@ -145,7 +144,8 @@ def test_cards_of_other_rows_are_not_shown(card, tmp_path):
     assert known_cards(tmp_path) == known_cards(tmp_path / "nothing here")
 
 
-def test_a_damaged_file_says_what_to_do(tmp_path):
+def test_a_damaged_file_says_what_to_do(tmp_path, says):
     (tmp_path / FILE).write_text("[{")
-    with pytest.raises(DataError, match=r"suite\.json: cannot be read .* Delete it; `ragstone bench judges"):
+    with pytest.raises(DataError) as error:
         known_cards(tmp_path)
+    says(error.value)

@@ -77,11 +77,11 @@ def test_prices_and_times_are_of_a_thousand_judgements():
 
 
 @pytest.mark.parametrize(("better", "word"), [(False, "unfit"), (True, "fit"), (None, "cannot tell")])
-def test_what_a_judge_is_worth_is_said_first(better, word):
+def test_what_a_judge_is_worth_is_said_first(better, word, says):
     card = msgspec.structs.replace(CARD, better_than_baseline=better)
     first = suite_document(summary_of(card, FREE)).blocks[0]
     assert isinstance(first, Paragraph)
-    assert first.words == f"mine · openai/m: {word}. No better than words."
+    says(first.words)
 
 
 def test_earlier_cards_stand_in_the_same_tables_if_of_a_metric_of_this_run():

@@ -8,8 +8,9 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
 
-from ragstone.features.answer.answering import answer_to_file
+from ragstone.features.answer.answering import answer, answer_to_file
 from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.features.retrieve.ranking import rank_to_file
 from ragstone.features.run.pipeline import run
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -18,7 +19,6 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm.untrusted import SECRET_BYTES
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.stages.answer import check_importable
-from ragstone.kernel.stages.api import answer
 from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.stages.retrieve import embedders_of
 from ragstone.kernel.tables import read_rows, write_rows
@@ -113,7 +113,9 @@ class TestOnRay:
             (project / kind / ".ragstone" / "secret").write_text("ab" * SECRET_BYTES)
             settings = choose(Settings(root=str(project / kind)), "judge", model="llamacpp/smollm2-135m")
             settings = choose(settings, "engine", kind=kind, workers=1)
-            summary = judge_sheet(sheet, project / f"{kind}.jsonl", load_judges(["correctness"]), settings)
+            summary = judge_sheet(
+                AnswerSheet(sheet), project / f"{kind}.jsonl", load_judges(["correctness"]), settings
+            )
             assert summary.calls.made >= 1
             made.append(
                 [

@@ -10,6 +10,7 @@ from tests.support.ray import kill_a_worker
 from tests.support.scripts import fail, fit_schema, in_turn
 
 from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import ConfigError, ModelError
@@ -57,7 +58,7 @@ def judged(
     settings = choose(settings, "engine", kind=kind, workers=2, block_rows=8)
     settings = choose(settings, "ledger", url=ledger)
     output = folder / "judgements.jsonl"
-    summary = judge_sheet(sheet(folder, n), output, load_judges(judges), settings, how=how)
+    summary = judge_sheet(AnswerSheet(sheet(folder, n)), output, load_judges(judges), settings, how=how)
     return output.read_bytes(), summary
 
 

@@ -5,7 +5,6 @@ from tests.kernel.judging.combined.sheets import ANSWER, TONE, Saying, context_o
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import judge_answer, load_judge, parse_judge, question_digest
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.leaves import asks_default, identities, leaves, model_name, models_of
 
 JURY = """
 name = "panel"
@@ -51,8 +50,8 @@ def test_a_judge_keeps_the_members_that_it_was_loaded_with(tmp_path):
 
 def test_a_judge_without_members_has_none():
     judge = load_judge("correctness")
-    assert (judge.members, models_of(judge), asks_default(judge)) == ((), set(), True)
-    assert list(leaves(judge)) == [(judge, None)]
+    assert (judge.members, judge.models, judge.asks_default) == ((), set(), True)
+    assert list(judge.leaves()) == [(judge, None)]
 
 
 def test_models_are_those_that_members_name_at_any_depth(tmp_path):
@@ -63,22 +62,22 @@ def test_models_are_those_that_members_name_at_any_depth(tmp_path):
         Member(judge="correctness", model="openai/b"),
         Member(judge="containment"),
     )
-    assert models_of(judge) == {"openai/a", "openai/b"}
-    assert not asks_default(judge)
-    assert model_name(judge, "openai/default") == "openai/a + openai/b"
+    assert judge.models == {"openai/a", "openai/b"}
+    assert not judge.asks_default
+    assert judge.model_name("openai/default") == "openai/a + openai/b"
     assert judge.needs_model
 
 
 def test_a_member_without_a_model_asks_that_of_the_whole():
     judge = whole("jury", Member(judge="relevance"), Member(judge="correctness", model="openai/b"))
-    assert asks_default(judge)
-    assert model_name(judge, "openai/default") == "openai/default + openai/b"
+    assert judge.asks_default
+    assert judge.model_name("openai/default") == "openai/default + openai/b"
 
 
 def test_a_jury_of_baselines_needs_no_model():
     judge = whole("jury", Member(judge="containment"), Member(judge="token_f1"))
     assert not judge.needs_model
-    assert model_name(judge, "openai/default") == "none"
+    assert judge.model_name("openai/default") == "none"
 
 
 def test_what_decides_a_judgement_is_the_same_wherever_the_files_lie(tmp_path):
@@ -86,11 +85,11 @@ def test_what_decides_a_judgement_is_the_same_wherever_the_files_lie(tmp_path):
     for place in ("here", "there"):
         write_judge(tmp_path / place / "tone.toml")
         jury = load_judge(jury_file(tmp_path / place / "panel.toml", "relevance", "tone.toml"))
-        found.append(list(identities([jury])))
+        found.append(list(jury.identities()))
     assert found[0] == found[1]
     assert [judge.name for judge in found[0]] == ["panel", "relevance", "tone"]
     write_judge(tmp_path / "there" / "tone.toml", TONE.replace("polite", "rude"))
-    assert list(identities([load_judge(tmp_path / "there" / "panel.toml")])) != found[1]
+    assert list(load_judge(tmp_path / "there" / "panel.toml").identities()) != found[1]
 
 
 def test_a_jury_that_contains_itself_is_refused(tmp_path):

@@ -9,7 +9,6 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import judge_answer, load_judge, parse_judge, question_digest
 from ragstone.kernel.judging.stack import StackMember
 from ragstone.kernel.judging.variant import load_members
-from ragstone.kernel.judging.writing import judge_text
 from ragstone.kernel.llm import CallFailed, Reply
 from ragstone.kernel.llm.prompt import Alternative, Token
 from ragstone.kernel.records import Usage
@@ -128,7 +127,7 @@ async def test_a_model_is_one_more_member_and_paid_for():
 def test_no_question_that_ships_with_labels_was_fitted_on(name):
     shown = [
         labelled_rows("ragstone.features.new", "starter_files"),
-        labelled_rows("ragstone.kernel.agreement", "suite"),
+        labelled_rows("ragstone.features.bench", "suite"),
     ]
     questions = {row["question"] for rows in shown for row in rows if row.get("question")}
     assert len(questions) > 100
@@ -200,18 +199,3 @@ MEMBER = '[[members]]\njudge = "no_refusal"\nweight = 1.0\ncentre = 0.5\nspread 
 def test_a_wrong_file_is_told(tmp_path, text, says):
     with pytest.raises(ConfigError, match=says):
         load_members(parse_judge(text, tmp_path / "mine.toml"), "mine.toml")
-
-
-def test_a_judge_is_read_as_it_was_written(tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text(TEXT + MEMBER)
-    file = StackMember(judge=str(own), weight=0.5, centre=0.5, spread=1.0)
-    curve = [(step / 10, step / 10) for step in range(1, 8)]
-    judge = stack(COVERAGE, REFUSAL, file, tuned_on=["0123456789abcdef"], threshold=0.25, curve=curve)
-    text = judge_text(judge, tmp_path)
-    assert (
-        "  [0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4], [0.5, 0.5],\n  [0.6, 0.6], [0.7, 0.7],\n]\n"
-        in text
-    )
-    assert 'judge   = "own.toml"' in text
-    assert load_members(parse_judge(text, tmp_path / "copy.toml"), "copy.toml") == judge

@@ -15,7 +15,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
 from ragstone.kernel.judging.function import loading
 from ragstone.kernel.judging.function.judge import FunctionJudge, judge_of
-from ragstone.kernel.judging.judge import every_key, type_of_kinds
+from ragstone.kernel.judging.judge import type_of_kinds
 from ragstone.kernel.records import Answer
 from ragstone.kernel.stages.judge import load_judges
 
@@ -136,10 +136,10 @@ def test_the_version_changes_with_the_function_and_what_it_uses_and_with_nothing
 
 
 def test_the_digest_knows_neither_folder_nor_process(checks):
-    here = every_key(load_judge("checks.py:short"))
+    here = load_judge("checks.py:short").every_key()
     (checks / "other").mkdir()
     write_checks(checks / "other", "checks")
-    assert every_key(load_judge("other/checks.py:short")) == here
+    assert load_judge("other/checks.py:short").every_key() == here
     assert "folder" not in here
 
 

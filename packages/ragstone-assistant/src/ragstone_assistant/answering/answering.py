@@ -61,12 +61,14 @@ async def answer_from(
     the time of the event loop; then it ends with what is there. The texts that are
     emitted are, put together, `Said.text`. Raises nothing but CancelledError.
     """
-    cleaned = [msgspec.structs.replace(one, text=without_instructions(one.text)) for one in passages]
-    said = Said(text="", kind="answer", lang=lang, passages=tuple(passages))
+    cleaned = [
+        msgspec.structs.replace(passage, text=without_instructions(passage.text)) for passage in passages
+    ]
+    outcome = Said(text="", kind="answer", lang=lang, passages=tuple(passages))
     voice, sensitive = _Voice(emit), answering.sensitive
     quote = partial(_quote, question, cleaned, answering, voice)
     if answering.stream is None:
-        return await quote(said) or _refusal(said, question, voice, answering)
+        return await quote(outcome) or _refusal(outcome, question, voice, answering)
     rendered = render(
         answering.prompt,
         question,
@@ -76,55 +78,55 @@ async def answer_from(
         context_tokens=answering.context_tokens,
     )
     version = f"{answering.prompt.name}@{answering.prompt.version}"
-    said = msgspec.structs.replace(said, prompt_version=version)
+    outcome = msgspec.structs.replace(outcome, prompt_version=version)
     if not rendered.passages:
-        return _refusal(said, question, voice, answering)
-    said = msgspec.structs.replace(said, model=answering.model)
+        return _refusal(outcome, question, voice, answering)
+    outcome = msgspec.structs.replace(outcome, model=answering.model)
     support = Support(question, rendered.passages, lang, answering.embed, sensitive)
     checker = Checker(rendered, support, lang, sensitive)
     checked = _checked(answering.stream, rendered.prompt, lang, checker, voice, deadline)
     reply, failure = await checked
-    said = msgspec.structs.replace(said, citations=checker.citations, **_spent(reply, failure))
+    outcome = msgspec.structs.replace(outcome, citations=checker.citations, **_spent(reply, failure))
     declined = isinstance(failure, CallFailed) and failure.status == "refused"
-    told = declined or checker.refused or checker.about_sensitive
-    if not voice.text and not told and (better := await quote(said)):
+    is_told = declined or checker.refused or checker.about_sensitive
+    if not voice.text and not is_told and (better := await quote(outcome)):
         return instead(better, failure, voice.say) if isinstance(failure, RagstoneError) else better
-    return _ended(said, question, checker, voice, failure, answering)
+    return _ended(outcome, question, checker, voice, failure, answering)
 
 
-def instead(said: Said, failure: RagstoneError, say: Callable[[str], None]) -> Said:
+def instead(outcome: Said, failure: RagstoneError, say: Callable[[str], None]) -> Said:
     """Return what is quoted with the note that the model failed, in its text and as the tag `model_failed`.
 
     say: hears the note. It is an answer without `error`, and people judge it like any other.
     """
-    note = PARAGRAPH + phrase("quoted_instead", said.lang)
+    note = PARAGRAPH + phrase("quoted_instead", outcome.lang)
     say(note)
     status = failure.status if isinstance(failure, CallFailed) else "error"
-    tags = {**said.tags, "model_failed": status}
-    return msgspec.structs.replace(said, text=said.text + note, tags=tags, model="", prompt_version="")
+    tags = {**outcome.tags, "model_failed": status}
+    return msgspec.structs.replace(outcome, text=outcome.text + note, tags=tags, model="", prompt_version="")
 
 
 async def _quote(
-    question: str, passages: Sequence[Passage], answering: Answering, voice: "_Voice", said: Said
+    question: str, passages: Sequence[Passage], answering: Answering, voice: "_Voice", outcome: Said
 ) -> Said | None:
     """Quote what answers a question; None where no passage does."""
-    text, citations = await quoted(question, passages, said.lang, answering.embed)
+    text, citations = await quoted(question, passages, outcome.lang, answering.embed)
     if not text:
         return None
     voice.say(text)
     if answering.sensitive.mentioned(text):
-        voice.say(PARAGRAPH + answering.sensitive.caution(said.lang))
-    return msgspec.structs.replace(said, text=voice.text, citations=citations)
+        voice.say(PARAGRAPH + answering.sensitive.caution(outcome.lang))
+    return msgspec.structs.replace(outcome, text=voice.text, citations=citations)
 
 
 def _refusal(
-    said: Said, question: str, voice: "_Voice", answering: Answering, *, sensitive: bool = False
+    outcome: Said, question: str, voice: "_Voice", answering: Answering, *, sensitive: bool = False
 ) -> Said:
     """Refuse. sensitive: the model wanted to say what no passage says of sensitive terms."""
     careful = sensitive or answering.sensitive.mentioned(question)
-    begins = answering.sensitive.refusal(said.lang) if careful else ""
-    voice.say(refusal_words(said.passages, said.lang, begins))
-    return msgspec.structs.replace(said, text=voice.text, kind="refusal")
+    begins = answering.sensitive.refusal(outcome.lang) if careful else ""
+    voice.say(refusal_words(outcome.passages, outcome.lang, begins))
+    return msgspec.structs.replace(outcome, text=voice.text, kind="refusal")
 
 
 class _Voice:
@@ -196,7 +198,7 @@ def _spent(reply: Reply | None, failure: Failure) -> dict[str, object]:
 
 
 def _ended(
-    said: Said,
+    outcome: Said,
     question: str,
     checker: Checker,
     voice: _Voice,
@@ -204,19 +206,19 @@ def _ended(
     answering: Answering,
 ) -> Said:
     """Return what was said with its end: a caution, a refusal, or why it ended early."""
-    kind, error = said.kind, None
+    kind, error = outcome.kind, None
     if isinstance(failure, TimeoutError):
         kind = "answer" if voice.text else "unavailable"
         error = None if voice.text else "the model did not answer in time"
-        early = PARAGRAPH + phrase("stopped_early", said.lang)
-        voice.say(early if voice.text else phrase("time_limit", said.lang))
+        early = PARAGRAPH + phrase("stopped_early", outcome.lang)
+        voice.say(early if voice.text else phrase("time_limit", outcome.lang))
     elif failure is not None:
         error = str(failure)
-        early = PARAGRAPH + phrase("cut_off", said.lang)
-        voice.say(early if voice.text else phrase("model_unavailable", said.lang))
-        kind = "answer" if said.citations else "unavailable"
+        early = PARAGRAPH + phrase("cut_off", outcome.lang)
+        voice.say(early if voice.text else phrase("model_unavailable", outcome.lang))
+        kind = "answer" if outcome.citations else "unavailable"
     elif not voice.text:
-        return _refusal(said, question, voice, answering, sensitive=checker.about_sensitive)
+        return _refusal(outcome, question, voice, answering, sensitive=checker.about_sensitive)
     if checker.cautions:
-        voice.say(PARAGRAPH + answering.sensitive.caution(said.lang))
-    return msgspec.structs.replace(said, text=voice.text, kind=kind, error=error)
+        voice.say(PARAGRAPH + answering.sensitive.caution(outcome.lang))
+    return msgspec.structs.replace(outcome, text=voice.text, kind=kind, error=error)

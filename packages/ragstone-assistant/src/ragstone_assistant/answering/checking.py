@@ -1,9 +1,8 @@
 """Sentences of a model's answer -> those that may be said, with marks of the passages that say them."""
 
 import re
-from collections.abc import Sequence
 
-from ragstone.kernel.dataset.number_values import stated_values
+from ragstone.kernel.dataset.numbers import stated_values
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone_assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks
@@ -63,9 +62,12 @@ class Checker:
         if self._refuses(text):
             self.refused = True
             return ""
-        if self._leaks(text) or self._asks(text) or self._repeats(text):
+        leaks = self._rendered.nonce in text or speaks_to_model(text)
+        # A question: small models repeat the user's.
+        if leaks or text.endswith(("?", "؟")) or self._repeats(text):
             return self._withhold(text)
-        marked = self._marked(sentence.text)
+        n_passages = len(self._rendered.passages)
+        marked = [number - 1 for number in marks_in(sentence.text) if 0 < number <= n_passages]
         if not marked and self._support.echoes(text):
             return self._withhold(text)
         numbers = await self._support.of(text.replace(phrase("see_source", self._lang), ""), marked)
@@ -77,12 +79,8 @@ class Checker:
         self.cautions = self.cautions or self._sensitive.mentioned(text)
         self._support.follows(text)
         self._said_words.append((set(content_words(text)), stated_values(text)))
-        said = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
-        return self._release(said)
-
-    def _marked(self, text: str) -> list[int]:
-        shown: Sequence[object] = self._rendered.passages
-        return [number - 1 for number in marks_in(text) if 0 < number <= len(shown)]
+        marked_text = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
+        return self._release(marked_text)
 
     def _cleaned(self, text: str) -> str:
         if _FENCE_LINE.match(text):
@@ -96,19 +94,12 @@ class Checker:
             return not self._cited
         return not self._cited and no_refusal(text) == 0 and self._support.adds_nothing(text)
 
-    def _leaks(self, text: str) -> bool:
-        return self._rendered.nonce in text or speaks_to_model(text)
-
-    def _asks(self, text: str) -> bool:
-        """Say whether it is a question: small models repeat the user's."""
-        return text.endswith(("?", "؟"))
-
     def _repeats(self, text: str) -> bool:
         """Say whether nearly all its words stand in one sentence that was said, and its numbers too."""
-        words, values = set(content_words(text)), stated_values(text)
-        return bool(words) and any(
-            len(words & said) >= SAME * len(words) and all(value in before for value in values)
-            for said, before in self._said_words
+        content, values = set(content_words(text)), stated_values(text)
+        return bool(content) and any(
+            len(content & earlier) >= SAME * len(content) and all(value in before for value in values)
+            for earlier, before in self._said_words
         )
 
     def _wait(self, text: str) -> str:
@@ -128,13 +119,13 @@ class Checker:
         gap = (
             self._gap
             if introduced
-            else max([self._gap, *(one.gap for one in self._waiting)], key=_GAPS.index)
+            else max([self._gap, *(held.gap for held in self._waiting)], key=_GAPS.index)
         )
         pieces = [*(self._waiting if introduced else ()), Sentence(gap, text)]
-        said = "".join(piece.gap + piece.text for piece in pieces)
-        said = said if self._said else said.lstrip()
+        released = "".join(piece.gap + piece.text for piece in pieces)
+        released = released if self._said else released.lstrip()
         self._waiting, self._gap, self._said = [], "", True
-        return said
+        return released
 
 
 def _without_cut_mark(text: str) -> str:

@@ -33,9 +33,9 @@ def documents_tool(
     """
 
     async def call(arguments: msgspec.Struct, situation: Situation) -> Observation:
-        asked = msgspec.structs.asdict(arguments)
-        question = str(asked.pop("question"))
-        wanted = {key: str(value) for key, value in asked.items() if value}
+        fields = msgspec.structs.asdict(arguments)
+        question = str(fields.pop("question"))
+        wanted = {key: str(value) for key, value in fields.items() if value}
         try:
             passages = await _found(search, question, k, wanted, situation)
         except KnowledgeDown as down:
@@ -43,16 +43,16 @@ def documents_tool(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
         using = msgspec.structs.replace(answering, stream=None) if situation.quoting else answering
-        said = await answer_from(
+        outcome = await answer_from(
             question, passages, situation.lang, using, situation.emit, situation.deadline
         )
         return Observation(
-            text=said.text,
-            failed=said.kind == "unavailable",
-            passages=said.passages,
-            reply=said,
-            usage=said.usage,
-            cost_usd=said.cost_usd,
+            text=outcome.text,
+            failed=outcome.kind == "unavailable",
+            passages=outcome.passages,
+            reply=outcome,
+            usage=outcome.usage,
+            cost_usd=outcome.cost_usd,
         )
 
     return Tool(
@@ -70,29 +70,32 @@ async def _found(
     search: Search, question: str, k: int, wanted: Mapping[str, str], situation: Situation
 ) -> list[Passage]:
     own = situation.asked.filters
-    found = await search(question, k, {**wanted, **own})
-    if not found and wanted:
-        found = await search(question, k, own)
+    passages = await search(question, k, {**wanted, **own})
+    if not passages and wanted:
+        passages = await search(question, k, own)
     in_own_words = situation.asked.question
     if in_own_words == question or language_of(question) == situation.lang:
-        return found
-    return _in_turns(found, await search(in_own_words, k, own))[:k]
+        return passages
+    return _in_turns(passages, await search(in_own_words, k, own))[:k]
 
 
 def _in_turns(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
     """Return the passages of two rankings, each once, by their best place in either."""
-    placed = [(place, one) for ranking in (first, second) for place, one in enumerate(ranking)]
-    found: dict[str, Passage] = {}
-    for _, one in sorted(placed, key=lambda pair: pair[0]):
-        found.setdefault(one.chunk_id, one)
-    return list(found.values())
+    placed = [(rank, passage) for ranking in (first, second) for rank, passage in enumerate(ranking)]
+    merged: dict[str, Passage] = {}
+    for _, passage in sorted(placed, key=lambda pair: pair[0]):
+        merged.setdefault(passage.chunk_id, passage)
+    return list(merged.values())
 
 
 def _arguments(tags: Sequence[Tag]) -> type[msgspec.Struct]:
     """Return the tool's arguments: the question, and the tags that documents can be restricted to."""
-    asked = "the user's question, complete in itself, with everything that it is about"
+    description = "the user's question, complete in itself, with everything that it is about"
     fields: list[tuple[str, object] | tuple[str, object, object]] = [
-        ("question", Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_ASKED, description=asked)])
+        (
+            "question",
+            Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_ASKED, description=description)],
+        )
     ]
     for tag in tags:
         if tag.key != "question":

@@ -58,13 +58,13 @@ def render(
     LEAST_BYTES; the endpoint then says that the call is too long.
     """
     question = question[:MOST_QUESTION]
-    told = re.sub(r"\{(\w+)\}", r"<\1>", prompt.prompt.strip())
-    taken = _n_bytes(told) + _n_bytes(question)
+    instructions = re.sub(r"\{(\w+)\}", r"<\1>", prompt.prompt.strip())
+    taken = _n_bytes(instructions) + _n_bytes(question)
     left = (context_tokens - prompt.max_tokens - FRAME_TOKENS) * BYTES_A_TOKEN - taken
-    shown = _fitting(passages, max(LEAST_BYTES, min(left, MOST_BYTES)))
-    contexts = "\n\n".join(_block(number, one) for number, one in enumerate(shown, 1)) or "(none)"
+    fitting = _fitting(passages, max(LEAST_BYTES, min(left, MOST_BYTES)))
+    contexts = "\n\n".join(_block(number, passage) for number, passage in enumerate(fitting, 1)) or "(none)"
     nonce = row_nonce(secret, [prompt.name, str(prompt.version), lang, question, contexts])
-    asked = "\n\n".join(
+    message = "\n\n".join(
         [
             fence("contexts", contexts, nonce),
             fence("question", question, nonce),
@@ -72,27 +72,29 @@ def render(
         ]
     )
     call = Prompt(
-        messages=(Message("system", f"{told}\n\n{MATERIAL}"), Message("user", asked)),
+        messages=(Message("system", f"{instructions}\n\n{MATERIAL}"), Message("user", message)),
         max_tokens=prompt.max_tokens,
     )
-    return Rendered(prompt=call, passages=tuple(shown), nonce=nonce)
+    return Rendered(prompt=call, passages=tuple(fitting), nonce=nonce)
 
 
 def _fitting(passages: Sequence[Passage], room: int) -> list[Passage]:
     """Return the first passages that have room in so many bytes, the last of them cut if need be."""
-    shown: list[Passage] = []
+    fitting: list[Passage] = []
     for passage in passages:
         if not passage.text.strip():
             continue
-        n_bytes = _n_bytes(_block(len(shown) + 1, passage))
+        n_bytes = _n_bytes(_block(len(fitting) + 1, passage))
         if n_bytes > room:
             most = room * len(passage.text) // n_bytes
             if most >= LEAST_PART:
-                shown.append(msgspec.structs.replace(passage, text=cut_text(passage.text, most)[0].rstrip()))
+                fitting.append(
+                    msgspec.structs.replace(passage, text=cut_text(passage.text, most)[0].rstrip())
+                )
             break
-        shown.append(passage)
+        fitting.append(passage)
         room -= n_bytes
-    return shown
+    return fitting
 
 
 def _block(number: int, passage: Passage) -> str:
@@ -111,7 +113,7 @@ MOST_REFUSED_TITLE = 80
 
 def refusal_words(passages: Sequence[Passage], lang: str, begins: str = "") -> str:
     """Return a refusal that names the nearest passages, one a line, in a language. begins: in other words."""
-    titles = list(dict.fromkeys(_named(one, lang) for one in nearest_of(passages)))
+    titles = list(dict.fromkeys(_named(passage, lang) for passage in nearest_of(passages)))
     listed = [phrase("nearest", lang), *(f"- {title}" for title in titles)] if titles else []
     return " ".join([begins or phrase("refusal", lang), "\n".join(listed)]).rstrip()
 
@@ -119,9 +121,9 @@ def refusal_words(passages: Sequence[Passage], lang: str, begins: str = "") -> s
 def nearest_of(passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages that a refusal names, the nearest first: at most NEAREST, a title of each."""
     named: dict[str, Passage] = {}
-    for one in passages:
-        if title := _named(one, one.lang or "en"):
-            named.setdefault(title, one)
+    for passage in passages:
+        if title := _named(passage, passage.lang or "en"):
+            named.setdefault(title, passage)
     return list(named.values())[:NEAREST]
 
 

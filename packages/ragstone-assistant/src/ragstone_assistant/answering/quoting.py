@@ -38,19 +38,20 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     passages: best first, their text cleaned of what speaks to a model. Where the words of the question find
     nothing, and the passages are in another language, the nearest sentence by its vector.
     """
-    found = _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
+    sentences = _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
     cited: list[int] = []
-    said: list[str] = []
+    texts: list[str] = []
     headings: frozenset[str] = frozenset()
-    for sentence, at in found:
-        text = _plain(sentence, passages[at], lang)
+    for sentence, at in sentences:
+        lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
+        text = without_contacts("\n".join(filter(None, lines)), lang, [passages[at].source])
         headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text):
             cited += [at] if at not in cited else []
-            said.append(with_marks(text, [cited.index(at) + 1]))
-    several_lines = any("\n" in text for text in said)
+            texts.append(with_marks(text, [cited.index(at) + 1]))
+    several_lines = any("\n" in text for text in texts)
     citations = tuple(Citation(number=n, passage=passages[at]) for n, at in enumerate(cited, 1))
-    return ("\n\n" if several_lines else " ").join(said), citations
+    return ("\n\n" if several_lines else " ").join(texts), citations
 
 
 def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, int]]:
@@ -65,28 +66,25 @@ def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, int]]:
         titles=[passage.title for passage in passages],
         most=COMPARED,
     )
-    words = content_words(question)
-    content = " ".join(words) or question
-    if not find(content) and not any(_holds_half(words, passage) for passage in passages):
+    content_of = content_words(question)
+    content = " ".join(content_of) or question
+    if not find(content) and not any(_holds_half(content_of, passage) for passage in passages):
         return []
     scores: dict[AnswerSentence, float] = {}
-    for one in (*find(question, threshold=0.0), *find(content, threshold=0.0)):
-        bare = msgspec.structs.replace(one, score=0.0)
-        scores[bare] = scores.get(bare, FIRST / 2 * (one.passage == 0)) + one.score / 2
+    for sentence in (*find(question, threshold=0.0), *find(content, threshold=0.0)):
+        bare = msgspec.structs.replace(sentence, score=0.0)
+        scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
-    return [(one.text, one.passage) for one in best if scores[one] >= SECOND * scores[best[0]]]
+    return [
+        (sentence.text, sentence.passage) for sentence in best if scores[sentence] >= SECOND * scores[best[0]]
+    ]
 
 
-def _holds_half(words: Sequence[str], passage: Passage) -> bool:
+def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
     """Say whether a sentence, with its title, holds half of the words, however frequent they are."""
     title, text = frozenset(search_terms(passage.title)), passage.text
     spans = sentence_spans(text)
-    return any(share_held(words, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
-
-
-def _plain(sentence: str, passage: Passage, lang: str) -> str:
-    lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
-    return without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
+    return any(share_held(wanted, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
 
 
 def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:

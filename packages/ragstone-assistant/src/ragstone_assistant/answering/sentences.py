@@ -42,10 +42,10 @@ def marks_before_ends(text: str, *, whole: bool = True) -> str:
     more text follows, so that the end of the text is the end of its last word.
     """
 
-    def moved(found: re.Match[str]) -> str:
-        if not found["after"] and not whole:
-            return found[0]
-        return f"{found['marks'].rstrip()}{found['end']}{found['after']}"
+    def moved(match: re.Match[str]) -> str:
+        if not match["after"] and not whole:
+            return match[0]
+        return f"{match['marks'].rstrip()}{match['end']}{match['after']}"
 
     return _MISPLACED.sub(moved, text)
 
@@ -89,46 +89,46 @@ class Sentences:
             if not self._held.strip() or _THINKS.match(self._held):
                 return []
             self._begun = True
-        found: list[Sentence] = []
+        sentences: list[Sentence] = []
         while "\n" in self._held:
             line, self._held = self._held.split("\n", 1)
-            found += self._cut(line, whole=True)
+            sentences += self._cut(line, whole=True)
             self._gap = "\n\n" if self._gap == "\n" else "\n"
-        return found + self._cut(self._held, whole=False)
+        return sentences + self._cut(self._held, whole=False)
 
     def end(self, *, whole: bool = True) -> list[Sentence]:
         """Return what is left when the text is at its end; if it was cut off, without a broken sentence."""
         held, self._held = self._held, ""
         if not self._begun and _THINKS.match(held):
             return []
-        found = self._cut(held, whole=True)
-        return found if whole or not found or _ENDS.search(found[-1].text) else found[:-1]
+        sentences = self._cut(held, whole=True)
+        return sentences if whole or not sentences or _ENDS.search(sentences[-1].text) else sentences[:-1]
 
     def _cut(self, line: str, *, whole: bool) -> list[Sentence]:
         """Return the sentences of a line; of an unfinished one those that are whole, and hold the rest."""
         text = marks_before_ends(line, whole=whole)
-        found: list[Sentence] = []
+        sentences: list[Sentence] = []
         taken = 0
         for start, end in sentence_spans(text, self._lang):
             if not whole and not _GOES_ON.match(text, end):
                 break
-            found.append(Sentence(self._gap, text[start:end]))
+            sentences.append(Sentence(self._gap, text[start:end]))
             self._gap = " "
             taken = end
         if not whole:
             self._held = text[taken:]
             if len(self._held) > LONGEST:
-                return found + self._broken()
-        return found
+                return sentences + self._broken()
+        return sentences
 
     def _broken(self) -> list[Sentence]:
         """Return what is held up to its last blank: no sentence is that long."""
         held = self._held
         at = held.rfind(" ") + 1 or len(held)
         self._held = held[at:]
-        found = Sentence(self._gap, held[:at].strip())
+        sentence = Sentence(self._gap, held[:at].strip())
         self._gap = " "
-        return [found] if found.text else []
+        return [sentence] if sentence.text else []
 
 
 def _without_thought(text: str) -> str:

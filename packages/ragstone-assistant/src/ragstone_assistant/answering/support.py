@@ -1,7 +1,7 @@
 """Which passage says what a sentence of an answer says: by words, numbers and, across languages, vectors."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.domain import SensitiveTerms
@@ -61,15 +61,15 @@ def compared_passage(passage: Passage, sensitive: SensitiveTerms) -> ComparedPas
 
 
 @lru_cache(maxsize=512)  # 5 ms a passage; the same ones are found again and again
-def _compared(title: str, shown: str, lang: str | None, sensitive: SensitiveTerms) -> ComparedPassage:
-    text = f"{title}\n{shown}"
+def _compared(title: str, passage_text: str, lang: str | None, sensitive: SensitiveTerms) -> ComparedPassage:
+    text = f"{title}\n{passage_text}"
     sentences = [frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)]
     return ComparedPassage(
-        lang=lang or language_of(shown),
-        text=shown,
+        lang=lang or language_of(passage_text),
+        text=passage_text,
         terms=frozenset(search_terms(text)),
         sentences=tuple(sentences),
-        pairs=tuple(one | other for one, other in pairwise(sentences)) or tuple(sentences),
+        pairs=tuple(terms | other for terms, other in pairwise(sentences)) or tuple(sentences),
         values=held_values(text),
         named=sensitive.named_in(text),
     )
@@ -97,13 +97,13 @@ class Support:
         that holds most. A number that the passage lacks rules it out, unless the question brought it; and in
         a sentence that mentions sensitive terms, so does each number and each term that it lacks.
         """
-        words = content_words(sentence)
+        content = content_words(sentence)
         able = self._able(sentence)
         for numbers, enough, similar in (
             ([n for n in marked if n in able], MARKED, SIMILAR_MARKED),
             (able, FOUND, SIMILAR_FOUND),
         ):
-            shares = await self._shares(sentence, words, numbers, enough, similar)
+            shares = await self._shares(sentence, content, numbers, enough, similar)
             if shares:
                 best = max(shares, key=lambda n: (shares[n], -n))
                 return list(shares) if numbers is not able else [best]
@@ -112,18 +112,20 @@ class Support:
     def adds_nothing(self, sentence: str) -> bool:
         """Say whether no passage holds half of the words by which a sentence goes beyond the question."""
         own = self._beyond_question(content_words(sentence))
-        return not own or max((share_held(own, one.terms) for one in self._evidence), default=0.0) < 0.5
+        return (
+            not own or max((share_held(own, passage.terms) for passage in self._evidence), default=0.0) < 0.5
+        )
 
     def echoes(self, sentence: str) -> bool:
         """Say whether a sentence has nothing beyond the question, neither a word nor a number, yes nor no."""
         values = stated_values(sentence)
-        if any(not one & self._asked_values for one in values) or _YES_AND_NO & set(tokenize(sentence)):
+        if any(not value & self._asked_values for value in values) or _YES_AND_NO & set(tokenize(sentence)):
             return False
         return not self._beyond_question(content_words(sentence))
 
     def knows_words(self, sentence: str) -> bool:
         """Say whether every word of a sentence is one of the passages, or of lines that introduce others."""
-        held = frozenset().union(*(one.terms for one in self._evidence))
+        held = frozenset().union(*(passage.terms for passage in self._evidence))
         return all(
             word in _linking() or held.intersection(word_terms(word)) for word in content_words(sentence)
         )
@@ -139,27 +141,27 @@ class Support:
         named = self._sensitive.named_in(sentence) if strict else frozenset()
         return [
             n
-            for n, one in enumerate(self._evidence)
-            if all(values & (one.values | known) for values in stated) and named <= one.named
+            for n, passage in enumerate(self._evidence)
+            if all(values & (passage.values | known) for values in stated) and named <= passage.named
         ]
 
     async def _shares(
-        self, sentence: str, words: Sequence[str], numbers: Sequence[int], enough: float, similar: float
+        self, sentence: str, content: Sequence[str], numbers: Sequence[int], enough: float, similar: float
     ) -> dict[int, float]:
         """Return passage -> how well it says the sentence, for those that say it well enough."""
-        own = self._beyond_question(words)
-        shares = {n: self._least_share(words, own, n) for n in numbers}
-        said = {n: share for n, share in shares.items() if self._enough(words, share, n, enough)}
+        own = self._beyond_question(content)
+        shares = {n: self._least_share(content, own, n) for n in numbers}
+        enough_by_words = {n: share for n, share in shares.items() if self._enough(content, share, n, enough)}
         foreign = [n for n in numbers if self._evidence[n].lang != self._lang]
-        if said or not foreign or len(words) < FEW:
-            return said
+        if enough_by_words or not foreign or len(content) < FEW:
+            return enough_by_words
         likeness = await asyncio.to_thread(self._likeness, sentence, foreign)
-        return {n: one for n, one in likeness.items() if one >= similar}
+        return {n: likeness_of for n, likeness_of in likeness.items() if likeness_of >= similar}
 
-    def _beyond_question(self, words: Sequence[str]) -> list[str]:
-        return [word for word in words if not self._known.intersection(word_terms(word))]
+    def _beyond_question(self, content: Sequence[str]) -> list[str]:
+        return [word for word in content if not self._known.intersection(word_terms(word))]
 
-    def _least_share(self, words: Sequence[str], own: Sequence[str], n: int) -> float:
+    def _least_share(self, content: Sequence[str], own: Sequence[str], n: int) -> float:
         """Return the share of the words that two sentences of a passage hold, one after the other.
 
         Or that of the words beyond the question, if it is less: else a sentence could repeat the question and
@@ -167,20 +169,20 @@ class Support:
         """
         pairs = self._evidence[n].pairs
         return max(
-            (min(share_held(words, pair), share_held(own, pair) if own else 1.0) for pair in pairs),
+            (min(share_held(content, pair), share_held(own, pair) if own else 1.0) for pair in pairs),
             default=0.0,
         )
 
-    def _enough(self, words: Sequence[str], share: float, n: int, enough: float) -> bool:
-        one = self._evidence[n]
-        if len(words) >= FEW:
+    def _enough(self, content: Sequence[str], share: float, n: int, enough: float) -> bool:
+        passage = self._evidence[n]
+        if len(content) >= FEW:
             return share >= enough
-        if not words:
+        if not content:
             return False
-        terms = [frozenset(word_terms(word)) for word in words]
+        terms = [frozenset(word_terms(word)) for word in content]
         return any(
             all(own & sentence for own in terms) and bool(self._known & sentence)
-            for sentence in one.sentences
+            for sentence in passage.sentences
         )
 
     def _likeness(self, sentence: str, numbers: Sequence[int]) -> dict[int, float]:
@@ -198,17 +200,13 @@ class Support:
 @lru_cache(maxsize=1024)  # each check of a sentence begins with them
 def content_words(text: str) -> tuple[str, ...]:
     """Return the words of a text that carry its content, each once: no numbers, no function words."""
-    words = dict.fromkeys(tokenize(text))
-    return tuple(word for word in words if not word.isdecimal() and word not in _function_words())
+    tokens = dict.fromkeys(tokenize(text))
+    return tuple(word for word in tokens if not word.isdecimal() and word not in _function_words())
 
 
-def share_held(words: Collection[str], terms: frozenset[str]) -> float:
+def share_held(wanted: Collection[str], terms: frozenset[str]) -> float:
     """Return the share of words that are among the search terms; 0 of none."""
-    return sum(bool(terms.intersection(word_terms(word))) for word in words) / len(words) if words else 0.0
-
-
-def _listed(of: Callable[[str], str]) -> frozenset[str]:
-    return frozenset(word for lang in LANGUAGES for word in tokenize(of(lang)))
+    return sum(bool(terms.intersection(word_terms(word))) for word in wanted) / len(wanted) if wanted else 0.0
 
 
 @cache
@@ -219,4 +217,4 @@ def _function_words() -> frozenset[str]:
 
 @cache
 def _linking() -> frozenset[str]:
-    return _listed(lambda lang: language(lang).linking)
+    return frozenset(word for lang in LANGUAGES for word in tokenize(language(lang).linking))

@@ -20,7 +20,7 @@ from ragstone.kernel.version import __version__
 from ragstone_assistant.api import chat, documents, status
 from ragstone_assistant.api.gate import UPLOADS, body_limit, gated
 from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.api.state import AppState, Clocks
+from ragstone_assistant.api.state import ChatState, Clocks
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.page import page
 
@@ -66,8 +66,8 @@ def create_app(
     """
     held = digests(keys or {})
     check_admins(serve.admin_keys, held)
-    kept = Conversations(folder, serve.keep_days)
-    app_state = AppState(assistant, serve, held, kept, clocks=clocks or Clocks(), k=k)
+    conversations = Conversations(folder, serve.keep_days)
+    app_state = ChatState(assistant, serve, held, conversations, clocks=clocks or Clocks(), k=k)
 
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:

@@ -233,14 +233,14 @@ def cited(citations: Sequence[Citation]) -> list[Cited]:
     """Return citations as they are shown."""
     return [
         Cited(
-            number=one.number,
-            chunk_id=one.passage.chunk_id,
-            document_id=one.passage.document_id,
-            title=one.passage.title,
-            page=one.passage.page,
-            text=one.passage.text,
+            number=citation.number,
+            chunk_id=citation.passage.chunk_id,
+            document_id=citation.passage.document_id,
+            title=citation.passage.title,
+            page=citation.passage.page,
+            text=citation.passage.text,
         )
-        for one in citations
+        for citation in citations
     ]
 
 
@@ -248,34 +248,30 @@ def found(passages: tuple[Passage, ...] | list[Passage]) -> list[Found]:
     """Return passages as contexts."""
     return [
         Found(
-            id=one.chunk_id,
-            document_id=one.document_id,
-            text=one.text,
-            score=one.score,
-            title=one.title,
-            page=one.page,
+            id=passage.chunk_id,
+            document_id=passage.document_id,
+            text=passage.text,
+            score=passage.score,
+            title=passage.title,
+            page=passage.page,
         )
-        for one in passages
+        for passage in passages
     ]
 
 
-def replied(said: Said, exchange_id: str, conversation_id: str | None) -> Replied:
+def replied(outcome: Said, exchange_id: str, conversation_id: str | None) -> Replied:
     """Return what a reply carries besides its text."""
+    near = nearest_of(outcome.passages) if outcome.kind == "refusal" else []
     return Replied(
         exchange_id=exchange_id,
         conversation_id=conversation_id,
-        kind=said.kind,
-        lang=said.lang,
-        citations=cited(said.citations),
-        links=list(said.links),
-        steps=list(said.steps),
-        nearest=cited(_nearest(said)),
+        kind=outcome.kind,
+        lang=outcome.lang,
+        citations=cited(outcome.citations),
+        links=list(outcome.links),
+        steps=list(outcome.steps),
+        nearest=cited([Citation(number=number, passage=passage) for number, passage in enumerate(near, 1)]),
     )
-
-
-def _nearest(said: Said) -> list[Citation]:
-    near = nearest_of(said.passages) if said.kind == "refusal" else []
-    return [Citation(number=number, passage=one) for number, one in enumerate(near, 1)]
 
 
 def tokens(usage: Usage) -> Tokens:

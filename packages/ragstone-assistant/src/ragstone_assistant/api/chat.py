@@ -26,7 +26,7 @@ from ragstone_assistant.api.bodies import (
 )
 from ragstone_assistant.api.history import Summary, new_id
 from ragstone_assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
-from ragstone_assistant.api.state import AppState, WithState, end_with, owner_of
+from ragstone_assistant.api.state import ChatState, WithState, end_with, owner_of
 from ragstone_assistant.conversation import Asked, silent
 
 MOST_TURNS = 200
@@ -69,29 +69,25 @@ async def chat_completions(
             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         )
     try:
-        work = reply(app_state, exchange, lambda: _respond(app_state, exchange.asked))
-        said = await unless_gone(request, work)
+        work = reply(app_state, exchange, lambda: app_state.assistant.respond(exchange.asked, silent))
+        outcome = await unless_gone(request, work)
     finally:
         if busy is not None:
             app_state.busy.discard(busy)
-    if said is None:
+    if outcome is None:
         return Response(b"", status_code=CLOSED)
     return Response(
         msgspec.json.encode(
             ChatReply(
                 id=f"chatcmpl-{exchange.id}",
                 created=int(exchange.received.timestamp()),
-                choices=[Choice(ReplyMessage(said.text))],
-                usage=tokens(said.usage),
-                ragstone=replied(said, exchange.id, exchange.conversation_id),
+                choices=[Choice(ReplyMessage(outcome.text))],
+                usage=tokens(outcome.usage),
+                ragstone=replied(outcome, exchange.id, exchange.conversation_id),
             )
         ),
         media_type="application/json",
     )
-
-
-async def _respond(app_state: AppState, asked: Asked) -> Any:  # noqa: ANN401
-    return await app_state.assistant.respond(asked, silent)
 
 
 @get("/v1/models", summary="The models that may be asked", responses=fails(), tags=["chat"])
@@ -107,13 +103,13 @@ async def model_card(model: FromPath[str]) -> ModelCard:
     return ModelCard()
 
 
-async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState) -> PendingExchange:
+async def _exchange(request: AnyRequest, body: ChatRequest, app_state: ChatState) -> PendingExchange:
     """Return the exchange that a request asks for. Raises RefusedRequest."""
-    _check_model(asked.model)
+    _check_model(body.model)
     turns = [
-        Turn(one.role, one.text)
-        for one in asked.messages
-        if one.role in ("user", "assistant") and one.text.strip()
+        Turn(message.role, message.text)
+        for message in body.messages
+        if message.role in ("user", "assistant") and message.text.strip()
     ]
     while turns and turns[-1].role == "assistant":
         turns.pop()
@@ -121,15 +117,13 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState
         raise RefusedRequest(422, "messages hold no question: the last one with text must be the user's")
     check_question(turns[-1].content, app_state)
     owner, now = owner_of(request), app_state.clocks.now()
-    conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
+    conversation_id, asked_turns, keep = body.conversation_id, turns, (turns[-1],)
     if conversation_id is not None:
         asked_turns = [*await _earlier(app_state, conversation_id, owner), turns[-1]]
-    begins = conversation_id is None and len(turns) == 1 and asked.store is not False
+    begins = conversation_id is None and len(turns) == 1 and body.store is not False
     return PendingExchange(
         id=new_id("x"),
-        asked=Asked(
-            turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(asked.filters or {}), lang=asked.lang
-        ),
+        asked=Asked(turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(body.filters or {}), lang=body.lang),
         owner=owner,
         received=now,
         conversation_id=new_id("c") if begins else conversation_id,
@@ -138,16 +132,16 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState
     )
 
 
-async def _earlier(app_state: AppState, conversation_id: str, owner: str | None) -> list[Turn]:
-    kept = await app_state.conversations.turns(conversation_id, owner)
-    if kept is None:
+async def _earlier(app_state: ChatState, conversation_id: str, owner: str | None) -> list[Turn]:
+    turns = await app_state.conversations.turns(conversation_id, owner)
+    if turns is None:
         raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
-    if len(kept) >= MOST_TURNS:
+    if len(turns) >= MOST_TURNS:
         raise RefusedRequest(409, f"this conversation has {MOST_TURNS} turns: begin another one")
-    return [Turn(turn.role, turn.text) for turn in kept]
+    return [Turn(turn.role, turn.text) for turn in turns]
 
 
-def check_question(question: str, app_state: AppState) -> None:
+def check_question(question: str, app_state: ChatState) -> None:
     """Check that a question says something and is not too long. Raises RefusedRequest."""
     if not question.strip():
         raise RefusedRequest(422, "the question is empty")
@@ -217,17 +211,17 @@ async def read_conversation(
     request: AnyRequest, conversation_id: FromPath[str], app_state: WithState
 ) -> Conversation:
     """Give the turns of a conversation."""
-    kept = await app_state.conversations.turns(conversation_id, owner_of(request))
-    if kept is None:
+    stored = await app_state.conversations.turns(conversation_id, owner_of(request))
+    if stored is None:
         raise RefusedRequest(404, GONE)
     turns = [
         ConversationTurn(
-            role=one.role,
-            text=one.text,
-            exchange_id=one.exchange_id,
-            ragstone=msgspec.json.decode(one.reply, type=Replied) if one.reply else None,
+            role=turn.role,
+            text=turn.text,
+            exchange_id=turn.exchange_id,
+            ragstone=msgspec.json.decode(turn.reply, type=Replied) if turn.reply else None,
         )
-        for one in kept
+        for turn in stored
     ]
     return Conversation(id=conversation_id, turns=turns)
 

@@ -117,7 +117,7 @@ async def remove_document(
     knowledge = app_state.assistant.knowledge
     named = path_tail(request, DOCUMENTS)
     entries = await asyncio.to_thread(knowledge.documents)
-    if named not in {one.id for one in entries}:
+    if named not in {entry.id for entry in entries}:
         raise RefusedRequest(404, "there is no such document")
 
     async def work(_advance: Advance) -> list[str]:
@@ -139,7 +139,7 @@ async def rebuild(request: AnyRequest, app_state: WithState) -> Job:
 
     async def work(advance: Advance) -> list[str]:
         built = await app_state.assistant.knowledge.rebuild(advance)
-        return [f"{one.path}: {one.reason}" for one in built.skipped]
+        return [f"{skipped.path}: {skipped.reason}" for skipped in built.skipped]
 
     return app_state.jobs.start("rebuild", work)
 
@@ -208,20 +208,20 @@ async def answer(request: AnyRequest, data: JSONBody[AnswerRequest], app_state: 
     async def respond() -> Said:
         return await app_state.assistant.answer(data.question, filters, data.lang, silent)
 
-    said = await unless_gone(request, reply(app_state, exchange, respond))
-    if said is None:
+    outcome = await unless_gone(request, reply(app_state, exchange, respond))
+    if outcome is None:
         raise RefusedRequest(400, "nobody waits for this answer")
     return Answered(
         exchange_id=exchange.id,
-        answer=said.text,
-        kind=said.kind,
-        lang=said.lang,
-        citations=cited(said.citations),
-        contexts=found(said.passages),
-        latency_s=said.latency_s,
-        usage=said.usage,
-        cost_usd=said.cost_usd,
-        error=said.error,
+        answer=outcome.text,
+        kind=outcome.kind,
+        lang=outcome.lang,
+        citations=cited(outcome.citations),
+        contexts=found(outcome.passages),
+        latency_s=outcome.latency_s,
+        usage=outcome.usage,
+        cost_usd=outcome.cost_usd,
+        error=outcome.error,
     )
 
 
@@ -236,13 +236,13 @@ async def passage(request: AnyRequest, chunk_id: FromPath[str], app_state: WithS
     placed = await app_state.assistant.knowledge.passage(path_tail(request, PASSAGES))
     if placed is None:
         raise RefusedRequest(404, "there is no such passage; the documents may have changed")
-    one = placed.passage
+    found = placed.passage
     return PassageBody(
-        document_id=one.document_id,
-        title=one.title,
-        page=one.page,
-        source=one.source,
-        text=one.text,
+        document_id=found.document_id,
+        title=found.title,
+        page=found.page,
+        source=found.source,
+        text=found.text,
         before=placed.before,
         after=placed.after,
     )

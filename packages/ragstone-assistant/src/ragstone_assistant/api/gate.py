@@ -12,7 +12,7 @@ from ragstone.kernel.serve.headers import HEADERS, STRICT, is_loopback, with_met
 from ragstone.kernel.serve.keys import as_bearer, name_of
 from ragstone.kernel.serve.limits import RequestLimits, drain
 from ragstone.kernel.serve.problems import MEDIA_TYPE, problem
-from ragstone_assistant.api.state import AppState
+from ragstone_assistant.api.state import ChatState
 
 HEALTH = "/health"
 NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
@@ -34,7 +34,7 @@ class Turned(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+def gated(app: ASGIApp, app_state: ChatState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
     """Return the app behind its gate. A request that is turned away reaches no route.
 
     methods: template of a path -> all that it takes, for OPTIONS.
@@ -77,7 +77,7 @@ def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]
     return gate
 
 
-def _count(scope: HTTPScope, app_state: AppState, status: int, started: float) -> None:
+def _count(scope: HTTPScope, app_state: ChatState, status: int, started: float) -> None:
     """Count the request under its route's template: paths that someone makes up must not become series."""
     route = str(scope.get("path_template") or "none")
     method = scope["method"] if route != "none" else "any"
@@ -104,16 +104,16 @@ def _preflight(scope: HTTPScope, headers: Mapping[str, str], allowed: bool) -> T
         return None
     if not allowed:
         return Turned(403, "pages of this site may not ask: cors_origins of [serve] lacks it")
-    told = (
+    cors = (
         (b"access-control-allow-methods", METHODS),
         (b"access-control-allow-headers", b"Authorization, Content-Type"),
         (b"access-control-max-age", b"600"),
     )
-    return Turned(204, "", told)
+    return Turned(204, "", cors)
 
 
 def _turned(
-    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
+    scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState, limits: RequestLimits
 ) -> Turned | None:
     """Return why a request does not get in, if it does not; else note whose it is."""
     return (
@@ -123,7 +123,7 @@ def _turned(
     )
 
 
-def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
+def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState) -> Turned | None:
     """Turn away what a page of another site has a browser send.
 
     Without keys a browser on this machine is all that it takes: a name that is made to point at this machine
@@ -151,7 +151,7 @@ def _parts(address: str) -> SplitResult:
 
 
 def _unknown_or_hasty(
-    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
+    scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState, limits: RequestLimits
 ) -> Turned | None:
     """Turn away who has no key, and who asks too often; wrong keys count against the address."""
     path = scope["path"]
@@ -160,10 +160,10 @@ def _unknown_or_hasty(
         return None
     client = scope["client"]
     caller = f"address {client[0] if client else ''}"
-    given, challenge = headers.get("authorization"), b"Bearer"
+    key, challenge = headers.get("authorization"), b"Bearer"
     if path == BROWSED or path.startswith(f"{BROWSED}/"):
-        given, challenge = as_bearer(given), b'Basic realm="Ragstone", charset="UTF-8"'
-    owner = name_of(app_state.keys, given) if app_state.keys else None
+        key, challenge = as_bearer(key), b'Basic realm="Ragstone", charset="UTF-8"'
+    owner = name_of(app_state.keys, key) if app_state.keys else None
     scope["state"]["owner"] = owner
     if owner is not None:
         caller = f"key {owner}"
@@ -177,14 +177,14 @@ def _unknown_or_hasty(
     return None
 
 
-def body_limit(path: str, app_state: AppState) -> int:
+def body_limit(path: str, app_state: ChatState) -> int:
     """Return how many bytes a request to a path may have."""
     if path == UPLOADS:
         return app_state.serve.max_upload_mb * 1_000_000 + ENVELOPE_KB * 1024
     return app_state.serve.max_question_kb * 1024 * BODY_TIMES
 
 
-def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
+def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState) -> Turned | None:
     """Turn away what says itself that it is too large, before any of it is read."""
     length = headers.get("content-length", "0")
     limit = body_limit(scope["path"], app_state)

@@ -200,8 +200,8 @@ class Conversations:
             (owner, MOST_LISTED),
         )
         return [
-            Summary(id=one, title=title, turns=n, created=created, changed=changed)
-            for one, title, n, created, changed in rows
+            Summary(id=name, title=title, turns=n, created=created, changed=changed)
+            for name, title, n, created, changed in rows
         ]
 
     def _delete(self, conversation_id: str, owner: str | None) -> bool:
@@ -233,9 +233,9 @@ class Conversations:
         self._db.executemany(
             "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (conversation_id, number, turn.role, turn.content, exchange_id, said)
+                (conversation_id, number, turn.role, turn.content, exchange_id, body)
                 for number, turn in enumerate(turns, first)
-                for said in [reply if turn.role == "assistant" else None]
+                for body in [reply if turn.role == "assistant" else None]
             ],
         )
 

@@ -120,7 +120,7 @@ def _conclude(job: Job, task: asyncio.Task[list[str]]) -> None:
     if mistake is None:
         job.errors, job.state = task.result(), "done"
         return
-    told = str(mistake) if isinstance(mistake, RagstoneError) else "the server's own log says why"
+    problem = str(mistake) if isinstance(mistake, RagstoneError) else "the server's own log says why"
     if not isinstance(mistake, RagstoneError):
         logger.error("%s failed", job.what, exc_info=mistake)
-    job.errors, job.state = [told], "failed"
+    job.errors, job.state = [problem], "failed"

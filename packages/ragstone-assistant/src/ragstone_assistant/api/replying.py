@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from ragstone.kernel.records import Turn
 from ragstone.kernel.serve.problems import CHAT_PATH, RefusedRequest, problem
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone_assistant.api.bodies import MODEL, Replied, Tokens, replied, tokens
-from ragstone_assistant.api.state import AppState
+from ragstone_assistant.api.state import ChatState
 from ragstone_assistant.conversation import Asked, Doing, Said, TextPiece
 
 logger = logging.getLogger("ragstone.serve")
@@ -36,7 +36,7 @@ class PendingExchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def reply(
-    app_state: AppState, exchange: PendingExchange, respond: Callable[[], Coroutine[Any, Any, Said]]
+    app_state: ChatState, exchange: PendingExchange, respond: Callable[[], Awaitable[Said]]
 ) -> Said:
     """Return the reply, once it is in the log and the conversation has it.
 
@@ -52,21 +52,23 @@ async def reply(
         asking.cancel()
     failure = asking.exception()
     if failure is None:
-        said = asking.result()
-        await _keep(app_state, exchange, said)
-        return said
+        outcome = asking.result()
+        await _keep(app_state, exchange, outcome)
+        return outcome
     logger.error("exchange %s failed", exchange.id, exc_info=failure)
-    told = f"{type(failure).__name__}: {failure}"
+    problem = f"{type(failure).__name__}: {failure}"
     await _write(
-        app_state, exchange, Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=told)
+        app_state,
+        exchange,
+        Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=problem),
     )
     raise RefusedRequest(500, "the server failed at this question; its own log says why")
 
 
-async def _keep(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
+async def _keep(app_state: ChatState, exchange: PendingExchange, outcome: Said) -> None:
     """Keep the exchange. Conversations that cannot be written cost the user no reply: /health tells."""
-    await _write(app_state, exchange, said)
-    turns = (*exchange.keep, Turn("assistant", said.text)) if exchange.conversation_id else ()
+    await _write(app_state, exchange, outcome)
+    turns = (*exchange.keep, Turn("assistant", outcome.text)) if exchange.conversation_id else ()
     try:
         await app_state.conversations.keep(
             exchange.id,
@@ -75,19 +77,19 @@ async def _keep(app_state: AppState, exchange: PendingExchange, said: Said) -> N
             conversation_id=exchange.conversation_id,
             begins=exchange.begins,
             turns=turns,
-            reply=msgspec.json.encode(replied(said, exchange.id, exchange.conversation_id)),
+            reply=msgspec.json.encode(replied(outcome, exchange.id, exchange.conversation_id)),
         )
     except RagstoneError:
         logger.exception("exchange %s is not among the conversations", exchange.id)
 
 
-async def _write(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
+async def _write(app_state: ChatState, exchange: PendingExchange, outcome: Said) -> None:
     """Write the exchange to the log. A log that fails costs the user no reply: /health and /metrics tell."""
-    app_state.metrics.count_reply(said)
+    app_state.metrics.count_reply(outcome)
     try:
         await app_state.assistant.log.write(
             exchange.asked,
-            said,
+            outcome,
             exchange_id=exchange.id,
             conversation_id=exchange.conversation_id,
             now=exchange.received,
@@ -167,7 +169,7 @@ class Begun:
     events: asyncio.Queue[Event]
 
 
-def begin(app_state: AppState, exchange: PendingExchange) -> Begun:
+def begin(app_state: ChatState, exchange: PendingExchange) -> Begun:
     """Begin to work on a reply. Its conversation is busy until the work has ended or is cancelled."""
     events: asyncio.Queue[Event] = asyncio.Queue()
 
@@ -197,17 +199,17 @@ async def sse(begun: Begun, *, include_usage: bool) -> AsyncGenerator[bytes, Non
             error = problem(CHAT_PATH, 500, getattr(failure, "detail", "the server failed")).error
             yield b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"
             return
-        said = working.result()
-        whole = replied(said, exchange.id, exchange.conversation_id)
+        outcome = working.result()
+        whole = replied(outcome, exchange.id, exchange.conversation_id)
         yield chunks.encode(Delta(), finish_reason="stop", ragstone=whole)
         if include_usage:
-            yield chunks.encode(None, usage=tokens(said.usage))
+            yield chunks.encode(None, usage=tokens(outcome.usage))
         yield DONE
     finally:
         working.cancel()
 
 
-def _let_go_on(app_state: AppState, exchange: PendingExchange, task: asyncio.Task[Said]) -> None:
+def _let_go_on(app_state: ChatState, exchange: PendingExchange, task: asyncio.Task[Said]) -> None:
     """Let the conversation go on. Whatever the task raised has been logged; asyncio need not tell again."""
     app_state.in_flight.discard(task)
     app_state.busy.discard(exchange.conversation_id or "")

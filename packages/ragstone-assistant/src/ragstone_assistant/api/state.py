@@ -72,18 +72,18 @@ class Metrics:
         )
         self.up = Gauge("ragstone_part_up", "1 if a part works, else 0.", ("part",), registry=self.registry)
 
-    def count_reply(self, said: Said) -> None:
+    def count_reply(self, outcome: Said) -> None:
         """Count a reply, its tokens, its cost and its steps."""
-        self.replies.labels(said.kind, said.lang).inc()
-        self.reply_seconds.labels(said.kind).observe(said.latency_s)
-        self.tokens.labels("input").inc(said.usage.input)
-        self.tokens.labels("output").inc(said.usage.output)
-        self.tokens.labels("cached").inc(said.usage.cached)
-        if said.cost_usd is not None:
-            self.cost.inc(said.cost_usd)
-        elif said.usage.calls:
+        self.replies.labels(outcome.kind, outcome.lang).inc()
+        self.reply_seconds.labels(outcome.kind).observe(outcome.latency_s)
+        self.tokens.labels("input").inc(outcome.usage.input)
+        self.tokens.labels("output").inc(outcome.usage.output)
+        self.tokens.labels("cached").inc(outcome.usage.cached)
+        if outcome.cost_usd is not None:
+            self.cost.inc(outcome.cost_usd)
+        elif outcome.usage.calls:
             self.unpriced.inc()
-        for step in said.steps:
+        for step in outcome.steps:
             # What is no tool was invented by a model: its names must not become series without end.
             tool = "unknown" if step.status == "invalid" else step.action
             self.tools.labels(tool, step.status).inc()
@@ -109,7 +109,7 @@ class Clocks:
     tick: Callable[[], float] = time.monotonic
 
 
-class AppState:
+class ChatState:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
     answered; busy: their conversations. checking: held by the one upload that is read, lest others that
     wait for it take all memory.
@@ -171,7 +171,7 @@ class AppState:
             )
 
 
-WithState = NamedDependency[AppState]
+WithState = NamedDependency[ChatState]
 """What a route takes to get the app_state."""
 
 

@@ -63,7 +63,7 @@ class _Tally(msgspec.Struct):
 
 
 def build(
-    kept: KnowledgeParts,
+    parts: KnowledgeParts,
     roots: Sequence[str],
     *,
     anew: bool,
@@ -79,41 +79,41 @@ def build(
 
     Raises DataError for a source that there is not, before anything is changed; Halted.
     """
-    found, lost = _found(roots, kept.options, anew=anew)
-    kept.points.open(repair=True)
-    kept.catalogue.remember([root for root in roots if root != str(kept.uploads)])
-    embedding = Embedding(kept.embed, stop, advance)
-    with _reader(kept, stop, read or {}) as reader:
-        step = _Step(kept, embedding, reader, anew=anew)
+    by_root, lost = _found(roots, parts.options, anew=anew)
+    parts.points.open(repair=True)
+    parts.catalogue.remember([root for root in roots if root != str(parts.uploads)])
+    embedding = Embedding(parts.embed, stop, advance)
+    with _reader(parts, stop, read or {}) as reader:
+        step = _Step(parts, embedding, reader, anew=anew)
         step.tally.skipped += lost
-        n_files, n_done = sum(len(files) for _, files in found), 0
+        n_files, n_done = sum(len(files) for _, files in by_root), 0
         advance("files", 0, n_files)
         try:
-            for root, files in found:
-                for one in sight(root, files, kept.options):
+            for root, files in by_root:
+                for sighted in sight(root, files, parts.options):
                     embedding.check()
-                    step.take(root, one)
+                    step.take(root, sighted)
                     n_done += 1
                     advance("files", n_done, n_files)
         except Halted:
-            kept.catalogue.revise()  # searches see what was finished
+            parts.catalogue.revise()  # searches see what was finished
             raise
-    step.drop_missing([*(root for root, _ in found), str(kept.uploads)])
-    return finish(kept, step.tally, embedding, anew=anew)
+    step.drop_missing([*(root for root, _ in by_root), str(parts.uploads)])
+    return finish(parts, step.tally, embedding, anew=anew)
 
 
 @contextmanager
 def _reader(
-    kept: KnowledgeParts, stop: threading.Event, read: Mapping[str, Given]
+    parts: KnowledgeParts, stop: threading.Event, read: Mapping[str, Given]
 ) -> Iterator[Callable[[Sighted], Given]]:
     """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
-    process = ReadingProcess(kept.options, nice=NICE, passages=kept.most_passages)
+    process = ReadingProcess(parts.options, nice=NICE, passages=parts.most_passages)
 
-    def reader(one: Sighted) -> Given:
-        given = read[one.path] if one.path in read else process.read(one.file, stop=stop)
+    def reader(sighted: Sighted) -> Given:
+        read_before = read[sighted.path] if sighted.path in read else process.read(sighted.file, stop=stop)
         if stop.is_set():
             raise Halted
-        return given
+        return read_before
 
     try:
         yield reader
@@ -125,85 +125,88 @@ def _found(
     roots: Sequence[str], options: IngestOptions, *, anew: bool
 ) -> tuple[list[tuple[str, list[Found]]], list[Skipped]]:
     """Return what each source stands for, and those that stand for nothing, where that is no error."""
-    found, lost = [], []
+    by_root, lost = [], []
     for root in roots:
         try:
-            found.append((root, found_under(root, options)))
+            by_root.append((root, found_under(root, options)))
         except DataError as mistake:
             if not anew:
                 raise
             lost.append(Skipped(root, f"{mistake} What was read of it before stays."))
-    return found, lost
+    return by_root, lost
 
 
 class _Step:
     """A build under way: the files before it, and what it has met."""
 
     def __init__(
-        self, kept: KnowledgeParts, embedding: Embedding, reader: Callable[[Sighted], Given], *, anew: bool
+        self, parts: KnowledgeParts, embedding: Embedding, reader: Callable[[Sighted], Given], *, anew: bool
     ) -> None:
         self.tally = _Tally()
-        self._kept = kept
+        self._kept = parts
         self._embedding = embedding
         self._reader = reader
         self._anew = anew
-        self._way = way_of(kept.identity, kept.tags, kept.options)
-        self._before = {file.path: file for file in kept.catalogue.files()}
-        self._owners = kept.catalogue.owners()
+        self._way = way_of(parts.identity, parts.tags, parts.options)
+        self._before = {file.path: file for file in parts.catalogue.files()}
+        self._owners = parts.catalogue.owners()
         self._seen: set[str] = set()
 
-    def take(self, root: str, one: Sighted | Skipped) -> None:
+    def take(self, root: str, sighted: Sighted | Skipped) -> None:
         """Read a file, if it is new or changed."""
-        if one.path in self._seen:
+        if sighted.path in self._seen:
             return
-        self._seen.add(one.path)
-        if isinstance(one, Skipped):
-            self._skip(one)
+        self._seen.add(sighted.path)
+        if isinstance(sighted, Skipped):
+            self._skip(sighted)
             return
         row = FileRow(
-            path=one.path,
+            path=sighted.path,
             root=root,
-            name=one.file.id,
+            name=sighted.file.id,
             upload=root == str(self._kept.uploads),
-            digest=one.digest,
+            digest=sighted.digest,
             way=self._way,
             identity=self._kept.identity,
         )
-        readmitted = one.named and self._kept.catalogue.readmit(one.path)
-        before = self._before.get(one.path)
+        readmitted = sighted.named and self._kept.catalogue.readmit(sighted.path)
+        before = self._before.get(sighted.path)
         same = before is not None and msgspec.structs.replace(before, root=root) == row
         if same and not self._anew and not readmitted:
             self._kept.catalogue.found_again(row)
             self.tally.n_unchanged += 1
-        elif self._read(one, row):
+        elif self._read(sighted, row):
             if same and not readmitted:
                 self.tally.n_unchanged += 1
             else:
                 (self.tally.new if before is None else self.tally.changed).append(row.name)
 
-    def _skip(self, one: Skipped) -> None:
-        earlier = "; what was read of it before stays" if one.path in self._before else ""
-        self.tally.skipped.append(Skipped(one.path, f"{one.reason}{earlier}"))
+    def _skip(self, skipped: Skipped) -> None:
+        earlier = "; what was read of it before stays" if skipped.path in self._before else ""
+        self.tally.skipped.append(Skipped(skipped.path, f"{skipped.reason}{earlier}"))
 
-    def _read(self, one: Sighted, row: FileRow) -> bool:
+    def _read(self, sighted: Sighted, row: FileRow) -> bool:
         """Read a file and hold what it gives; return whether it gave anything."""
-        found = self._reader(one)
-        documents = [each for each in found if isinstance(each, Document)]
+        results = self._reader(sighted)
+        documents = [each for each in results if isinstance(each, Document)]
         if not documents:
-            self._skip(Skipped(one.path, next(each.reason for each in found if isinstance(each, Skipped))))
+            self._skip(
+                Skipped(sighted.path, next(each.reason for each in results if isinstance(each, Skipped)))
+            )
             return False
         try:
-            documents = prepared(documents, one, self._kept.tags)
+            documents = prepared(documents, sighted, self._kept.tags)
             self._check_owners(documents, row)
             excluded = self._kept.catalogue.excluded()
             wanted = [document for document in documents if document.id not in excluded]
             stored, vectors = embedded(wanted, row.identity, self._embedding, self._kept.most_passages)
         except Unreadable as mistake:
-            self._skip(Skipped(one.path, str(mistake)))
+            self._skip(Skipped(sighted.path, str(mistake)))
             return False
-        self._own(documents, row)
+        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
+        self._owners |= {document.id: row.path for document in documents}
         self._put(stored, vectors, row)
-        self.tally.skipped += [each for each in found if isinstance(each, Skipped)]
+        self.tally.skipped += [each for each in results if isinstance(each, Skipped)]
         return True
 
     def _check_owners(self, documents: Sequence[Document], row: FileRow) -> None:
@@ -212,16 +215,14 @@ class _Step:
             if owner != row.path:
                 raise Unreadable(f"the document id {document.id!r} is that of {owner} already: rename one")
 
-    def _own(self, documents: Sequence[Document], row: FileRow) -> None:
-        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
-        self._owners |= {document.id: row.path for document in documents}
-
     def _put(self, stored: Sequence[Stored], vectors: np.ndarray, row: FileRow) -> None:
         """Hold a file: its points first, for what the catalogue names must be there."""
-        chunks = [chunk for one in stored for chunk in one.chunks]
+        chunks = [chunk for document in stored for chunk in document.chunks]
         if chunks:
             self._kept.points.make(vectors.shape[1])
-            self._kept.points.put([point for one in stored for point in one.points], vectors, chunks)
+            self._kept.points.put(
+                [point for document in stored for point in document.points], vectors, chunks
+            )
         self._kept.catalogue.put(row, stored)
 
     def drop_missing(self, roots: Iterable[str]) -> None:
@@ -234,7 +235,7 @@ class _Step:
 
 
 def finish(
-    kept: KnowledgeParts,
+    parts: KnowledgeParts,
     tally: _Tally | None = None,
     embedding: Embedding | None = None,
     *,
@@ -242,54 +243,58 @@ def finish(
 ) -> BuildResult:
     """Make the points whole, group the documents, and let searches see it all; return what there is now."""
     tally = tally or _Tally()
-    embed = embedding or Embedding(kept.embed, threading.Event(), lambda *_: None)
-    stored = [one for _, one in kept.catalogue.stored(kept.identity)]
-    stale = _fill(kept, stored, embed)
-    _group(kept, stored, anew=anew)
-    kept.catalogue.revise()
+    embed = embedding or Embedding(parts.embed, threading.Event(), lambda *_: None)
+    stored = [document for _, document in parts.catalogue.stored(parts.identity)]
+    stale = _fill(parts, stored, embed)
+    _group(parts, stored, anew=anew)
+    parts.catalogue.revise()
     # Now that no search finds them any more.
-    kept.points.drop_others(len(stored[0].vector) if stored else 0)
+    parts.points.drop_others(len(stored[0].vector) if stored else 0)
     if stale:
-        kept.points.drop(len(stored[0].vector), stale)
-    stored = [one for _, one in kept.catalogue.stored(kept.identity)]
-    return _built(kept, stored, tally, embed.n_embedded)
+        parts.points.drop(len(stored[0].vector), stale)
+    stored = [document for _, document in parts.catalogue.stored(parts.identity)]
+    return _built(parts, stored, tally, embed.n_embedded)
 
 
-def _group(kept: KnowledgeParts, stored: Sequence[Stored], *, anew: bool) -> None:
+def _group(parts: KnowledgeParts, stored: Sequence[Stored], *, anew: bool) -> None:
     """Give the documents their topics, where they have others by now."""
     if not stored:
         return
-    none: dict[str, str | None] = {one.document.id: None for one in stored}
+    none: dict[str, str | None] = {entry.document.id: None for entry in stored}
     topics, after = none, None
-    if kept.topics:
-        topics, after = group(stored, kept.catalogue.grouped(), kept.namer, anew=anew)
+    if parts.topics:
+        topics, after = group(stored, parts.catalogue.grouped(), parts.namer, anew=anew)
     moved: dict[str | None, list[str]] = {}
-    for one in stored:
-        if topics[one.document.id] != one.topic:
-            moved.setdefault(topics[one.document.id], []).extend(one.points)
-    kept.points.set_topics(len(stored[0].vector), moved)
-    kept.catalogue.set_topics(topics, after)
+    for entry in stored:
+        if topics[entry.document.id] != entry.topic:
+            moved.setdefault(topics[entry.document.id], []).extend(entry.points)
+    parts.points.set_topics(len(stored[0].vector), moved)
+    parts.catalogue.set_topics(topics, after)
 
 
-def _fill(kept: KnowledgeParts, stored: Sequence[Stored], embed: Embed) -> set[str]:
+def _fill(parts: KnowledgeParts, stored: Sequence[Stored], embed: Embed) -> set[str]:
     """Put in the points that are missing (a server may have lost them); return those that nobody names."""
     if not stored:
         return set()
     n_numbers = len(stored[0].vector)
-    kept.points.make(n_numbers)
-    there = kept.points.ids(n_numbers)
-    wanted = {point: chunk for one in stored for point, chunk in zip(one.points, one.chunks, strict=True)}
+    parts.points.make(n_numbers)
+    there = parts.points.ids(n_numbers)
+    wanted = {
+        point: chunk
+        for document in stored
+        for point, chunk in zip(document.points, document.chunks, strict=True)
+    }
     missing = [point for point in wanted if point not in there]
     if missing:
         chunks = [wanted[point] for point in missing]
-        kept.points.put(missing, embed([indexed_text(chunk) for chunk in chunks], "passage"), chunks)
-    kept.points.index(n_numbers, {key for one in stored for key in tags_of(one.document)})
+        parts.points.put(missing, embed([indexed_text(chunk) for chunk in chunks], "passage"), chunks)
+    parts.points.index(n_numbers, {key for document in stored for key in tags_of(document.document)})
     return there - wanted.keys()
 
 
-def _built(kept: KnowledgeParts, stored: Sequence[Stored], tally: _Tally, n_embedded: int) -> BuildResult:
-    tags = [tags_of(one.document) for one in stored]
-    keys = sorted({key for some in tags for key in some} | {tag.key for tag in kept.tags})
+def _built(parts: KnowledgeParts, stored: Sequence[Stored], tally: _Tally, n_embedded: int) -> BuildResult:
+    tags = [tags_of(document.document) for document in stored]
+    keys = sorted({key for some in tags for key in some} | {tag.key for tag in parts.tags})
     counts = {key: Counter(value for some in tags for value in some.get(key, [])) for key in keys}
     return BuildResult(
         new=tally.new,
@@ -297,14 +302,14 @@ def _built(kept: KnowledgeParts, stored: Sequence[Stored], tally: _Tally, n_embe
         removed=tally.removed,
         n_unchanged=tally.n_unchanged,
         skipped=tally.skipped,
-        left_out=sorted(kept.catalogue.excluded()),
+        left_out=sorted(parts.catalogue.excluded()),
         n_documents=len(stored),
-        n_passages=sum(len(one.chunks) for one in stored),
+        n_passages=sum(len(document.chunks) for document in stored),
         n_embedded=n_embedded,
         tags={key: _most_first(counts[key]) for key in keys},
         untagged={key: sum(not some.get(key) for some in tags) for key in keys},
-        topics=_most_first(Counter(one.topic for one in stored if one.topic)),
-        languages=_most_first(Counter(one.document.lang or "unknown" for one in stored)),
+        topics=_most_first(Counter(document.topic for document in stored if document.topic)),
+        languages=_most_first(Counter(document.document.lang or "unknown" for document in stored)),
     )
 
 

@@ -161,7 +161,7 @@ class Catalogue:
     def files(self) -> list[FileRow]:
         """Return the files, by path."""
         with self._errors():
-            found = self._database.execute(
+            rows = self._database.execute(
                 "SELECT path, root, name, upload, digest, way, identity FROM files ORDER BY path"
             ).fetchall()
         return [
@@ -171,10 +171,10 @@ class Catalogue:
                 name=name,
                 upload=bool(upload),
                 digest=digest,
-                way=way,
+                way=method,
                 identity=identity,
             )
-            for path, root, name, upload, digest, way, identity in found
+            for path, root, name, upload, digest, method, identity in rows
         ]
 
     def put(self, file: FileRow, stored: Sequence[Stored]) -> None:
@@ -184,9 +184,15 @@ class Catalogue:
             self._database.execute(
                 "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(file)
             )
-            for one in stored:
-                vector = one.vector.astype("<f4").tobytes()
-                row = (one.document.id, file.path, msgspec.json.encode(one.document), vector, one.topic)
+            for document in stored:
+                vector = document.vector.astype("<f4").tobytes()
+                row = (
+                    document.document.id,
+                    file.path,
+                    msgspec.json.encode(document.document),
+                    vector,
+                    document.topic,
+                )
                 self._database.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", row)
                 self._database.executemany(
                     "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -200,7 +206,9 @@ class Catalogue:
                             msgspec.json.encode(chunk.metadata),
                             point,
                         )
-                        for number, (chunk, point) in enumerate(zip(one.chunks, one.points, strict=True))
+                        for number, (chunk, point) in enumerate(
+                            zip(document.chunks, document.points, strict=True)
+                        )
                     ],
                 )
 
@@ -248,7 +256,9 @@ class Catalogue:
     def remember(self, roots: Sequence[str]) -> None:
         """Hold that these sources are built from."""
         with self._errors(), self._database:
-            self._database.executemany("INSERT OR IGNORE INTO sources VALUES (?)", [(one,) for one in roots])
+            self._database.executemany(
+                "INSERT OR IGNORE INTO sources VALUES (?)", [(root,) for root in roots]
+            )
 
     def content(self) -> str:
         """Return a digest of what is held: the same files, made the same way, have the same."""
@@ -311,7 +321,8 @@ def _stored(
                 text=document.text[start:end],
                 start=start,
                 end=end,
-                metadata=_with_topic(msgspec.json.decode(metadata), topic),
+                metadata={**(msgspec.json.decode(metadata) or {}), **({"topic": topic} if topic else {})}
+                or None,
             )
             for name, start, end, metadata, _ in chunks
         ],
@@ -319,7 +330,3 @@ def _stored(
         vector=np.frombuffer(vector, dtype="<f4"),
         topic=topic,
     )
-
-
-def _with_topic(metadata: dict[str, object] | None, topic: str | None) -> dict[str, object] | None:
-    return {**(metadata or {}), **({"topic": topic} if topic else {})} or None

@@ -52,15 +52,15 @@ def found_under(root: str, options: IngestOptions) -> list[Found]:
     Raises DataError for a source that does not exist, has an ending that cannot be read, matches nothing or
     is a folder without a file.
     """
-    found = files_of([root], options)
-    if not found:
+    files = files_of([root], options)
+    if not files:
         raise DataError(f"{root}: holds no file. Check the spelling; hidden files and folders are skipped.")
-    return found
+    return files
 
 
-def sight(root: str, found: Sequence[Found], options: IngestOptions) -> Iterator[Sighted | Skipped]:
+def sight(root: str, candidates: Sequence[Found], options: IngestOptions) -> Iterator[Sighted | Skipped]:
     """Yield the files in their order, each with its content, or why it has none."""
-    with closing(loaded(found, options)) as files:
+    with closing(loaded(candidates, options)) as files:
         for file in files:
             yield file if isinstance(file, Skipped) else _sighted(root, file, options.max_file_mb)
 
@@ -122,19 +122,19 @@ class Embedding:
 
     def __call__(self, texts: Sequence[str], role: Role) -> Vectors:
         """Return the vectors of texts, some at a time, so that no search waits long. Raises Halted."""
-        found: list[Vectors] = []
+        vectors: list[Vectors] = []
         n_done = 0
         while n_done < len(texts):
             self.check()
             began = time.monotonic()
             some = texts[n_done : n_done + self._at_once]
-            found.append(self._embed(some, role))
+            vectors.append(self._embed(some, role))
             n_done += len(some)
             self._adapt(time.monotonic() - began)
             self._advance("passages", n_done, len(texts))
             time.sleep(PAUSE_S)
         self._n_texts += len(texts)
-        return np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+        return np.concatenate(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
 
     def _adapt(self, seconds: float) -> None:
         if seconds < SHORT_S:
@@ -162,24 +162,26 @@ def prepared(documents: Sequence[Document], sighted: Sighted, tags: Sequence[Tag
     where `tags` in the metadata is no table.
     """
     taken: set[str] = set()
-    found = []
+    tagged_documents = []
     for document in documents:
         if document.id in taken:
             raise Unreadable(f"the document id {document.id!r} appears twice in it: rename one of the two")
         taken.add(document.id)
         own = document.source if document.source not in (None, sighted.path) else sighted.file.id
         tagged = _tagged(document, tags)
-        found.append(msgspec.structs.replace(tagged, source=own, title=document.title or document.id))
-    return found
+        tagged_documents.append(
+            msgspec.structs.replace(tagged, source=own, title=document.title or document.id)
+        )
+    return tagged_documents
 
 
 def _tagged(document: Document, tags: Sequence[Tag]) -> Document:
-    given = (document.metadata or {}).get("tags")
-    own = given if isinstance(given, dict) else {}
-    words = f"{document.title or ''}\n{document.text}"
-    found = {key: values for key, values in _named_in(words, tags).items() if key not in own}
+    declared = (document.metadata or {}).get("tags")
+    own = declared if isinstance(declared, dict) else {}
+    text = f"{document.title or ''}\n{document.text}"
+    named = {key: values for key, values in _named_in(text, tags).items() if key not in own}
     try:
-        return msgspec.structs.replace(document, metadata=with_tags(document.metadata, found))
+        return msgspec.structs.replace(document, metadata=with_tags(document.metadata, named))
     except ValueError as mistake:
         raise Unreadable(f"document {document.id!r}: {mistake}") from None
 
@@ -188,15 +190,15 @@ def _named_in(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
     """Return what `match_tags` does, a piece at a time: while it folds a text no other thread has a turn."""
     if not tags:
         return {}
-    found: dict[str, set[str]] = {}
+    named: dict[str, set[str]] = {}
     while text:
         end = text.find("\n", PIECE) + 1 or len(text)
         end = min(end, 2 * PIECE)
         for key, values in match_tags(text[:end], tags).items():
-            found.setdefault(key, set()).update(values)
+            named.setdefault(key, set()).update(values)
         text = text[end:]
     listed = {tag.key: tag.values or {} for tag in tags}
-    return {key: [value for value in listed[key] if value in values] for key, values in found.items()}
+    return {key: [value for value in listed[key] if value in values] for key, values in named.items()}
 
 
 def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document, list[Chunk]]]:
@@ -230,11 +232,11 @@ def embedded(
         _check_passages(n_sentences // SENTENCES, most_passages)
         return embed(texts, role)
 
-    found = [(document, chunks) for document, chunks in cut(documents, counted) if chunks]
-    _check_passages(sum(len(chunks) for _, chunks in found), most_passages)
-    vectors = embed([indexed_text(chunk) for _, chunks in found for chunk in chunks], "passage")
+    cuts = [(document, chunks) for document, chunks in cut(documents, counted) if chunks]
+    _check_passages(sum(len(chunks) for _, chunks in cuts), most_passages)
+    vectors = embed([indexed_text(chunk) for _, chunks in cuts for chunk in chunks], "passage")
     stored, first = [], 0
-    for document, chunks in found:
+    for document, chunks in cuts:
         points = [point_of(chunk, identity) for chunk in chunks]
         own = vectors[first : first + len(chunks)]
         first += len(chunks)
@@ -257,10 +259,10 @@ def _mean(vectors: Vectors) -> Vectors:
 
 def tags_of(document: Document) -> dict[str, list[str]]:
     """Return the tags of a document, each with its values."""
-    given = (document.metadata or {}).get("tags")
-    found: Mapping[str, object] = given if isinstance(given, dict) else {}
+    declared = (document.metadata or {}).get("tags")
+    tags: Mapping[str, object] = declared if isinstance(declared, dict) else {}
     return {
-        key: [str(one) for one in (value if isinstance(value, list) else [value])]
-        for key, value in found.items()
+        key: [str(item) for item in (value if isinstance(value, list) else [value])]
+        for key, value in tags.items()
         if key not in OWN_KEYS
     }

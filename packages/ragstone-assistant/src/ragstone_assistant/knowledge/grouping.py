@@ -41,8 +41,8 @@ def group(
     stay, and an upload does not wait. All None where there are fewer than FEWEST documents.
     """
     if len(stored) < FEWEST:
-        return {one.document.id: None for one in stored}, Grouped(n_documents=0)
-    n_fresh = sum(one.topic is None for one in stored)
+        return {entry.document.id: None for entry in stored}, Grouped(n_documents=0)
+    n_fresh = sum(entry.topic is None for entry in stored)
     renamed = before is not None and namer is not None and namer.identity != before.namer
     if (
         before is None
@@ -53,7 +53,7 @@ def group(
         identity = None if namer is None else namer.identity
         return topics_of(stored, namer), Grouped(n_documents=len(stored), namer=identity)
     after = msgspec.structs.replace(before, n_since=before.n_since + n_fresh)
-    return _joined(stored) if n_fresh else {one.document.id: one.topic for one in stored}, after
+    return _joined(stored) if n_fresh else {entry.document.id: entry.topic for entry in stored}, after
 
 
 def _n_changed(before: Grouped, n_now: int, n_fresh: int) -> int:
@@ -68,26 +68,26 @@ def topics_of(stored: Sequence[Stored], namer: Namer | None = None) -> dict[str,
     MOST documents so many, evenly spaced, are grouped, and the others join them.
     """
     some = stored[:: -(-len(stored) // MOST)]
-    texts = [f"{one.document.title}\n{one.document.text}" for one in some]
-    vectors = np.stack([one.vector for one in some])
+    texts = [f"{entry.document.title}\n{entry.document.text}" for entry in some]
+    vectors = np.stack([entry.vector for entry in some])
 
     def known(_texts: Sequence[str], _role: Role) -> Vectors:
         return vectors
 
-    labels = group_texts(texts, embed=known, langs=[one.document.lang for one in some])
+    labels = group_texts(texts, embed=known, langs=[entry.document.lang for entry in some])
     terms = topic_terms(texts, labels)
     names = topic_names(terms)
     if namer is not None:
         members = [
             [text for text, at in zip(texts, labels, strict=True) if at == n] for n in range(len(terms))
         ]
-        given = namer.names(list(zip(terms, members, strict=True)))
-        names = unique_names([name or words for name, words in zip(given, names, strict=True)])
-    found = {
-        one.document.id: names[label] if label >= 0 else None
-        for one, label in zip(some, labels.tolist(), strict=True)
+        named = namer.names(list(zip(terms, members, strict=True)))
+        names = unique_names([name or by_words for name, by_words in zip(named, names, strict=True)])
+    topics = {
+        entry.document.id: names[label] if label >= 0 else None
+        for entry, label in zip(some, labels.tolist(), strict=True)
     }
-    return _joined([msgspec.structs.replace(one, topic=found.get(one.document.id)) for one in stored])
+    return _joined([msgspec.structs.replace(entry, topic=topics.get(entry.document.id)) for entry in stored])
 
 
 def _joined(stored: Sequence[Stored]) -> dict[str, str | None]:
@@ -95,16 +95,17 @@ def _joined(stored: Sequence[Stored]) -> dict[str, str | None]:
 
     What all documents of a language share is left out before, as when they are grouped.
     """
-    topics = sorted({one.topic for one in stored if one.topic is not None})
+    topics = sorted({entry.topic for entry in stored if entry.topic is not None})
     if not topics:
-        return {one.document.id: None for one in stored}
+        return {entry.document.id: None for entry in stored}
     vectors = without_language(
-        np.stack([one.vector for one in stored]), [one.document.lang for one in stored]
+        np.stack([entry.vector for entry in stored]), [entry.document.lang for entry in stored]
     )
-    own = np.array([topics.index(one.topic) if one.topic is not None else -1 for one in stored])
+    own = np.array([topics.index(entry.topic) if entry.topic is not None else -1 for entry in stored])
     centres = np.stack([vectors[own == at].mean(axis=0) for at in range(len(topics))])
     centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-9)
     nearest = (vectors @ centres.T).argmax(axis=1)
     return {
-        one.document.id: one.topic or topics[at] for one, at in zip(stored, nearest.tolist(), strict=True)
+        entry.document.id: entry.topic or topics[at]
+        for entry, at in zip(stored, nearest.tolist(), strict=True)
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ragstone.kernel.config import AssistantSection
+from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.corpus.file import IngestOptions
 from ragstone.kernel.corpus.parallel import Given
 from ragstone.kernel.corpus.tags import Tag
@@ -44,7 +45,6 @@ from ragstone_assistant.knowledge.snapshot import (
 from ragstone_assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 
 MOST_ASKED = 2000  # characters of a question that are searched by
-CATALOGUE = "catalogue.sqlite"
 OPTIONS = IngestOptions()
 DOWN = "The documents cannot be searched at this moment. Please try again in a few minutes."
 
@@ -85,7 +85,7 @@ def open_knowledge(
     folder = root / Path(section.store).expanduser()
     identity = embed.identity if isinstance(embed, Embedder) else section.embedder
     catalogue = Catalogue(folder / CATALOGUE)
-    kept = KnowledgeParts(
+    parts = KnowledgeParts(
         catalogue=catalogue,
         points=PassagePoints(section, folder, catalogue.name, identity),
         embed=embed,
@@ -97,7 +97,7 @@ def open_knowledge(
         most_passages=section.max_passages,
         namer=namer,
     )
-    return KnowledgeBase(kept)
+    return KnowledgeBase(parts)
 
 
 class KnowledgeBase:
@@ -106,16 +106,16 @@ class KnowledgeBase:
     Builds run in a thread of their own, one at a time; another process that builds the same is an error.
     """
 
-    def __init__(self, kept: KnowledgeParts) -> None:
-        self._kept = kept
+    def __init__(self, parts: KnowledgeParts) -> None:
+        self._kept = parts
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ragstone-build")
         self._looker = ThreadPoolExecutor(1, thread_name_prefix="ragstone-health")  # behind no search
         self._stops: set[threading.Event] = set()  # one for each change that waits or is under way
         self._loading = threading.Lock()
         self._taken: Snapshot | None = None
-        self._nearest = Nearest(kept.points)
-        self.check = UploadReader(kept.options, kept.most_passages)
-        self._gathered = Gathered(kept.embed) if isinstance(kept.embed, Embedder) else None
+        self._nearest = Nearest(parts.points)
+        self.check = UploadReader(parts.options, parts.most_passages)
+        self._gathered = Gathered(parts.embed) if isinstance(parts.embed, Embedder) else None
 
     async def close(self) -> None:
         """Stop a build that is under way, in good order, and let go of everything."""
@@ -141,10 +141,10 @@ class KnowledgeBase:
     def filters(self) -> dict[str, list[str]]:
         """Return the values that passages have: tag -> values; `lang` and `topic` among the tags."""
         having = self._snapshot().having
-        found = {
+        by_key = {
             key: sorted(value for value in values if value is not None) for key, values in having.items()
         }
-        return {key: values for key, values in found.items() if values}
+        return {key: values for key, values in by_key.items() if values}
 
     async def passage(self, chunk_id: str) -> PlacedPassage | None:
         """Return a passage with the text around it; None where there is none of that id."""
@@ -188,27 +188,27 @@ class KnowledgeBase:
 
         Raises KnowledgeDown where the store or the embedder cannot be reached.
         """
-        asked = query.strip()[:MOST_ASKED]
+        question = query.strip()[:MOST_ASKED]
         taken = self._taken
-        if not asked or taken is None or not taken.chunks:  # there may be nothing to embed it for
+        if not question or taken is None or not taken.chunks:  # there may be nothing to embed it for
             taken = await asyncio.to_thread(self._snapshot)
             self._check_embedder(taken)
-            if not asked or not taken.chunks:
+            if not question or not taken.chunks:
                 return []
         try:
-            vector = await self._vector(asked)
-            return await asyncio.to_thread(self._found, asked, vector, k, filters or {})
+            vector = await self._vector(question)
+            return await asyncio.to_thread(self._found, question, vector, k, filters or {})
         except (DataError, ConfigError, ModelError) as mistake:
             raise KnowledgeDown(DOWN) from mistake
 
-    async def _vector(self, asked: str) -> Vectors:
+    async def _vector(self, question: str) -> Vectors:
         """Return the vector of a question; questions that come at once are embedded together."""
         if self._gathered is not None:
-            return (await self._gathered([asked], "query"))[0]
-        alone: Vectors = (await asyncio.to_thread(self._kept.embed, [asked], "query"))[0]
+            return (await self._gathered([question], "query"))[0]
+        alone: Vectors = (await asyncio.to_thread(self._kept.embed, [question], "query"))[0]
         return alone
 
-    def _found(self, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]) -> list[Passage]:
+    def _found(self, question: str, vector: Vectors, k: int, filters: Mapping[str, str]) -> list[Passage]:
         """Return the passages: all in one thread, which costs less than to go from one to the next.
 
         Where a build has ended meanwhile, and points may be gone that were to be found, it searches again.
@@ -216,23 +216,23 @@ class KnowledgeBase:
         while True:
             snapshot = self._snapshot()
             try:
-                found = self._found_in(snapshot, asked, vector, k, filters)
+                passages = self._found_in(snapshot, question, vector, k, filters)
             except DataError:
                 if self._snapshot() is snapshot:
                     raise
             else:
                 if self._snapshot() is snapshot:
-                    return found
+                    return passages
 
     def _found_in(
-        self, snapshot: Snapshot, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]
+        self, snapshot: Snapshot, question: str, vector: Vectors, k: int, filters: Mapping[str, str]
     ) -> list[Passage]:
         if not snapshot.chunks:
             return []
         subset = among(snapshot, self._meant(filters))
         depth = max(k, FUSED_DEPTH)
         by_meaning = self._nearest(vector, depth, snapshot, subset)
-        [by_words] = snapshot.by_words([asked], depth, subset)
+        [by_words] = snapshot.by_words([question], depth, subset)
         fused = score_fusion([by_meaning, by_words], [1.0, 1.0], [depth, depth])
         return [passage_of(snapshot, position, score) for position, score in fused[:k]]
 
@@ -246,16 +246,16 @@ class KnowledgeBase:
     def _meant(self, filters: Mapping[str, str]) -> dict[str, str]:
         """Return the filters with the value of the list that each names, if it names one."""
         listed = {tag.key: tag.values or {} for tag in self._kept.tags}
-        found = {}
-        for key, given in filters.items():
-            if given.strip():
+        meant = {}
+        for key, wanted in filters.items():
+            if wanted.strip():
                 named = (
                     value
                     for value, names in listed.get(key, {}).items()
-                    if any(tokenize(name) == tokenize(given) for name in names)
+                    if any(tokenize(name) == tokenize(wanted) for name in names)
                 )
-                found[key] = next(named, given)
-        return found
+                meant[key] = next(named, wanted)
+        return meant
 
     # Changing.
 
@@ -302,7 +302,7 @@ class KnowledgeBase:
                 self._kept.catalogue.drop_file(path)
             with keeping(self._kept.uploads, upload.name, upload.content):
                 built = self._build([], stop, advance, read={path: upload.given})
-                wrong = [one.reason for one in built.skipped if one.path == path]
+                wrong = [skipped.reason for skipped in built.skipped if skipped.path == path]
                 if wrong and f"{FOLDER}/{upload.name}" not in [*built.new, *built.changed]:
                     raise BadUpload("unreadable", f"{upload.name}: {wrong[0]}.")
             return built

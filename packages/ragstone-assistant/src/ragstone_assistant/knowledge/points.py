@@ -88,10 +88,10 @@ class PassagePoints:
     def _asking(self) -> Iterator[OpenQdrant]:
         """Give the place, for one thread at a time if it is embedded; tell what goes wrong as DataError."""
         self.open()
-        place = self._place
-        assert place is not None
-        with place.lock if self.embedded else nullcontext(), place.errors():
-            yield place
+        server = self._place
+        assert server is not None
+        with server.lock if self.embedded else nullcontext(), server.errors():
+            yield server
 
     @property
     def embedded(self) -> bool:
@@ -104,19 +104,19 @@ class PassagePoints:
 
     def check(self) -> None:
         """Ask for an answer of any kind. Raises DataError where there is none."""
-        with self._asking() as place:
-            place.client.get_collections()
+        with self._asking() as server:
+            server.client.get_collections()
 
     def make(self, n_numbers: int) -> None:
         """Make the collection of vectors of so many numbers, if there is none."""
         from qdrant_client import models
 
         name = self.name(n_numbers)
-        with self._asking() as place:
-            if not place.client.collection_exists(name):
+        with self._asking() as server:
+            if not server.client.collection_exists(name):
                 vectors = models.VectorParams(size=n_numbers, distance=models.Distance.DOT)
-                place.client.create_collection(name, vectors_config=vectors)
-            spare_the_disk(place.client, name)
+                server.client.create_collection(name, vectors_config=vectors)
+            spare_the_disk(server.client, name)
 
     def index(self, n_numbers: int, keys: Iterable[str]) -> None:
         """Let a server find points by these tags without looking at each; an embedded one looks anyway."""
@@ -124,11 +124,11 @@ class PassagePoints:
 
         if self.embedded:
             return
-        with self._asking() as place:
-            there = place.client.get_collection(self.name(n_numbers)).payload_schema
+        with self._asking() as server:
+            there = server.client.get_collection(self.name(n_numbers)).payload_schema
             for field in (field_of(key) for key in sorted({*OWN_KEYS, *keys})):
                 if field not in there:
-                    place.client.create_payload_index(
+                    server.client.create_payload_index(
                         self.name(n_numbers), field, models.PayloadSchemaType.KEYWORD
                     )
 
@@ -144,8 +144,8 @@ class PassagePoints:
                 vectors=vectors[start:stop].tolist(),
                 payloads=[payload_of(chunk) for chunk in chunks[start:stop]],
             )
-            with self._asking() as place, self._no_advice():
-                place.client.upsert(name, points, wait=True)
+            with self._asking() as server, self._no_advice():
+                server.client.upsert(name, points, wait=True)
 
     @contextmanager
     def _no_advice(self) -> Iterator[None]:
@@ -160,8 +160,8 @@ class PassagePoints:
         name = self.name(n_numbers)
         for topic, ids in points.items():
             for start in range(0, len(ids), PAGE):
-                with self._asking() as place:
-                    place.client.set_payload(
+                with self._asking() as server:
+                    server.client.set_payload(
                         name,
                         {"topic": [] if topic is None else [topic]},
                         points=list(ids[start : start + PAGE]),
@@ -170,20 +170,20 @@ class PassagePoints:
 
     def ids(self, n_numbers: int) -> set[str]:
         """Return the ids of all points that there are."""
-        found: set[str] = set()
+        ids: set[str] = set()
         offset = None
         while True:
-            with self._asking() as place:
-                records, offset = place.client.scroll(
+            with self._asking() as server:
+                records, offset = server.client.scroll(
                     self.name(n_numbers),
                     limit=PAGE,
                     offset=offset,
                     with_payload=False,
                     with_vectors=False,
                 )
-            found.update(str(record.id) for record in records)
+            ids.update(str(record.id) for record in records)
             if offset is None:
-                return found
+                return ids
 
     def drop(self, n_numbers: int, ids: Iterable[str]) -> None:
         """Hold these points no longer."""
@@ -191,16 +191,16 @@ class PassagePoints:
 
         listed: list[str | int | uuid.UUID] = sorted(ids)
         for start in range(0, len(listed), PAGE):
-            with self._asking() as place:
+            with self._asking() as server:
                 selector = models.PointIdsList(points=listed[start : start + PAGE])
-                place.client.delete(self.name(n_numbers), selector, wait=True)
+                server.client.delete(self.name(n_numbers), selector, wait=True)
 
     def drop_others(self, n_numbers: int) -> None:
         """Hold no collection of this knowledge base but the one of vectors of so many numbers."""
-        with self._asking() as place:
-            for one in place.client.get_collections().collections:
-                if one.name.startswith(self._prefix) and one.name != self.name(n_numbers):
-                    place.client.delete_collection(one.name)
+        with self._asking() as server:
+            for collection in server.client.get_collections().collections:
+                if collection.name.startswith(self._prefix) and collection.name != self.name(n_numbers):
+                    server.client.delete_collection(collection.name)
 
     def vectors(self, n_numbers: int, positions: Mapping[str, int]) -> tuple[NDArray[np.int64], Vectors]:
         """Return the vectors of those of these points that there are, and their positions, ascending.
@@ -209,17 +209,17 @@ class PassagePoints:
         DataError where it cannot be read.
         """
         name = self.name(n_numbers)
-        found: dict[int, list[float]] = {}
+        by_position: dict[int, list[float]] = {}
         ids = list(positions)
-        with self._asking() as place:
-            if not place.client.collection_exists(name):
-                raise DataError(f"{place.shown}: the collection {name!r} is not there. {REBUILD}")
+        with self._asking() as server:
+            if not server.client.collection_exists(name):
+                raise DataError(f"{server.shown}: the collection {name!r} is not there. {REBUILD}")
             for start in range(0, len(ids), PAGE):
                 some = ids[start : start + PAGE]
-                for one in place.client.retrieve(name, some, with_payload=False, with_vectors=True):
-                    found[positions[str(one.id)]] = one.vector  # type: ignore[assignment]  # it has one
-        at = sorted(found)
-        vectors = np.array([found[position] for position in at], dtype=np.float32)
+                for record in server.client.retrieve(name, some, with_payload=False, with_vectors=True):
+                    by_position[positions[str(record.id)]] = record.vector  # type: ignore[assignment]  # it has one
+        at = sorted(by_position)
+        vectors = np.array([by_position[position] for position in at], dtype=np.float32)
         return np.array(at, dtype=np.int64), vectors.reshape(len(at), n_numbers)
 
     def nearest(self, vector: Vectors, depth: int, filters: Mapping[str, str]) -> list[tuple[str, float]]:
@@ -246,12 +246,12 @@ class PassagePoints:
             for key, value in filters.items()
         ]
         name = self.name(len(vector))
-        with self._asking() as place:
-            found = place.client.query_points(
+        with self._asking() as server:
+            response = server.client.query_points(
                 name,
                 query=vector.tolist(),
                 limit=depth,
                 query_filter=models.Filter(must=list(wanted)) if wanted else None,
                 with_payload=False,
             )
-        return [(str(point.id), point.score) for point in found.points]
+        return [(str(point.id), point.score) for point in response.points]

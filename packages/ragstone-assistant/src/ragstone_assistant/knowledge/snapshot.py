@@ -52,13 +52,13 @@ def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
         version = catalogue.content()
         rows = catalogue.stored(identity)
         foreign = not rows and bool(catalogue.files())
-    chunks = [chunk for _, one in rows for chunk in one.chunks]
-    points = [point for _, one in rows for point in one.points]
+    chunks = [chunk for _, stored in rows for chunk in stored.chunks]
+    points = [point for _, stored in rows for point in stored.points]
     return Snapshot(
         revision=revision,
         version=version,
-        entries=[_entry(file, one) for file, one in rows],
-        documents={one.document.id: one.document for _, one in rows},
+        entries=[_entry(file, stored) for file, stored in rows],
+        documents={stored.document.id: stored.document for _, stored in rows},
         chunks=chunks,
         by_id={chunk.id: at for at, chunk in enumerate(chunks)},
         by_point={point: at for at, point in enumerate(points)},
@@ -68,8 +68,8 @@ def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
     )
 
 
-def _entry(file: FileRow, one: Stored) -> Entry:
-    document = one.document
+def _entry(file: FileRow, stored: Stored) -> Entry:
+    document = stored.document
     starts = (document.metadata or {}).get("page_starts")
     return Entry(
         id=document.id,
@@ -78,9 +78,9 @@ def _entry(file: FileRow, one: Stored) -> Entry:
         source=document.source,
         lang=document.lang,
         tags=tags_of(document),
-        topic=one.topic,
+        topic=stored.topic,
         n_pages=len(starts) if isinstance(starts, list) else None,
-        n_passages=len(one.chunks),
+        n_passages=len(stored.chunks),
         n_characters=len(document.text),
         upload=file.upload,
     )
@@ -88,14 +88,14 @@ def _entry(file: FileRow, one: Stored) -> Entry:
 
 def _having(chunks: Sequence[Chunk]) -> dict[str, dict[str | None, Positions]]:
     keys = {"lang", "topic"}.union(*(((chunk.metadata or {}).get("tags") or {}) for chunk in chunks))
-    found: dict[str, dict[str | None, list[int]]] = {key: {} for key in sorted(keys)}
+    by_key: dict[str, dict[str | None, list[int]]] = {key: {} for key in sorted(keys)}
     for at, chunk in enumerate(chunks):
-        for key, values in found.items():
+        for key, values in by_key.items():
             for value in dict.fromkeys(chunk_tags(chunk, key)) or [None]:
                 values.setdefault(value, []).append(at)
     return {
         key: {value: np.array(at, dtype=np.int64) for value, at in values.items()}
-        for key, values in found.items()
+        for key, values in by_key.items()
     }
 
 
@@ -176,8 +176,8 @@ class Nearest:
         """
         if self._points.embedded:
             return _compared(vector, depth, self._vectors(snapshot, len(vector)), subset)
-        found = self._points.nearest(vector, depth, {} if subset is None else subset.where)
-        return [(snapshot.by_point[name], score) for name, score in found if name in snapshot.by_point]
+        points = self._points.nearest(vector, depth, {} if subset is None else subset.where)
+        return [(snapshot.by_point[name], score) for name, score in points if name in snapshot.by_point]
 
     def _vectors(self, snapshot: Snapshot, n_numbers: int) -> _Held:
         with self._reading:

@@ -47,13 +47,13 @@ def safe_name(name: str) -> str:
     Raises BadUpload for a name that nothing is left of, that is hidden or too long.
     """
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    kept = "".join(one for one in last if unicodedata.category(one)[0] != "C" and one not in '<>:"|?*#')
-    kept = " ".join(kept.split())
-    if not kept.strip(". ") or kept.startswith("."):
+    plain = "".join(sign for sign in last if unicodedata.category(sign)[0] != "C" and sign not in '<>:"|?*#')
+    plain = " ".join(plain.split())
+    if not plain.strip(". ") or plain.startswith("."):
         raise BadUpload("name", f"a file cannot be called {name[:80]!r}. Give it a name such as maize.pdf")
-    if len(kept.encode()) > MOST_BYTES_OF_NAME:
-        raise BadUpload("name", f"the name {kept[:40]!r}... is too long. Give at most 40 letters.")
-    return kept
+    if len(plain.encode()) > MOST_BYTES_OF_NAME:
+        raise BadUpload("name", f"the name {plain[:40]!r}... is too long. Give at most 40 letters.")
+    return plain
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,15 +86,15 @@ class UploadReader:
         if self._idle is not None:
             self._idle.cancel()
         try:
-            given = await loop.run_in_executor(self._thread, self._process.read, file, self._limits, stop)
+            results = await loop.run_in_executor(self._thread, self._process.read, file, self._limits, stop)
         finally:
             stop.set()
             self._idle = loop.call_later(IDLE_S, self._thread.submit, self._process.rest)
-        documents = [one for one in given if isinstance(one, Document)]
+        documents = [result for result in results if isinstance(result, Document)]
         if not documents:
-            reason = next(one.reason for one in given if isinstance(one, Skipped))
+            reason = next(result.reason for result in results if isinstance(result, Skipped))
             raise BadUpload("unreadable", f"{name}: {reason}.")
-        return Upload(name=name, content=content, given=given)
+        return Upload(name=name, content=content, given=results)
 
     def close(self) -> None:
         """End the process."""
@@ -127,14 +127,14 @@ def _check_ending(name: str) -> None:
     ending = Path(name).suffix.lower()
     if ending in READERS:
         return
-    shown = f"a file that ends in {ending!r}" if ending else "a file without an ending"
+    kind = f"a file that ends in {ending!r}" if ending else "a file without an ending"
     if ending in CONVERTED:
         advice = f"Convert it to {CONVERTED[ending]}"
     elif ending == ARCHIVE:
         advice = "Unpack it, and upload its files"
     else:
         advice = f"Convert it to one of: {' '.join(READERS)}"
-    raise BadUpload("unsupported", f"{name}: {shown} cannot be added. {advice}.")
+    raise BadUpload("unsupported", f"{name}: {kind} cannot be added. {advice}.")
 
 
 def _disguised(ending: str, head: bytes) -> str | None:
@@ -147,7 +147,7 @@ def _disguised(ending: str, head: bytes) -> str | None:
 
 
 def _said(head: bytes) -> str | None:
-    return next((words for magic, words in _SAYS.items() if head.startswith(magic)), None)
+    return next((sentence for magic, sentence in _SAYS.items() if head.startswith(magic)), None)
 
 
 @contextmanager

@@ -24,8 +24,8 @@ CORRECTION = "correction"
 
 
 def answer_row(
-    asked: Asked,
-    said: Said,
+    exchange: Asked,
+    outcome: Said,
     own: OwnWords | None,
     *,
     exchange_id: str,
@@ -39,35 +39,46 @@ def answer_row(
     """
     masked = mask_values(
         {
-            "question": asked.question,
-            "answer": "" if said.error else said.text,
-            "error": said.error or "",
-            "steps": [[step.thought, step.arguments, step.observation] for step in said.steps],
-            "tags": {**asked.filters, **said.tags},
+            "question": exchange.question,
+            "answer": "" if outcome.error else outcome.text,
+            "error": outcome.error or "",
+            "steps": [[step.thought, step.arguments, step.observation] for step in outcome.steps],
+            "tags": {**exchange.filters, **outcome.tags},
         },
         own,
     )
-    steps = [*zip(said.steps, masked["steps"], strict=True)]
-    own_tags = {"kind": said.kind, "model": said.model, "prompt_version": said.prompt_version}
-    tags = {"lang": said.lang, **masked["tags"], **own_tags}
-    searched = said.passages or any(step.action == "search_documents" for step in said.steps)
+    steps = [*zip(outcome.steps, masked["steps"], strict=True)]
+    own_tags = {"kind": outcome.kind, "model": outcome.model, "prompt_version": outcome.prompt_version}
+    tags = {"lang": outcome.lang, **masked["tags"], **own_tags}
+    searched = outcome.passages or any(step.action == "search_documents" for step in outcome.steps)
     return Answer(
         question_id=exchange_id,
         question=masked["question"],
         answer=masked["answer"],
         system=SYSTEM,
-        contexts=_contexts(said) if searched else None,
-        steps=[_call(step, *told) for step, told in steps if step.action and step.action not in OWN] or None,
-        latency_s=said.latency_s,
-        usage=said.usage,
-        cost_usd=said.cost_usd,
+        contexts=[
+            Context(
+                text=passage.text,
+                id=passage.chunk_id,
+                document_id=passage.document_id,
+                score=passage.score,
+            )
+            for passage in outcome.passages
+        ]
+        if searched
+        else None,
+        steps=[_call(step, *texts) for step, texts in steps if step.action and step.action not in OWN]
+        or None,
+        latency_s=outcome.latency_s,
+        usage=outcome.usage,
+        cost_usd=outcome.cost_usd,
         error=masked["error"] or None,
         tags={name: value for name, value in tags.items() if value},
         metadata={
             "time": iso(now),
             **({"conversation_id": conversation} if conversation else {}),
-            "steps": [_step(step, *told) for step, told in steps],
-            "citations": [citation.number for citation in said.citations],
+            "steps": [_step(step, *texts) for step, texts in steps],
+            "citations": [citation.number for citation in outcome.citations],
         },
     )
 
@@ -105,15 +116,15 @@ def label_rows(
     A thumb is of the metric `thumb`, 1 for up and 0 for down. A correction without a thumb is of the metric
     `correction`, and 0: somebody put another answer in place of this one.
     """
-    words = mask_personal_data(correction.strip(), own).text if correction and correction.strip() else None
-    if thumb is None and words is None:
+    text = mask_personal_data(correction.strip(), own).text if correction and correction.strip() else None
+    if thumb is None and text is None:
         return []
     row = Label(
         question_id=exchange_id,
         system=SYSTEM,
         metric=CORRECTION if thumb is None else THUMB,
         score=1.0 if thumb == "up" else 0.0,
-        rationale=words,
+        rationale=text,
         metadata={"time": iso(now)},
     )
     return [row]
@@ -122,13 +133,6 @@ def label_rows(
 def iso(now: datetime) -> str:
     """Return a time as ISO 8601 in UTC, to the millisecond."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _contexts(said: Said) -> list[Context]:
-    return [
-        Context(text=one.text, id=one.chunk_id, document_id=one.document_id, score=one.score)
-        for one in said.passages
-    ]
 
 
 EXCHANGES, FEEDBACK = "exchanges", "feedback"
@@ -163,7 +167,7 @@ class ExchangeLog:
         self.problem = self._exchanges.problem
 
     async def write(
-        self, asked: Asked, said: Said, *, exchange_id: str, conversation_id: str | None, now: datetime
+        self, exchange: Asked, outcome: Said, *, exchange_id: str, conversation_id: str | None, now: datetime
     ) -> None:
         """Write an exchange, masked; returns when it is on disk. Raises DataError where it cannot be.
 
@@ -172,8 +176,8 @@ class ExchangeLog:
 
         def line() -> bytes:
             row = answer_row(
-                asked,
-                said,
+                exchange,
+                outcome,
                 self._own,
                 exchange_id=exchange_id,
                 conversation=None if conversation_id is None else digest_of(self._secret, conversation_id),

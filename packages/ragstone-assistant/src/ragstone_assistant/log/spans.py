@@ -51,8 +51,8 @@ class SpanSender:
         root = self._start("assistant", "AGENT", begun, None, _exchange(row))
         below = self._steps(row, begun, root)
         if row.contexts is not None:
-            found = {"input.value": row.question or "", **_documents(row.contexts)}
-            self._start("search", "RETRIEVER", begun, below or root, found).end(ended)
+            attributes = {"input.value": row.question or "", **_documents(row.contexts)}
+            self._start("search", "RETRIEVER", begun, below or root, attributes).end(ended)
         if row.usage is not None and row.usage.calls:
             self._start("model", "LLM", begun, root, _model(row, row.usage)).end(ended)
         if row.error:
@@ -70,14 +70,14 @@ class SpanSender:
         search = None
         for step in (row.metadata or {}).get("steps", ()):
             ended = begun + int(step["latency_s"] * NANO)
-            said: Attributes = {
+            attributes: Attributes = {
                 "tool.name": step["action"],
                 "input.value": _json(step["arguments"]),
                 "input.mime_type": "application/json",
                 "output.value": step["observation"],
                 "metadata": _json({"thought": step["thought"], "status": step["status"]}),
             }
-            span = self._start(step["action"], "TOOL", begun, root, said)
+            span = self._start(step["action"], "TOOL", begun, root, attributes)
             if step["status"] != "done":
                 _fail(span, step["observation"])
             if step["action"] == "search_documents":
@@ -86,13 +86,13 @@ class SpanSender:
             begun = ended
         return search
 
-    def _start(self, name: str, kind: str, begun: int, parent: Any, said: Attributes) -> Any:  # noqa: ANN401
+    def _start(self, name: str, kind: str, begun: int, parent: Any, attributes: Attributes) -> Any:  # noqa: ANN401
         from opentelemetry.context import Context as Empty
         from opentelemetry.trace import set_span_in_context
 
         context = Empty() if parent is None else set_span_in_context(parent, Empty())
         return self._tracer.start_span(
-            name, context=context, start_time=begun, attributes={KIND: kind, **_writable(said)}
+            name, context=context, start_time=begun, attributes={KIND: kind, **_writable(attributes)}
         )
 
 
@@ -129,34 +129,34 @@ def _exporter_to(endpoint: str) -> Any:  # noqa: ANN401 - a class of the package
 
 
 def _exchange(row: Answer) -> Attributes:
-    told = row.metadata or {}
-    more = {"exchange_id": row.question_id, **(row.tags or {}), "citations": told.get("citations", [])}
-    said: Attributes = {
+    metadata = row.metadata or {}
+    more = {"exchange_id": row.question_id, **(row.tags or {}), "citations": metadata.get("citations", [])}
+    attributes: Attributes = {
         "input.value": row.question or "",
         "metadata": _json(more),
     }
     if not row.error:
-        said["output.value"] = row.answer
-    if "conversation_id" in told:
-        said["session.id"] = told["conversation_id"]
-    return said
+        attributes["output.value"] = row.answer
+    if "conversation_id" in metadata:
+        attributes["session.id"] = metadata["conversation_id"]
+    return attributes
 
 
 def _documents(contexts: list[Context]) -> Attributes:
-    said: Attributes = {}
+    attributes: Attributes = {}
     for at, context in enumerate(contexts):
         document = f"retrieval.documents.{at}.document"
-        said[f"{document}.content"] = context.text
+        attributes[f"{document}.content"] = context.text
         if context.id is not None:
-            said[f"{document}.id"] = context.id
+            attributes[f"{document}.id"] = context.id
         if context.score is not None:
-            said[f"{document}.score"] = context.score
-        said[f"{document}.metadata"] = _json({"document_id": context.document_id})
-    return said
+            attributes[f"{document}.score"] = context.score
+        attributes[f"{document}.metadata"] = _json({"document_id": context.document_id})
+    return attributes
 
 
 def _model(row: Answer, usage: Usage) -> Attributes:
-    said: Attributes = {
+    attributes: Attributes = {
         "llm.token_count.prompt": usage.input,
         "llm.token_count.completion": usage.output,
         "llm.token_count.total": usage.input + usage.output,
@@ -165,10 +165,10 @@ def _model(row: Answer, usage: Usage) -> Attributes:
         "metadata": _json({"calls": usage.calls}),
     }
     if row.tags and "model" in row.tags:
-        said["llm.model_name"] = row.tags["model"]
+        attributes["llm.model_name"] = row.tags["model"]
     if row.cost_usd is not None:
-        said["llm.cost.total"] = row.cost_usd
-    return said
+        attributes["llm.cost.total"] = row.cost_usd
+    return attributes
 
 
 def _fail(span: Any, why: str) -> None:  # noqa: ANN401
@@ -177,10 +177,10 @@ def _fail(span: Any, why: str) -> None:  # noqa: ANN401
     span.set_status(Status(StatusCode.ERROR, HALF_A_PAIR.sub("\ufffd", why)))
 
 
-def _writable(said: Mapping[str, str | int | float]) -> Attributes:
+def _writable(attributes: Mapping[str, str | int | float]) -> Attributes:
     return {
         name: HALF_A_PAIR.sub("\ufffd", value) if isinstance(value, str) else value
-        for name, value in said.items()
+        for name, value in attributes.items()
     }
 
 

@@ -82,15 +82,15 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def texts(domain: Domain) -> dict[str, Texts]:
     """Return the texts of each language, English first, the others by code; the domain's before our own."""
-    found: dict[str, Texts] = {}
+    by_code: dict[str, Texts] = {}
     for code in sorted(LANGUAGES, key=lambda code: (code != DEFAULT_LANGUAGE, code)):
         file = shipped("ragstone_assistant.page", "texts", f"{code}.toml")
         own, texts = language(code), domain.texts[code]
-        told = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
+        fields = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
         names = ("title", "welcome", "examples", "notice", "tags")
-        told |= {name: getattr(texts, name) for name in names if getattr(texts, name)}
-        found[code] = msgspec.convert(told, Texts)
-    return found
+        fields |= {name: getattr(texts, name) for name in names if getattr(texts, name)}
+        by_code[code] = msgspec.convert(fields, Texts)
+    return by_code
 
 
 @cache
@@ -134,7 +134,7 @@ def language_wanted(accept_language: str) -> str:
             liked.append((-float(quality or 1), code.strip().lower().partition("-")[0]))
         except ValueError:
             continue
-    best = sorted(liked, key=lambda one: one[0])
+    best = sorted(liked, key=lambda choice: choice[0])
     return next((code for _, code in best if code in LANGUAGES), DEFAULT_LANGUAGE)
 
 
@@ -162,11 +162,11 @@ async def page(request: AnyRequest, app_state: WithState) -> Response[bytes]:
 @get("/assets/{name:str}", include_in_schema=False)
 async def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
     """Give the page's style or script."""
-    found = assets().get(name)
-    if found is None:
+    file = assets().get(name)
+    if file is None:
         raise RefusedRequest(404, "the page has no such file")
     headers = {"Cache-Control": FOR_A_DAY, "Vary": "Accept-Encoding"}
-    return _packed(request, found.content, found.media_type, headers)
+    return _packed(request, file.content, file.media_type, headers)
 
 
 def _packed(request: AnyRequest, content: bytes, media_type: str, headers: dict[str, str]) -> Response[bytes]:

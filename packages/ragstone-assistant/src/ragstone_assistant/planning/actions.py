@@ -80,15 +80,19 @@ def read_arguments(menu: Menu, action: str, arguments: Mapping[str, object]) -> 
     if action not in types:
         raise ValueError(f"there is no action {action!r}. {nearest(action, types)}")
     optional = {field.name for field in msgspec.structs.fields(types[action]) if not field.required}
-    given = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
+    filled = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
     try:
-        found = msgspec.convert(given, types[action])
+        action_arguments = msgspec.convert(filled, types[action])
     except msgspec.ValidationError as mistake:
         raise ValueError(f"wrong arguments for {action}: {mistake}") from None
-    unknown = [slot for slot in found.missing if slot not in menu.slots] if isinstance(found, AskUser) else []
+    unknown = (
+        [slot for slot in action_arguments.missing if slot not in menu.slots]
+        if isinstance(action_arguments, AskUser)
+        else []
+    )
     if unknown:
         raise ValueError(f"wrong arguments for {action}: missing is one of {', '.join(menu.slots)}.")
-    return found
+    return action_arguments
 
 
 def _is_null(value: object) -> bool:
@@ -107,15 +111,15 @@ def _reply(forms: Mapping[str, dict[str, Any]]) -> type[msgspec.Struct]:
     Its schema is strict, its check is not: what is wrong with an action becomes an observation, with the
     action in the trace, and costs no second call by the door.
     """
-    union = {"anyOf": [_form(name, form) for name, form in forms.items()]}
+    union = {
+        "anyOf": [
+            {"type": "object", "properties": {"do": {"type": "string", "enum": [name]}, "with": form}}
+            for name, form in forms.items()
+        ]
+    }
     action = Annotated[Any, msgspec.Meta(extra_json_schema=union)]
     thought = Annotated[str, msgspec.Meta(max_length=300)]
     return msgspec.defstruct("NextAction", [("thought", thought), ("action", action)], frozen=True)
-
-
-def _form(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    do = {"type": "string", "enum": [name]}
-    return {"type": "object", "properties": {"do": do, "with": arguments}}
 
 
 def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:

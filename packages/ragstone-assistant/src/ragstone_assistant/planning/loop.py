@@ -52,10 +52,10 @@ def asking(state: AgentState) -> str:
     listed = [line for line in lines if line.startswith(LISTED)]
     several = listed and state.missing == PLACE
     question = phrase("which_place", state.lang) if several else state.domain.ask(state.missing, state.lang)
-    kept = [line for line in lines if line not in listed] + listed[:MOST_LISTED]
-    while kept and len("\n".join([*kept, question])) > MOST_ASKING:
-        kept.pop()
-    return "\n".join([*kept, question])
+    included = [line for line in lines if line not in listed] + listed[:MOST_LISTED]
+    while included and len("\n".join([*included, question])) > MOST_ASKING:
+        included.pop()
+    return "\n".join([*included, question])
 
 
 # What a tool that answers has less of the time limit, so that it can end with what is there.
@@ -88,7 +88,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def reply_to(
-    agent: Agent, asked: Asked, lang: str, today: date, emit: Emit, *, known: dict[str, str]
+    agent: Agent, conversation: Asked, lang: str, today: date, emit: Emit, *, known: dict[str, str]
 ) -> Said:
     """Return the reply to the last turn. Raises nothing but CancelledError.
 
@@ -98,29 +98,29 @@ async def reply_to(
     trace, started = Trace(emit), time.perf_counter()
     limit_s = agent.time_limit_s
     state = AgentState(
-        asked=asked,
+        asked=conversation,
         lang=lang,
         today=today,
         deadline=asyncio.get_running_loop().time() + limit_s - min(MARGIN_S, limit_s * MARGIN),
         domain=agent.domain,
         known=known,
-        may_ask=n_asked(asked) < MOST_ASKED,
+        may_ask=n_asked(conversation) < MOST_ASKED,
     )
     try:
         async with asyncio.timeout(limit_s):
             try:
-                said = await _loop(agent, state, trace)
+                outcome = await _loop(agent, state, trace)
             except RagstoneError as failure:
-                said = await _failed(agent, _now(state, trace), trace, failure)
+                outcome = await _failed(agent, _now(state, trace), trace, failure)
     except TimeoutError:
-        said = _best(_now(state, trace), trace, "time_limit", f"not done within {limit_s:g} s")
-    if not said.text.startswith(trace.heard):  # what was read stays said
-        said = msgspec.structs.replace(said, text=f"{trace.heard}\n\n{said.text}")
-    trace.say(said.text)
-    if trace.usage.calls and not said.model:  # no document was answered from
-        said = msgspec.structs.replace(said, model=agent.model, prompt_version=VERSION)
+        outcome = _best(_now(state, trace), trace, "time_limit", f"not done within {limit_s:g} s")
+    if not outcome.text.startswith(trace.heard):  # what was read stays said
+        outcome = msgspec.structs.replace(outcome, text=f"{trace.heard}\n\n{outcome.text}")
+    trace.say(outcome.text)
+    if trace.usage.calls and not outcome.model:  # no document was answered from
+        outcome = msgspec.structs.replace(outcome, model=agent.model, prompt_version=VERSION)
     return msgspec.structs.replace(
-        said,
+        outcome,
         steps=trace.steps,
         usage=trace.usage,
         cost_usd=trace.cost_usd,
@@ -128,10 +128,10 @@ async def reply_to(
     )
 
 
-def n_asked(asked: Asked) -> int:
+def n_asked(conversation: Asked) -> int:
     """Return how many of the latest replies in a row were questions back, see is_question."""
     n = 0
-    for turn in reversed(asked.turns):
+    for turn in reversed(conversation.turns):
         if turn.role == "assistant":
             if not is_question(turn):
                 break
@@ -148,7 +148,7 @@ def is_question(turn: Turn) -> bool:
     return asks and len(turn.content) <= MOST_QUESTION and "[1]" not in turn.content
 
 
-def standing_question(asked: Asked, lang: str, domain: Domain) -> str:
+def standing_question(conversation: Asked, lang: str, domain: Domain) -> str:
     """Return what the user wants to know: the last turn, after those that it completes.
 
     A turn completes the one before it where the assistant asked back in between, and where it cannot be
@@ -156,22 +156,18 @@ def standing_question(asked: Asked, lang: str, domain: Domain) -> str:
     Of very long turns it is the beginning.
     """
     parts: list[str] = []
-    for turn in reversed(asked.turns):
+    for turn in reversed(conversation.turns):
         if turn.role == "user":
             if parts and courtesy_in(turn.content, lang, domain):
                 break
             parts.append(turn.content.strip())
-        elif _stands_alone(parts[-1], lang, domain) and (not is_question(turn) or _asks(parts[-1])):
-            break
+        elif (
+            (not is_question(turn) or parts[-1].endswith(QUESTION_MARKS))
+            and len(tokenize(parts[-1])) > FEW_WORDS
+            and not goes_on(parts[-1], lang, domain)
+        ):
+            break  # what follows stands alone
     return "\n".join(reversed(parts))[:MOST_SOUGHT]
-
-
-def _stands_alone(text: str, lang: str, domain: Domain) -> bool:
-    return len(tokenize(text)) > FEW_WORDS and not goes_on(text, lang, domain)
-
-
-def _asks(text: str) -> bool:
-    return text.endswith(QUESTION_MARKS)
 
 
 async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
@@ -182,15 +178,16 @@ async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
             if len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:]):
                 break  # nothing that can be read, twice in a row
             continue
-        n_before = _n_before(chosen, trace)
+        same = (chosen.action, chosen.arguments)
+        n_before = sum((step.action, step.arguments) == same for step in trace.steps)
         if n_before > 1:
             break
         if n_before:
             trace.invalid(chosen, REPEATED)
             continue
-        said = await _take(agent, now, chosen, trace)
-        if said is not None:
-            return said
+        outcome = await _take(agent, now, chosen, trace)
+        if outcome is not None:
+            return outcome
     return _best(_now(state, trace), trace, "step_limit", f"no reply in {len(trace.taken)} steps")
 
 
@@ -317,8 +314,8 @@ def _without_orders(observation: Observation) -> Observation:
     """Return what a tool brought without sentences that speak to a model; a reply of its own is checked."""
     if observation.reply is not None:
         return observation
-    text, told = without_instructions(observation.text), without_instructions(observation.told)
-    return msgspec.structs.replace(observation, text=text, told=told)
+    text, user_text = without_instructions(observation.text), without_instructions(observation.told)
+    return msgspec.structs.replace(observation, text=text, told=user_text)
 
 
 def _led(trace: Trace, lead: str) -> Emit:
@@ -336,22 +333,22 @@ def _from_found(state: AgentState, text: str) -> Said:
     """Return the reply that rests on what tools have brought."""
     if state.domain.sensitive.mentioned(text):
         text += f"\n\n{state.domain.sensitive.caution(state.lang)}"
-    passages = tuple(passage for found in state.found for passage in found.passages)
+    passages = tuple(passage for observation in state.found for passage in observation.passages)
     return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
 
 
 def _links(state: AgentState) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys(link for found in state.found for link in found.links))
+    return tuple(dict.fromkeys(link for observation in state.found for link in observation.links))
 
 
 def _not_found(state: AgentState) -> list[str]:
     """Return what each tool says that failed and brought nothing later: nobody guesses its result."""
     last = {taken.step.action: taken.observation for taken in state.taken if taken.observation}
     failed = [
-        without_contacts(one.told, state.lang)
+        without_contacts(step.told, state.lang)
         or phrase("documents_unavailable" if name == SEARCH else "tool_unavailable", state.lang)
-        for name, one in last.items()
-        if one.failed
+        for name, step in last.items()
+        if step.failed
     ]
     return list(dict.fromkeys(failed))
 
@@ -396,35 +393,29 @@ async def _failed(agent: Agent, state: AgentState, trace: Trace, failure: Ragsto
             return _declined(state)
     called = trace.heard or any(taken.observation for taken in state.taken)
     if isinstance(failure, ModelError) and SEARCH in agent.menu.tools and not called:
-        said = await _quoted(agent, state, trace)
-        if said is not None and said.kind == "answer":
-            return instead(said, failure, lambda _note: None)
+        outcome = await _quoted(agent, state, trace)
+        if outcome is not None and outcome.kind == "answer":
+            return instead(outcome, failure, lambda _note: None)
     return _best(state, trace, "model_unavailable", error)
 
 
 async def _quoted(agent: Agent, state: AgentState, trace: Trace) -> Said | None:
     """Return what the documents say to the question, word for word; nothing is heard of it yet."""
-    given: dict[str, object] = {"question": standing_question(state.asked, state.lang, state.domain)}
+    wanted: dict[str, object] = {"question": standing_question(state.asked, state.lang, state.domain)}
     search = agent.menu.tools[SEARCH]
     trace.emit(Doing(SEARCH, search.doing.get(state.lang, "")))
     situation = Situation(
         asked=state.asked, lang=state.lang, today=state.today, deadline=state.deadline, quoting=True
     )
     started = time.perf_counter()
-    observation = await search.call(read_arguments(agent.menu, SEARCH, given), situation)
-    chosen = ChosenAction(action=SEARCH, arguments=given, thought="")
+    observation = await search.call(read_arguments(agent.menu, SEARCH, wanted), situation)
+    chosen = ChosenAction(action=SEARCH, arguments=wanted, thought="")
     trace.observed(chosen, observation, time.perf_counter() - started)
     return observation.reply
 
 
 def _now(state: AgentState, trace: Trace) -> AgentState:
     return msgspec.structs.replace(state, taken=trace.taken)
-
-
-def _n_before(chosen: ChosenAction, trace: Trace) -> int:
-    """Return how often this action was chosen with these arguments."""
-    same = (chosen.action, chosen.arguments)
-    return sum((step.action, step.arguments) == same for step in trace.steps)
 
 
 LONG = 4000  # characters; more are not read in the loop that answers everybody
@@ -439,33 +430,35 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
     each reply.
     """
 
-    def read(asked: Asked) -> tuple[str, Said | None, dict[str, str]]:
-        lang = conversation_language(asked)
-        return lang, _courtesy(asked, lang, agent.domain), know(asked)
+    def read(conversation: Asked) -> tuple[str, Said | None, dict[str, str]]:
+        lang = conversation_language(conversation)
+        return lang, _courtesy(conversation, lang, agent.domain), know(conversation)
 
-    async def respond(asked: Asked, emit: Emit) -> Said:
-        if sum(len(turn.content) for turn in asked.turns) > LONG:
-            lang, said, known = await asyncio.get_running_loop().run_in_executor(_READER, read, asked)
+    async def respond(conversation: Asked, emit: Emit) -> Said:
+        if sum(len(turn.content) for turn in conversation.turns) > LONG:
+            lang, outcome, known = await asyncio.get_running_loop().run_in_executor(
+                _READER, read, conversation
+            )
         else:
-            lang, said, known = read(asked)
-        if said is None:
-            said = await reply_to(agent, asked, lang, today(), emit, known=known)
+            lang, outcome, known = read(conversation)
+        if outcome is None:
+            outcome = await reply_to(agent, conversation, lang, today(), emit, known=known)
         else:
-            emit(TextPiece(said.text))
+            emit(TextPiece(outcome.text))
         tags = {key: known[key] for key in tag_keys if key in known}
-        tags |= question_tags(said.lang, said.passages) | said.tags
-        return msgspec.structs.replace(said, tags=tags)
+        tags |= question_tags(outcome.lang, outcome.passages) | outcome.tags
+        return msgspec.structs.replace(outcome, tags=tags)
 
     return respond
 
 
-def conversation_language(asked: Asked) -> str:
+def conversation_language(conversation: Asked) -> str:
     """Return the language to answer in: the user's choice, else that of the last turn that tells."""
-    texts = [turn.content for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
+    texts = [turn.content for turn in conversation.turns if turn.role == "user"][-LOOKED_BACK:]
     before = None
     for text in texts[:-1]:
         before = turn_language(text, None, before)
-    return turn_language(texts[-1], asked.lang, before)
+    return turn_language(texts[-1], conversation.lang, before)
 
 
 def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
@@ -474,18 +467,18 @@ def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
     return {"lang": lang} | ({"topic": topic} if topic else {})
 
 
-def _courtesy(asked: Asked, lang: str, domain: Domain) -> Said | None:
+def _courtesy(conversation: Asked, lang: str, domain: Domain) -> Said | None:
     """Return the reply to a greeting or to thanks; None for any other turn.
 
     "OK" in reply to a question of the assistant is none: it says yes.
     """
     started = time.perf_counter()
-    courtesy = courtesy_in(asked.question, lang, domain)
-    earlier = [turn for turn in asked.turns[:-1] if turn.role == "assistant"]
+    courtesy = courtesy_in(conversation.question, lang, domain)
+    earlier = [turn for turn in conversation.turns[:-1] if turn.role == "assistant"]
     if courtesy is None or (courtesy[0] == "thanks" and earlier and is_question(earlier[-1])):
         return None
     kind, spoken = courtesy
-    if asked.lang is None and not earlier:
+    if conversation.lang is None and not earlier:
         lang = spoken
     text = phrase(kind, lang, scope=domain.scope(lang))
     return Said(

@@ -62,10 +62,12 @@ def action_prompt(state: AgentState, menu: Menu, secret: bytes, budget: int) -> 
     scope, slots = state.domain.scope("en"), ", ".join(state.domain.askable) or "thing"
     may_ask = state.may_ask
     fixed = row_nonce(secret, [VERSION, menu.told])
-    told = TOLD.format(scope=scope, slots=slots, material=MATERIAL, tools=fence("tools", menu.told, fixed))
+    instructions = TOLD.format(
+        scope=scope, slots=slots, material=MATERIAL, tools=fence("tools", menu.told, fixed)
+    )
     nonce = _nonce(state, secret)
     messages = [
-        Message("system", f"{told}\n\n{FORM}"),
+        Message("system", f"{instructions}\n\n{FORM}"),
         Message("user", f"{_shown(state, nonce, budget)}\n\n{_situation(state)}\n{_next(nonce, may_ask)}"),
     ]
     for taken in state.taken:
@@ -78,13 +80,13 @@ def reply_prompt(state: AgentState, secret: bytes, budget: int) -> Prompt:
     """Return the call that writes the reply from what tools have brought."""
     nonce = _nonce(state, secret)
     language = language_name(state.lang)
-    told = WRITE.format(scope=state.domain.scope("en"), language=language, material=MATERIAL)
+    instructions = WRITE.format(scope=state.domain.scope("en"), language=language, material=MATERIAL)
     observed = "\n\n".join(
-        fence("observation", shortened(found.text, MOST_OBSERVED), nonce) for found in state.found
+        fence("observation", shortened(observation.text, MOST_OBSERVED), nonce) for observation in state.found
     )
     return Prompt(
         messages=(
-            Message("system", told),
+            Message("system", instructions),
             Message("user", f"{_shown(state, nonce, budget)}\n\n{observed}\n\nReply in {language}."),
         ),
         max_tokens=400,
@@ -99,7 +101,7 @@ def condensed(turns: Sequence[Turn], budget: int) -> list[Turn]:
     last = turns[-1]
     longest = max(1, budget * BYTES_A_TOKEN)
     last_text = last.content.encode("utf-8", "replace")[:longest].decode("utf-8", "ignore")
-    kept = [Turn(last.role, last_text)]
+    included = [Turn(last.role, last_text)]
     left = budget - _tokens(last_text)
     for turn in reversed(turns[:-1]):
         text = turn.content
@@ -108,8 +110,8 @@ def condensed(turns: Sequence[Turn], budget: int) -> list[Turn]:
         left -= _tokens(text)
         if left < 0:
             break
-        kept.append(Turn(turn.role, text))
-    return kept[::-1]
+        included.append(Turn(turn.role, text))
+    return included[::-1]
 
 
 def _tokens(text: str) -> int:
@@ -122,11 +124,11 @@ def _nonce(state: AgentState, secret: bytes) -> str:
 
 def _shown(state: AgentState, nonce: str, budget: int) -> str:
     """Return the conversation and what is known from it, each text fenced."""
-    shown = [fence(turn.role, turn.content, nonce) for turn in condensed(state.asked.turns, budget)]
+    parts = [fence(turn.role, turn.content, nonce) for turn in condensed(state.asked.turns, budget)]
     if state.known:
         known = "\n".join(f"{slot}: {value}" for slot, value in state.known.items())
-        shown.append(fence("known", known, nonce))
-    return "\n".join(shown)
+        parts.append(fence("known", known, nonce))
+    return "\n".join(parts)
 
 
 def _situation(state: AgentState) -> str:
@@ -142,11 +144,11 @@ def _next(nonce: str, may_ask: bool) -> str:
 def _told_of(taken: TakenStep, nonce: str, may_ask: bool) -> list[Message]:
     """Return a step as the model said it, and what it is told of it."""
     step = taken.step
-    said = {"nonce": nonce, "thought": step.thought, "action": {"do": step.action, "with": step.arguments}}
+    chosen = {"nonce": nonce, "thought": step.thought, "action": {"do": step.action, "with": step.arguments}}
     observed = fence("observation", shortened(step.observation, MOST_OBSERVED), nonce)
     note = {"done": "", "failed": "The tool failed.\n", "invalid": "The action could not be taken.\n"}
     return [
-        Message("assistant", defuse(msgspec.json.encode(said).decode())),
+        Message("assistant", defuse(msgspec.json.encode(chosen).decode())),
         Message("user", f"{note[step.status]}{observed}\n{_next(nonce, may_ask)}"),
     ]
 
@@ -168,10 +170,10 @@ def model_chooser(menu: Menu, ask: Ask, *, secret: bytes, budget: int) -> Choose
     return choose
 
 
-def _action(said: object) -> tuple[str, dict[str, object]]:
+def _action(fields: object) -> tuple[str, dict[str, object]]:
     """Return name and arguments of an action as the model said it; "" for what has no name."""
-    said = said if isinstance(said, dict) else {}
-    name, arguments = said.get("do"), said.get("with")
+    fields = fields if isinstance(fields, dict) else {}
+    name, arguments = fields.get("do"), fields.get("with")
     return (
         name if isinstance(name, str) else "",
         arguments if isinstance(arguments, dict) else {},

@@ -19,8 +19,8 @@ def stands_for_nothing(text: str, lang: str, domain: Domain, name: str) -> bool:
     """
     named = False
     for part in _parts(text, lang, domain):
-        for found in domain.pattern(lang, name).finditer(said(part)) if domain.words(lang, name) else ():
-            if not named or not domain.pattern(lang, "pronouns").search(f" {found[0].strip()} "):
+        for match in domain.pattern(lang, name).finditer(said(part)) if domain.words(lang, name) else ():
+            if not named or not domain.pattern(lang, "pronouns").search(f" {match[0].strip()} "):
                 return True
         named = named or bool(_nouns(part, lang, domain))
     return False
@@ -42,7 +42,7 @@ def _nouns(part: str, lang: str, domain: Domain) -> list[str]:
     """Return the words that may name what is spoken of; no verb behind `I` or `to`, and no word of the domain
     for whatever it is about, e.g. `plant`."""
     general = {*tokenize(" ".join((*domain.words(lang, "things"), *domain.words(lang, "times"))))}
-    words = tokenize(part)
-    before = dict(zip(words[1:], words, strict=False))
+    tokens = tokenize(part)
+    before = dict(zip(tokens[1:], tokens, strict=False))
     subjects = domain.words(lang, "subjects")
     return [word for word in content_words(part) if word not in general and before.get(word) not in subjects]

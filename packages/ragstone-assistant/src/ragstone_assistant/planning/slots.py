@@ -18,31 +18,31 @@ def courtesy_in(text: str, lang: str, domain: Domain) -> tuple[Literal["greeting
 
     lang: looked at first; a greeting is often the only word, too short to tell its language by.
     """
-    words = said(text)
-    if len(words) > 120:
+    plain = said(text)
+    if len(plain) > 120:
         return None
     for each in dict.fromkeys((lang, *LANGUAGES)):
         if each not in LANGUAGES:
             continue
         greeting, thanks, polite = (domain.pattern(each, name) for name in ("greeting", "thanks", "polite"))
-        thanked = thanks.search(words)
-        if not thanked and not greeting.search(words):
+        thanked = thanks.search(plain)
+        if not thanked and not greeting.search(plain):
             continue
-        left = polite.sub(" ", _spaced(_gone(_gone(words, greeting), thanks)))
+        left = polite.sub(" ", _spaced(_gone(_gone(plain, greeting), thanks)))
         if not _gone(left, polite).strip():
             return ("thanks" if thanked else "greeting"), each
     return None
 
 
-def _gone(words: str, pattern: re.Pattern[str]) -> str:
+def _gone(text: str, pattern: re.Pattern[str]) -> str:
     """Return the words without those of a list; its longest phrases first."""
-    while (shorter := _spaced(pattern.sub(" ", words))) != words:
-        words = shorter
-    return words
+    while (shorter := _spaced(pattern.sub(" ", text))) != text:
+        text = shorter
+    return text
 
 
-def _spaced(words: str) -> str:
-    return f" {' '.join(words.split())} "
+def _spaced(text: str) -> str:
+    return f" {' '.join(text.split())} "
 
 
 SHORT = 4  # words of a reply that is taken as a whole for what was asked for
@@ -62,8 +62,8 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
 
     @lru_cache(maxsize=REMEMBERED)
     def named(text: str) -> tuple[tuple[str, str], ...]:
-        found = match_tags(text, tags)
-        return tuple((key, ", ".join(values)) for key, values in found.items() if values)
+        matching = match_tags(text, tags)
+        return tuple((key, ", ".join(values)) for key, values in matching.items() if values)
 
     @lru_cache(maxsize=REMEMBERED)
     def told(text: str, lang: str, wanted: str | None) -> tuple[tuple[str, str], ...]:
@@ -71,10 +71,10 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
 
     wanted_by = _own_questions(domain)
 
-    def know(asked: Asked) -> dict[str, str]:
+    def know(conversation: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
         before, wanted, listed = None, None, ""
-        for turn in asked.turns:
+        for turn in conversation.turns:
             if turn.role == "assistant":
                 lines = turn.content.strip().split("\n")
                 wanted, listed = wanted_by.get(lines[-1]), turn.content
@@ -86,7 +86,7 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
             wanted = None
         if "region" in known:
             known.setdefault("place", known["region"].split(", ")[0])
-        return known | {key: value for key, value in asked.filters.items() if value}
+        return known | {key: value for key, value in conversation.filters.items() if value}
 
     return know
 
@@ -97,11 +97,11 @@ turn_language = lru_cache(maxsize=REMEMBERED)(language_of)
 
 def _chosen(text: str, listed: str) -> str | None:
     """Return the place of a list that a reply names by words of its own; None for none or several."""
-    words = set(tokenize(text))
+    tokens = set(tokenize(text))
     places = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
-    own = [set(tokenize(place)) for place in places]
+    own = [set(tokenize(candidate)) for candidate in places]
     shared = set.intersection(*own) if own else set()
-    fitting = [place for place, names in zip(places, own, strict=True) if words & (names - shared)]
+    fitting = [candidate for candidate, names in zip(places, own, strict=True) if tokens & (names - shared)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -109,20 +109,22 @@ def _said_in(
     text: str, lang: str, wanted: str | None, tagged: Mapping[str, str], domain: Domain
 ) -> dict[str, str]:
     """Return what one turn says. wanted: what the assistant had asked for just before it."""
-    found: dict[str, str] = {}
-    words = text.strip(_PUNCTUATION).split()
-    bare = wanted == PLACE and len(words) <= SHORT and not _has_preposition(text, lang, domain)
-    place = None if bare else place_in(text, lang, domain, domain.names_in(tagged), eager=wanted == PLACE)
-    if place:
-        found[PLACE] = place
+    values: dict[str, str] = {}
+    parts = text.strip(_PUNCTUATION).split()
+    bare = wanted == PLACE and len(parts) <= SHORT and not _has_preposition(text, lang, domain)
+    place_name = (
+        None if bare else place_in(text, lang, domain, domain.names_in(tagged), eager=wanted == PLACE)
+    )
+    if place_name:
+        values[PLACE] = place_name
     for name, slot in domain.slots.items():
         if slot.words and (heard := domain.speaks_of(text, lang, slot.words)):
-            found[name] = text.strip() if slot.keeps == "turn" else heard
-    if wanted is not None and words and wanted not in found:
+            values[name] = text.strip() if slot.keeps == "turn" else heard
+    if wanted is not None and parts and wanted not in values:
         whole = domain.slots[wanted].keeps == "turn"
-        if whole or (len(words) <= SHORT and wanted not in tagged):
-            found[wanted] = text.strip(_PUNCTUATION)
-    return found
+        if whole or (len(parts) <= SHORT and wanted not in tagged):
+            values[wanted] = text.strip(_PUNCTUATION)
+    return values
 
 
 def _own_questions(domain: Domain) -> dict[str, str]:
@@ -136,21 +138,21 @@ def place_in(text: str, lang: str, domain: Domain, names: str = "", *, eager: bo
     In Latin letters it begins with a capital; eager: it need not, for people who are asked for a place
     write "in nakuru" too. A month, one of these other names and frequent words are none.
     """
-    words = [word.strip(_PUNCTUATION) + ("," if word.endswith((",", "،")) else "") for word in text.split()]
-    folded = [" ".join(tokenize(word)) for word in words]
+    parts = [word.strip(_PUNCTUATION) + ("," if word.endswith((",", "،")) else "") for word in text.split()]
+    folded = [" ".join(tokenize(word)) for word in parts]
     no_place = _no_places(lang, domain) | set(tokenize(names))
     for at, length in _behind(folded, domain.words(lang, "before")):
-        name = _name(words, folded, at + length, no_place, cased=lang not in ("hi", "ar") and not eager)
+        name = _name(parts, folded, at + length, no_place, cased=lang not in ("hi", "ar") and not eager)
         if name:
             return name
     if eager and lang not in ("hi", "ar"):  # "Hali ya hewa Dodoma": a name without a word before it
-        for at in range(1, len(words)):
-            name = _name(words, folded, at, no_place, cased=True)
+        for at in range(1, len(parts)):
+            name = _name(parts, folded, at, no_place, cased=True)
             if name:
                 return name
     for at, _length in _behind(folded, domain.words(lang, "after")):
         if at and folded[at - 1] and folded[at - 1] not in no_place and not folded[at - 1].isdigit():
-            return words[at - 1].rstrip(",")
+            return parts[at - 1].rstrip(",")
     return None
 
 
@@ -161,20 +163,20 @@ def _has_preposition(text: str, lang: str, domain: Domain) -> bool:
 
 def _behind(folded: Sequence[str], phrases: Sequence[str]) -> list[tuple[int, int]]:
     """Return where phrases begin among the words, and how many words they have; longer ones first."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for written in sorted(phrases, key=len, reverse=True):
         parts = [" ".join(tokenize(part)) for part in written.split()]
         starts = range(len(folded) - len(parts) + 1)
-        found += [(at, len(parts)) for at in starts if list(folded[at : at + len(parts)]) == parts]
-    return found
+        spans += [(at, len(parts)) for at in starts if list(folded[at : at + len(parts)]) == parts]
+    return spans
 
 
 def _name(
-    words: Sequence[str], folded: Sequence[str], at: int, no_place: frozenset[str] | set[str], *, cased: bool
+    parts: Sequence[str], folded: Sequence[str], at: int, no_place: frozenset[str] | set[str], *, cased: bool
 ) -> str | None:
     """Return the name that begins at a place among the words, None where none does."""
     name: list[str] = []
-    for word, plain in zip(words[at : at + MOST_NAME], folded[at : at + MOST_NAME], strict=True):
+    for word, plain in zip(parts[at : at + MOST_NAME], folded[at : at + MOST_NAME], strict=True):
         capital = word[:1].isupper()
         if not plain or plain in no_place or plain.isdigit() or (not capital and (cased or name)):
             break

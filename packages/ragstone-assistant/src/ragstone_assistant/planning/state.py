@@ -46,7 +46,9 @@ class AgentState(msgspec.Struct, frozen=True, kw_only=True):
     def found(self) -> list[Observation]:
         """What tools have brought, oldest first; what only says that something is missing is nothing."""
         done = (taken.done for taken in self.taken)
-        return [found for found in done if found is not None and found.missing is None]
+        return [
+            observation for observation in done if observation is not None and observation.missing is None
+        ]
 
     @property
     def missing(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone_assistant.answering.sentences import Sentences, without_marks
 from ragstone_assistant.conversation import Emit, TextPiece
 from ragstone_assistant.guards import speaks_to_model, without_contacts, without_instructions
@@ -11,7 +11,7 @@ from ragstone_assistant.planning.state import AgentState
 
 def own_text(state: AgentState) -> str:
     """Return what the tools themselves say, oldest first, without orders and addresses; "" for nothing."""
-    texts = dict.fromkeys(found.told or found.text.strip() for found in state.found)
+    texts = dict.fromkeys(observation.told or observation.text.strip() for observation in state.found)
     return without_contacts("\n\n".join(texts), state.lang, approved(state))
 
 
@@ -36,8 +36,8 @@ def trusted(text: str, state: AgentState) -> bool:
 
 def approved(state: AgentState) -> list[str | None]:
     """Return the addresses that a reply may give: those that tools hand over as such."""
-    links = [url for found in state.found for _title, url in found.links]
-    return [*links, *(passage.source for found in state.found for passage in found.passages)]
+    links = [url for observation in state.found for _title, url in observation.links]
+    return [*links, *(passage.source for observation in state.found for passage in observation.passages)]
 
 
 def plain(text: str, state: AgentState) -> str:

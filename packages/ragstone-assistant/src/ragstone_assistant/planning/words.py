@@ -37,7 +37,9 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
             return _after(state, tools)
         question = standing_question(state.asked, state.lang, state.domain)
         likely = _surely_in_scope(state, question, tools)
-        if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
+        # What names something of the scope or goes on with a conversation is in scope.
+        goes_on = bool(state.domain.names_in(state.known).strip()) or len(state.asked.turns) > 1
+        if not goes_on and not await in_scope(question, state.lang, likely=likely):
             return ChosenAction(
                 action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"}
             )
@@ -88,16 +90,11 @@ class _Nearest:
         if self._vectors is None:
             return {}
         (vector,) = await self._embed([question], "query")
-        found: dict[str, float] = {}
+        cosines: dict[str, float] = {}
         for (name, _text), cosine in zip(self._examples, self._vectors @ vector, strict=True):
-            found[name] = max(found.get(name, -1.0), float(cosine))
-        hints = {name: hint for name in found if (hint := self._tools[name].hint)}
-        return found | {name: found[name] + hint(question, lang).nearer for name, hint in hints.items()}
-
-
-def _goes_on(state: AgentState) -> bool:
-    """Say whether a turn names something of the scope or goes on with a conversation: then it is in scope."""
-    return bool(state.domain.names_in(state.known).strip()) or len(state.asked.turns) > 1
+            cosines[name] = max(cosines.get(name, -1.0), float(cosine))
+        hints = {name: hint for name in cosines if (hint := self._tools[name].hint)}
+        return cosines | {name: cosines[name] + hint(question, lang).nearer for name, hint in hints.items()}
 
 
 def _surely_in_scope(state: AgentState, question: str, tools: Mapping[str, Tool]) -> bool:
@@ -165,14 +162,14 @@ def _slot(field: str) -> str:
 def _of_earlier(value: object, field: msgspec.structs.FieldInfo, question: str, domain: Domain) -> bool:
     """Say whether a tag restricts a tool only because an earlier turn named it: of a table it hides rows."""
     slot = domain.slots.get(field.name)
-    kept = field.required or field.name in (*QUESTIONS, *PLACES) or (slot is not None and slot.in_scope)
-    return isinstance(value, str) and not kept and value.casefold() not in question.casefold()
+    stays = field.required or field.name in (*QUESTIONS, *PLACES) or (slot is not None and slot.in_scope)
+    return isinstance(value, str) and not stays and value.casefold() not in question.casefold()
 
 
 def _filled(state: AgentState, question: str, tool: Tool) -> dict[str, object] | None:
     """Return arguments for a tool: the question and the slots; None where it needs something else, or none is
     known."""
-    given: dict[str, object] = {}
+    arguments: dict[str, object] = {}
     for field in arguments_of(tool):
         slot = _slot(field.name)
         value: str | int | None = state.known.get(slot) or None
@@ -188,18 +185,18 @@ def _filled(state: AgentState, question: str, tool: Tool) -> dict[str, object] |
         if value is not None and not (
             tool.name != SEARCH and _of_earlier(value, field, question, state.domain)
         ):
-            given[field.name] = value
+            arguments[field.name] = value
         elif field.required:
             return None
-    return given if _will_do(given, tool) else None
+    return arguments if _will_do(arguments, tool) else None
 
 
-def _will_do(given: dict[str, object], tool: Tool) -> bool:
+def _will_do(arguments: dict[str, object], tool: Tool) -> bool:
     """Say whether a tool takes these arguments; without any, one that has some tells all it knows."""
-    if not given and tool.arguments.__struct_fields__:
+    if not arguments and tool.arguments.__struct_fields__:
         return False
     try:
-        msgspec.convert(given, tool.arguments)
+        msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError:
         return False
     return True

@@ -44,8 +44,8 @@ def described_by(docstring: str, names: Container[str]) -> Described:
 
 
 def _argument(line: str, names: Container[str]) -> re.Match[str] | None:
-    found = ARGUMENT.fullmatch(line)
-    return found if found and found[1] in names else None
+    match = ARGUMENT.fullmatch(line)
+    return match if match and match[1] in names else None
 
 
 def _arguments(lines: list[str], names: Container[str]) -> dict[str, str]:
@@ -53,10 +53,10 @@ def _arguments(lines: list[str], names: Container[str]) -> dict[str, str]:
     texts: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in lines:
-        found = _argument(line, names)
-        if found:
-            current = texts.setdefault(found[1], [])
-            current.append(found[2].strip())
+        match = _argument(line, names)
+        if match:
+            current = texts.setdefault(match[1], [])
+            current.append(match[2].strip())
         elif not line.strip() or HEADING.fullmatch(line):
             current = None
         elif current is not None:
@@ -113,7 +113,7 @@ def _makes_tool(function: object) -> bool:
     """Say whether a function takes a ToolSetup, and nothing else."""
     if not inspect.isfunction(function):
         return False
-    annotations = [one.annotation for one in inspect.signature(function).parameters.values()]
+    annotations = [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
     return annotations in ([ToolSetup], [ToolSetup.__name__])
 
 
@@ -140,15 +140,17 @@ async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> 
         raise ConfigError(
             f"{where} has no docstring. Write in it what the function does: the model reads it."
         )
-    given = _with_arguments(function)
+    caller = _with_arguments(function)
 
     async def observe(arguments: msgspec.Struct, _situation: Situation) -> Observation:
-        ended = await call_within(timeout_s, given, msgspec.structs.asdict(arguments))
+        ended = await call_within(timeout_s, caller, msgspec.structs.asdict(arguments))
         if ended is None:
             return failed(f"{name} did not return within {timeout_s:g} s.")
         returned, mistake = ended
         if mistake is not None:
-            return failed(f"{name} failed: {_words(mistake)}")
+            # What it says without where it was raised; its kind, where it says nothing.
+            why = " ".join(str(mistake).split())[:400] or type(mistake).__name__
+            return failed(f"{name} failed: {why}")
         return _observation(name, returned)
 
     return Tool(
@@ -184,10 +186,11 @@ def _parameters(function: Callable[..., object], where: str) -> dict[str, inspec
         raise ConfigError(
             f"{where} has no signature that can be read. Wrap it in a function of yours."
         ) from None
-    for name, one in parameters.items():
-        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+    for name, parameter in parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ConfigError(
-                f"{where}: {one} cannot be given by name. Name every argument: no *args, **kwargs or `/`."
+                f"{where}: {parameter} cannot be given by name. Name every argument: no *args, **kwargs "
+                "or `/`."
             )
         if name.startswith("_"):
             raise ConfigError(
@@ -210,8 +213,8 @@ def _arguments_type(
                 f"{where}: the argument {name} has no type. Write e.g. `{name}: str`. Known: {TYPES}."
             )
         if not _can_be_told(hints[name]):
-            shown = inspect.formatannotation(hints[name])
-            raise ConfigError(f"{where}: the argument {name} is of type {shown}. Known: {TYPES}.")
+            type_text = inspect.formatannotation(hints[name])
+            raise ConfigError(f"{where}: the argument {name} is of type {type_text}. Known: {TYPES}.")
         hint: Any = hints[name]
         has_default = parameter.default is not parameter.empty
         if has_default and parameter.default is None:
@@ -241,8 +244,8 @@ def _hints(function: Callable[..., object], where: str) -> dict[str, Any]:
 def _default(value: object) -> object:
     """Return a default as a struct takes it: lists are made anew for each call."""
     if isinstance(value, list):
-        kept = list(value)
-        return msgspec.field(default_factory=lambda: list(kept))
+        items = list(value)
+        return msgspec.field(default_factory=lambda: list(items))
     return value
 
 
@@ -255,12 +258,10 @@ def _can_be_told(hint: object) -> bool:
     if origin is list:
         return _can_be_told(inner[0])
     if origin in (Union, types.UnionType):
-        return all(_can_be_told(one) for one in _without_none(inner)) and _together(inner)
+        return all(
+            _can_be_told(inner_hint) for inner_hint in inner if inner_hint is not type(None)
+        ) and _together(inner)
     return hint in PLAIN
-
-
-def _without_none(hints: Iterable[object]) -> list[object]:
-    return [hint for hint in hints if hint is not type(None)]
 
 
 def _together(hints: Iterable[object]) -> bool:
@@ -272,18 +273,13 @@ def _together(hints: Iterable[object]) -> bool:
     return True
 
 
-def _words(mistake: BaseException) -> str:
-    """Return what an exception says, without where it was raised; its kind, where it says nothing."""
-    return " ".join(str(mistake).split())[:400] or type(mistake).__name__
-
-
 def _observation(name: str, returned: object) -> Observation:
     if returned is None:
         return Observation(text=f"{name} returned nothing.")
     if isinstance(returned, str):
         return Observation(text=bounded(returned) or f"{name} returned an empty text.")
     try:
-        told = msgspec.json.encode(returned, enc_hook=str).decode()
+        text = msgspec.json.encode(returned, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError) as mistake:
         return failed(f"{name} returned what cannot be told as text ({mistake}).")
-    return Observation(text=bounded(told))
+    return Observation(text=bounded(text))

@@ -51,15 +51,15 @@ class McpLink:
 
     async def tools(self) -> "list[Declared]":
         """Return the tools that the server declares. Raises McpDown."""
-        found: list[Declared] = []
+        declared: list[Declared] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await self._asked(partial(_list_tools, cursor))
-            found += page.tools
+            declared += page.tools
             cursor = page.next_cursor
             if not cursor:
                 break
-        return found
+        return declared
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
         """Return what a tool returns, which may say that it failed. Raises McpDown."""
@@ -135,9 +135,9 @@ def check_server(name: str, server: McpServer) -> None:
             f"[assistant.mcp.{name}]: give `command`, which starts a server, or the `url` of one; not both."
         )
     if server.url and not server.url.startswith(("http://", "https://")):
-        shown = without_password(server.url)
+        address = without_password(server.url)
         raise ConfigError(
-            f"[assistant.mcp.{name}]: url = {shown!r} is not an address. Write e.g. http://localhost:8000/mcp"
+            f"[assistant.mcp.{name}]: url = {address!r} is not an address. Write e.g. http://localhost:8000/mcp"
         )
 
 
@@ -218,18 +218,18 @@ async def open_mcp_tools(name: str, server: McpServer) -> AsyncIterator[list[Too
         except McpDown as mistake:
             raise ConfigError(f"[assistant.mcp.{name}]: the server cannot be used: {mistake}.") from None
         taken: set[str] = set()
-        yield [_tool(link, one, taken) for one in declared]
+        yield [_tool(link, tool, taken) for tool in declared]
     finally:
         await link.close()
 
 
 def _wanted(name: str, server: McpServer, declared: "Sequence[Declared]") -> "list[Declared]":
-    known = {one.name: one for one in declared}
+    known = {tool.name: tool for tool in declared}
     for wanted in server.tools:
         if wanted not in known:
             hint = nearest(wanted, known) if known else "It has none."
             raise ConfigError(f"[assistant.mcp.{name}]: the server has no tool {wanted!r}. {hint}")
-    chosen = [known[one] for one in dict.fromkeys(server.tools)] if server.tools else list(known.values())
+    chosen = [known[tool] for tool in dict.fromkeys(server.tools)] if server.tools else list(known.values())
     if not 0 < len(chosen) <= MOST_TOOLS:
         raise ConfigError(
             f"[assistant.mcp.{name}]: the server has {len(chosen)} tools; a model can choose among 1 to "
@@ -244,9 +244,9 @@ def _tool(link: McpLink, declared: "Declared", taken: set[str]) -> Tool:
     description = bounded(line(described, MOST_DESCRIBED), MOST_DESCRIBED + 20)
 
     async def call(arguments: msgspec.Struct, _situation: Situation) -> Observation:
-        given = given_by(arguments)
+        fields = given_by(arguments)
         try:
-            result = await link.call(declared.name, given if isinstance(given, dict) else {})
+            result = await link.call(declared.name, fields if isinstance(fields, dict) else {})
         except McpDown as mistake:
             return failed(f"{name} failed: {mistake}. Do not guess what it would have said.")
         return _observation(name, result)
@@ -273,9 +273,9 @@ def _name(server: str, tool: str, taken: set[str]) -> str:
 
 def _observation(name: str, result: "CallToolResult") -> Observation:
     """Return the text parts of a result; its structured content where it has no text."""
-    parts = [one.text if one.type == "text" else f"[{one.type}: not shown]" for one in result.content]
+    parts = [item.text if item.type == "text" else f"[{item.type}: not shown]" for item in result.content]
     text = "\n".join(part for part in parts if part.strip())
     if not text and result.structured_content is not None:
         text = msgspec.json.encode(result.structured_content).decode()
-    told = bounded(text) or f"{name} returned nothing."
-    return failed(f"{name} failed: {told}") if result.is_error else Observation(text=told)
+    output = bounded(text) or f"{name} returned nothing."
+    return failed(f"{name} failed: {output}") if result.is_error else Observation(text=output)

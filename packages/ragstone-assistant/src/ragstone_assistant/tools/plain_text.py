@@ -18,8 +18,8 @@ def shortened(text: str, most: int, mark: str = MARK) -> str:
     room = most - len(mark)
     begun = text[: room + 1]
     whole = begun[: max(begun.rfind(space) for space in " \n\t")] if any(map(str.isspace, begun)) else ""
-    kept = whole if len(whole) > room * 2 // 3 else text[:room]
-    return kept.rstrip(" \n\t,;:-–—(") + mark
+    cut = whole if len(whole) > room * 2 // 3 else text[:room]
+    return cut.rstrip(" \n\t,;:-–—(") + mark
 
 
 MOST = 4000  # characters of an observation: some 1,000 tokens, which a small model's context has room for
@@ -56,13 +56,14 @@ def line(text: str, most: int = 200) -> str:
 
 def doing_of(name: str) -> dict[str, str]:
     """Return what the page shows while a tool works that has no words of its own for it."""
-    return {lang: words.format(name=name) for lang, words in DOING.items()}
+    return {lang: sentence.format(name=name) for lang, sentence in DOING.items()}
 
 
 def _plain(text: str) -> str:
     """Return a text without control characters, half surrogates and marks that turn its direction."""
-    return "".join(one if one in "\n\t" or _is_plain(one) else " " for one in text)
-
-
-def _is_plain(one: str) -> bool:
-    return unicodedata.category(one) not in ("Cc", "Cs") and one not in TURNING
+    return "".join(
+        sign
+        if sign in "\n\t" or (unicodedata.category(sign) not in ("Cc", "Cs") and sign not in TURNING)
+        else " "
+        for sign in text
+    )

@@ -41,8 +41,8 @@ def struct_of(schema: Node, name: str, description: str) -> type[msgspec.Struct]
     MOST_FIELDS fields those that are not required are left out from there on; one that requires more than
     MOST_REQUIRED has no fields, and the server says what it misses.
     """
-    found = _struct(schema, _Whole(schema, {}, set()), name, DEEPEST, description)
-    return found if isinstance(found, type) else _defined(name, [], {}, description)
+    kind = _struct(schema, _Whole(schema, {}, set()), name, DEEPEST, description)
+    return kind if isinstance(kind, type) else _defined(name, [], {}, description)
 
 
 def given_by(arguments: object) -> object:
@@ -54,7 +54,7 @@ def given_by(arguments: object) -> object:
             if (value := getattr(arguments, field.name)) is not None or field.required
         }
     if isinstance(arguments, list):
-        return [given_by(one) for one in arguments]
+        return [given_by(item) for item in arguments]
     return arguments
 
 
@@ -64,7 +64,11 @@ def _struct(node: Node, whole: _Whole, name: str, depth: int, description: str =
     if not isinstance(properties, Mapping) or not properties or not depth:
         return dict[str, Any]
     listed = node.get("required")
-    required = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
+    required = (
+        {required_name for required_name in listed if isinstance(required_name, str)}
+        if isinstance(listed, list)
+        else set()
+    )
     if len(required) > MOST_REQUIRED:
         return dict[str, Any]
     fields: list[Any] = []
@@ -113,12 +117,12 @@ def _kind(node: object, whole: _Whole, name: str, depth: int) -> Kind:
     if choices is not None:
         return _chosen(choices)
     declared = node.get("type")
-    unions = [one for one in (node.get("anyOf"), node.get("oneOf")) if isinstance(one, list)]
+    unions = [option for option in (node.get("anyOf"), node.get("oneOf")) if isinstance(option, list)]
     if not unions and isinstance(declared, list):
-        unions = [[{**node, "type": one} for one in declared[: MOST_CHOICES + 1]]]
+        unions = [[{**node, "type": option} for option in declared[: MOST_CHOICES + 1]]]
     if unions:
         is_long = len(unions[0]) > MOST_CHOICES
-        return ANYTHING if is_long else _together([_kind(one, whole, name, depth) for one in unions[0]])
+        return ANYTHING if is_long else _together([_kind(option, whole, name, depth) for option in unions[0]])
     if declared == "array":
         inner: Any = _kind(node.get("items", {}), whole, name, depth)
         return list[inner]
@@ -151,8 +155,8 @@ def _chosen(choices: object) -> Kind:
     """Return the type of one of these values; null among them may be given too."""
     if not isinstance(choices, list) or not choices or len(choices) > MOST_CHOICES:
         return ANYTHING
-    values = [one for one in choices if isinstance(one, str | int) and not isinstance(one, bool)]
-    if not values or len(values) < len([one for one in choices if one is not None]):
+    values = [choice for choice in choices if isinstance(choice, str | int) and not isinstance(choice, bool)]
+    if not values or len(values) < len([choice for choice in choices if choice is not None]):
         return ANYTHING
     kind: Any = Literal[tuple(values)]
     return Union[kind, None] if None in choices else kind  # noqa: UP007 - a value
@@ -162,8 +166,8 @@ def _described(kind: Kind, node: object) -> Kind:
     text = node.get("description") if isinstance(node, Mapping) else None
     if not isinstance(text, str) or not text.strip():
         return kind
-    told = bounded(line(text, MOST_DESCRIBED), MOST_DESCRIBED + 20)
-    return Annotated[kind, msgspec.Meta(description=told)]
+    short = bounded(line(text, MOST_DESCRIBED), MOST_DESCRIBED + 20)
+    return Annotated[kind, msgspec.Meta(description=short)]
 
 
 def _referred(reference: str, root: Node) -> object:

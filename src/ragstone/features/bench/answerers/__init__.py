@@ -1,1 +1,1 @@
-"""The flow `bench_answerers`: its command, and what nobody else uses."""
+"""`ragstone bench answerers`: models, prompts and systems that answer, under each condition."""

@@ -1,11 +1,12 @@
 """Cells that were answered and judged -> the board: places within conditions, and what conditions cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.answerers.conditions import Missing, Passages, missing_under
 from ragstone.features.bench.answerers.measuring import (
     FAITHFUL_AND_ANSWERED,
     CellValues,
@@ -19,6 +20,7 @@ from ragstone.features.bench.answerers.measuring import (
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows
 from ragstone.features.bench.answerers.values import (
     AnswerBoard,
+    AnswerCell,
     AnswerPlace,
     AnswerStanding,
     CellTest,
@@ -27,7 +29,7 @@ from ragstone.features.bench.answerers.values import (
     TagGroup,
     TagTable,
 )
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell, both_ways, reasons_text, turned
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError, nearest
@@ -36,9 +38,8 @@ from ragstone.kernel.records import Question
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import FEWEST
 from ragstone.kernel.statistics import Estimate
-from ragstone.kernel.statistics.families import as_family, exchanged
-from ragstone.kernel.statistics.paired import PairedTest, paired_tests
-from ragstone.kernel.systems.conditions import Missing, Passages, missing_under
+from ragstone.kernel.statistics.families import as_family
+from ragstone.kernel.statistics.paired import paired_tests
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
 CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
@@ -63,128 +64,106 @@ class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, str]
 
 
-def make_board(given: BoardInput, *, seed: int = 0) -> AnswerBoard:
+def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
     """Return the board. Raises DataError, with the reasons, if no cell gave an answer.
 
     A cell none of whose answers came, or that had no question to answer, joins those that failed; one that
     the budget or the deadline cut off is there without a score.
     """
-    rows, lost = _answered(given)
-    failed = [*given.failed, *lost]
+    rows, lost = _answered(board)
+    failed = [*board.failed, *lost]
     if not rows:
-        told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
-        raise DataError(f"no cell could be measured. {told}")
-    every = [row for name in rows for row in rows[name].judgements]
-    roles = choose_roles(every, given.cards)
+        raise DataError(f"no cell could be measured. {reasons_text(failed)}")
+    roles = choose_roles([row for name in rows for row in rows[name].judgements], board.cards)
     lead = next((role for role in roles if role.role == "correct"), None)
-    by_id = {question.id: question for question in given.questions}
-    cells = [values_of(cell, rows[cell.name], roles, by_id) for cell in given.grid.cells if cell.name in rows]
-    clusters = shared_documents(given.questions, given.passages.same)
+    by_id = {question.id: question for question in board.questions}
+    cells = [values_of(cell, rows[cell.name], roles, by_id) for cell in board.grid.cells if cell.name in rows]
+    clusters = shared_documents(board.questions, board.passages.same)
     proportion = lead is None or lead.scale == (0, 1)
-    making = _Making(clusters=clusters, files=given.files, seed=seed, proportion=proportion)
-    standings, comparisons = _standings(cells, given.grid.conditions, making)
+    standings, comparisons = _standings(cells, board, clusters, seed, proportion=proportion)
+    missing: dict[Condition, dict[Missing, int]] = {}
+    for condition in board.grid.conditions:
+        under = [cell for cell in board.grid.cells if cell.condition == condition]
+        # Systems are asked all questions, whatever they need.
+        if not all(cell.is_system for cell in under):
+            missing[condition] = missing_under(condition, board.questions, board.passages)
     return AnswerBoard(
         measure=lead.metric if lead else FAITHFUL_AND_ANSWERED,
         scale=lead.scale if lead else (0, 1),
         roles=roles,
-        conditions=given.grid.conditions,
-        n_questions=len(given.questions),
-        n_unanswerable=sum(question.answerable is False for question in given.questions),
-        missing={
-            condition: missing
-            for condition in given.grid.conditions
-            if (missing := _missing(condition, given))
-        },
+        conditions=board.grid.conditions,
+        n_questions=len(board.questions),
+        n_unanswerable=sum(question.answerable is False for question in board.questions),
+        missing={condition: reasons for condition, reasons in missing.items() if reasons},
         standings=standings,
         comparisons=comparisons,
         contrasts=_contrasts(cells, clusters, seed),
-        by_tag=tag_tables(cells, given.questions, given.tags, clusters, seed=seed, proportion=proportion),
+        by_tag=tag_tables(cells, board.questions, board.tags, clusters, seed=seed, proportion=proportion),
         failed=failed,
     )
 
 
-def _is_cut_off(error: str) -> bool:
-    """Whether the budget or the deadline of the run kept an answer from being asked for."""
-    return error.startswith(tuple(CUT_OFF))
-
-
-def _missing(condition: Condition, given: BoardInput) -> dict[Missing, int]:
-    """Return the questions that no model was asked under a condition; systems are asked all."""
-    if all(cell.is_system for cell in given.grid.cells if cell.condition == condition):
-        return {}
-    return missing_under(condition, given.questions, given.passages)
-
-
-def _reasons(name: str, given: BoardInput) -> str:
-    condition = next(cell.condition for cell in given.grid.cells if cell.name == name)
-    found = missing_under(condition, given.questions, given.passages)
-    return ", ".join(f"{n:,} {reason}" for reason, n in found.items())
-
-
-def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOutCell]]:
+def _answered(board: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOutCell]]:
     """Return the cells with an answer, and why the others have none."""
     rows, lost = {}, []
-    for name, said in given.rows.items():
-        errors = [answer.error for answer in said.answers if answer.error is not None]
-        if not said.answers:
-            reason = f"no question has what this condition needs: {_reasons(name, given)}"
+    for name, of_cell in board.rows.items():
+        errors = [answer.error for answer in of_cell.answers if answer.error is not None]
+        cut_off = all(error.startswith(tuple(CUT_OFF)) for error in errors)
+        if not of_cell.answers:
+            condition = next(cell.condition for cell in board.grid.cells if cell.name == name)
+            missing = missing_under(condition, board.questions, board.passages)
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in missing.items())
+            reason = f"no question has what this condition needs: {reasons}"
             lost.append(LeftOutCell(name=name, reason=reason))
-        elif len(errors) == len(said.answers) and not all(map(_is_cut_off, errors)):
-            lost.append(
-                LeftOutCell(name=name, reason=f"all {len(errors)} answers failed; the first: {errors[0]}")
-            )
+        elif len(errors) == len(of_cell.answers) and not cut_off:
+            reason = f"all {len(errors)} answers failed; the first: {errors[0]}"
+            lost.append(LeftOutCell(name=name, reason=reason))
         else:
-            rows[name] = said
+            rows[name] = of_cell
     return rows, lost
 
 
-class _Making(msgspec.Struct, frozen=True, kw_only=True):
-    """What every standing is made with."""
-
-    clusters: Mapping[str, str]
-    files: Mapping[str, str]
-    seed: int
-    proportion: bool
-
-
 def _standings(
-    cells: Sequence[CellValues], conditions: Sequence[Condition], making: _Making
+    cells: Sequence[CellValues],
+    board: BoardInput,
+    clusters: Mapping[str, str],
+    seed: int,
+    *,
+    proportion: bool,
 ) -> tuple[list[AnswerStanding], list[CellTest]]:
     """Return the places, and every pair within a condition, the one that stands before the other first."""
-    groups = [_by_mean([cell for cell in cells if cell.cell.condition == each]) for each in conditions]
     scores = {cell.cell.name: cell.score for cell in cells}
-    tests: dict[tuple[str, str], CellTest] = {}
+    tests: list[CellTest] = []
     standings: list[AnswerStanding] = []
-    for group in groups:
+    for condition in board.grid.conditions:
+        group = _by_mean([cell for cell in cells if cell.cell.condition == condition])
         scored = [cell.cell.name for cell in group if cell.score]
-        for test in compare_cells(scores, list(combinations(scored, 2)), making.clusters, seed=making.seed):
-            tests[test.first, test.second] = test
-        ordered = _best_first(group, tests)
+        own = compare_cells(scores, list(combinations(scored, 2)), clusters, seed=seed)
+        tests += own
+        between = both_ways(own)
+        ordered = _best_first(group, between)
         for cell in ordered:
-            against = _between(ordered[0].cell.name, cell.cell.name, tests)
-            standings.append(_standing(len(standings) + 1, cell, ordered, against, making))
-    place = {row.cell.name: row.place for row in standings}
-    every = [test if place[test.first] < place[test.second] else turned(test) for test in tests.values()]
+            against = between.get((ordered[0].cell.name, cell.cell.name))
+            standings.append(
+                AnswerStanding(
+                    place=len(standings) + 1,
+                    cell=cell.cell,
+                    verdict=_verdict(cell, ordered, against),
+                    comparison=against,
+                    n_questions=cell.n_questions,
+                    score=quantiles_of(cell.score, clusters, seed=seed, proportion=proportion),
+                    seconds=quantiles_of(cell.seconds, clusters, seed=seed, proportion=False),
+                    measures=means_of(cell.measures, clusters, seed=seed),
+                    statuses=cell.statuses,
+                    spent=cell.spent,
+                    file=board.files[cell.cell.name],
+                )
+            )
+    place_of_name = {row.cell.name: row.place for row in standings}
+    every = [
+        test if place_of_name[test.first] < place_of_name[test.second] else turned(test) for test in tests
+    ]
     return standings, every
-
-
-def _standing(
-    place: int, cell: CellValues, group: Sequence[CellValues], against: CellTest | None, making: _Making
-) -> AnswerStanding:
-    clusters, seed = making.clusters, making.seed
-    return AnswerStanding(
-        place=place,
-        cell=cell.cell,
-        verdict=_verdict(cell, group, against),
-        comparison=against,
-        n_questions=cell.n_questions,
-        score=quantiles_of(cell.score, clusters, seed=seed, proportion=making.proportion),
-        seconds=quantiles_of(cell.seconds, clusters, seed=seed, proportion=False),
-        measures=means_of(cell.measures, clusters, seed=seed),
-        statuses=cell.statuses,
-        spent=cell.spent,
-        file=making.files[cell.cell.name],
-    )
 
 
 def _by_mean(group: Sequence[CellValues]) -> list[CellValues]:
@@ -202,11 +181,8 @@ def has_too_few(cell: CellValues, group: Sequence[CellValues]) -> bool:
 
     Its share of answers with a score is less than half of the largest share in the group.
     """
-    return not cell.score or 2 * _share_scored(cell) < max(map(_share_scored, group))
-
-
-def _share_scored(cell: CellValues) -> float:
-    return len(cell.score) / cell.n_questions if cell.n_questions else 0.0
+    shares = [len(each.score) / each.n_questions if each.n_questions else 0.0 for each in (cell, *group)]
+    return not cell.score or 2 * shares[0] < max(shares[1:])
 
 
 def _best_first(group: Sequence[CellValues], tests: Mapping[tuple[str, str], CellTest]) -> list[CellValues]:
@@ -216,16 +192,10 @@ def _best_first(group: Sequence[CellValues], tests: Mapping[tuple[str, str], Cel
     """
     best = next(iter(group), None)
     for cell in group:
-        test = _between(best.cell.name, cell.cell.name, tests) if best else None
+        test = tests.get((best.cell.name, cell.cell.name)) if best else None
         if test is not None and test.verdict == "worse" and not has_too_few(cell, group):
             best = cell
     return [*([best] if best else []), *(cell for cell in group if cell is not best)]
-
-
-def _between(first: str, second: str, tests: Mapping[tuple[str, str], CellTest]) -> CellTest | None:
-    if (first, second) in tests:
-        return tests[first, second]
-    return turned(tests[second, first]) if (second, first) in tests else None
 
 
 def _verdict(cell: CellValues, group: Sequence[CellValues], against: CellTest | None) -> AnswerPlace:
@@ -243,18 +213,16 @@ def _contrasts(cells: Sequence[CellValues], clusters: Mapping[str, str], seed: i
     scores = {cell.cell.name: cell.score for cell in cells}
     contrasts = []
     for kind, firsts, second in CONTRASTS:
-        found = {
-            (one.cell.name, other.cell.name): (one.cell, other.cell)
-            for one, other in _paired([cell for cell in cells if cell.score], firsts, second)
-        }
-        for test in compare_cells(scores, list(found), clusters, seed=seed):
-            one, other = found[test.first, test.second]
+        scored = [cell.cell for cell in cells if cell.score]
+        pairs = {(left.name, right.name): (left, right) for left, right in _paired(scored, firsts, second)}
+        for test in compare_cells(scores, list(pairs), clusters, seed=seed):
+            left, right = pairs[test.first, test.second]
             contrasts.append(
                 Contrast(
                     kind=kind,
-                    model=one.model or "",
-                    prompt=(other if one.condition == "none" else one).told,
-                    conditions=(one.condition, other.condition),
+                    model=left.model or "",
+                    prompt=(right if left.condition == "none" else left).told,
+                    conditions=(left.condition, right.condition),
                     test=test,
                 )
             )
@@ -262,23 +230,19 @@ def _contrasts(cells: Sequence[CellValues], clusters: Mapping[str, str], seed: i
 
 
 def _paired(
-    cells: Sequence[CellValues], firsts: Sequence[Condition], second: Condition
-) -> Iterator[tuple[CellValues, CellValues]]:
+    cells: Sequence[AnswerCell], firsts: Sequence[Condition], second: Condition
+) -> Iterator[tuple[AnswerCell, AnswerCell]]:
     """Yield the cells of one model and prompt under the two conditions; `none` has a prompt of its own."""
-    own = [cell for cell in cells if not cell.cell.is_system]
-    there = {cell.cell.condition for cell in own}
+    own = [cell for cell in cells if not cell.is_system]
+    there = {cell.condition for cell in own}
     first = next((condition for condition in firsts if condition in there), None)
-    for one in own:
-        for other in own:
-            if (one.cell.condition, other.cell.condition) != (first, second):
+    for left in own:
+        for right in own:
+            if (left.condition, right.condition) != (first, second):
                 continue
-            same = one.cell.prompt == other.cell.prompt or "none" in (first, second)
-            asked = [(cell.cell.model, cell.cell.temperature) for cell in (one, other)]
-            if asked[0] == asked[1] and same:
-                yield one, other
-
-
-ALPHA = 0.05
+            same_prompt = left.prompt == right.prompt or "none" in (first, second)
+            if (left.model, left.temperature) == (right.model, right.temperature) and same_prompt:
+                yield left, right
 
 
 def compare_cells(
@@ -293,48 +257,33 @@ def compare_cells(
     Each pair is compared on the questions that both have a value of, so that no cell takes questions from
     others. Holm's correction is over all pairs that come back. clusters: question id -> its document.
     """
-    together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    on_same: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for first, second in pairs:
         common = tuple(sorted(values[first].keys() & values[second].keys()))
         if common:
-            together.setdefault(common, []).append((first, second))
-    found: dict[tuple[str, str], CellTest] = {}
-    for common, of_them in together.items():
-        names = list(dict.fromkeys(name for pair in of_them for name in pair))
+            on_same.setdefault(common, []).append((first, second))
+    tests: dict[tuple[str, str], CellTest] = {}
+    for common, their_pairs in on_same.items():
+        names = list(dict.fromkeys(name for pair in their_pairs for name in pair))
         columns = np.array([[values[name][question] for name in names] for question in common])
-        at = [(names.index(first), names.index(second)) for first, second in of_them]
+        at = [(names.index(first), names.index(second)) for first, second in their_pairs]
         groups = [clusters.get(question, question) for question in common]
-        for pair, test in zip(of_them, paired_tests(columns, at, groups, seed=seed), strict=True):
-            found[pair] = _cell_test(pair, test, values, columns[:, [names.index(name) for name in pair]])
-    return as_family([found[pair] for pair in pairs if pair in found])
-
-
-def turned(test: CellTest) -> CellTest:
-    """Return the same test with the second cell first."""
-    return msgspec.structs.replace(
-        exchanged(test), first=test.second, second=test.first, means=test.means[::-1]
-    )
-
-
-def _cell_test(
-    pair: tuple[str, str], test: PairedTest, values: Mapping[str, Values], columns: np.ndarray
-) -> CellTest:
-    first, second = pair
-    either = len(values[first].keys() | values[second].keys())
-    means = columns.mean(axis=0).tolist()
-    return CellTest(
-        first=first,
-        second=second,
-        n=len(columns),
-        n_left_out=either - len(columns),
-        means=(means[0], means[1]),
-        **msgspec.structs.asdict(test),
-    )
+        for pair, test in zip(their_pairs, paired_tests(columns, at, groups, seed=seed), strict=True):
+            first, second = pair
+            means = columns[:, [names.index(first), names.index(second)]].mean(axis=0).tolist()
+            tests[pair] = CellTest(
+                first=first,
+                second=second,
+                n=len(columns),
+                n_left_out=len(values[first].keys() | values[second].keys()) - len(columns),
+                means=(means[0], means[1]),
+                **msgspec.structs.asdict(test),
+            )
+    return as_family([tests[pair] for pair in pairs if pair in tests])
 
 
 LANG = "lang"
 MOST_SHOWN = 20  # values of a tag; further ones, the smallest, stand together
-Read = Callable[[Question], str | None]
 
 
 def tag_tables(
@@ -354,16 +303,17 @@ def tag_tables(
     """
     tables = []
     for tag in chosen_tags(questions, tags):
-        read = _reader(tag)
         members: dict[str, list[str]] = {}
         for question in questions:
-            value = read(question)
+            value = (question.tags or {}).get(tag)
+            if tag == LANG:  # that of the question goes before a tag of that name
+                value = question.lang or value
             if value is not None:
                 members.setdefault(value, []).append(question.id)
         n_with = sum(map(len, members.values()))
-        one = len(members) == 1 and n_with == len(questions)
+        only_value = len(members) == 1 and n_with == len(questions)
         small = all(len(ids) < FEWEST for ids in members.values())
-        if tags is None and (one or small or len(members) > MOST_VALUES):
+        if tags is None and (only_value or small or len(members) > MOST_VALUES):
             continue
         groups = [
             TagGroup(
@@ -380,7 +330,8 @@ def tag_tables(
 
 def chosen_tags(questions: Sequence[Question], tags: Sequence[str] | None) -> Sequence[str]:
     """Return the tags to group by: `tags`, else all. Raises ConfigError for one that no question has."""
-    known = _known(questions)
+    named = sorted({tag for question in questions for tag in question.tags or ()} - {LANG})
+    known = ([LANG] if any(question.lang for question in questions) else []) + named
     for tag in tags or ():
         if tag not in known:
             raise ConfigError(
@@ -390,26 +341,12 @@ def chosen_tags(questions: Sequence[Question], tags: Sequence[str] | None) -> Se
     return known if tags is None else tags
 
 
-def _known(questions: Sequence[Question]) -> list[str]:
-    tags = sorted({tag for question in questions for tag in question.tags or ()})
-    return ([LANG] if any(question.lang for question in questions) else []) + [
-        tag for tag in tags if tag != LANG
-    ]
-
-
-def _reader(tag: str) -> Read:
-    """Return what reads a tag; the language of a question goes before a tag of that name."""
-    if tag == LANG:
-        return lambda question: question.lang or (question.tags or {}).get(LANG)
-    return lambda question: (question.tags or {}).get(tag)
-
-
 def _folded(members: Mapping[str, list[str]]) -> list[tuple[str | None, int, list[str]]]:
     """Return (value, number of values, questions): large groups first, then the small ones together."""
     ordered = sorted(members, key=lambda value: (-len(members[value]), value))
-    shown = [value for value in ordered if len(members[value]) >= FEWEST][:MOST_SHOWN]
-    rest = [value for value in ordered if value not in shown]
-    groups: list[tuple[str | None, int, list[str]]] = [(value, 1, members[value]) for value in shown]
+    large = [value for value in ordered if len(members[value]) >= FEWEST][:MOST_SHOWN]
+    rest = [value for value in ordered if value not in large]
+    groups: list[tuple[str | None, int, list[str]]] = [(value, 1, members[value]) for value in large]
     if rest:
         groups.append((None, len(rest), [name for value in rest for name in members[value]]))
     return groups
@@ -419,17 +356,17 @@ def _means(
     cells: Sequence[CellValues], ids: set[str], clusters: Mapping[str, str], seed: int, *, proportion: bool
 ) -> dict[str, dict[str, Estimate]]:
     """Return cell -> `score` and each measure of one group, those that have values there."""
-    scores = {cell.cell.name: _of(cell.score, ids) for cell in cells}
+
+    def of_group(values: Values) -> Values:
+        return {name: value for name, value in values.items() if name in ids}
+
+    scores = {cell.cell.name: of_group(cell.score) for cell in cells}
     measures = {
-        (cell.cell.name, name): _of(values, ids) for cell in cells for name, values in cell.measures.items()
+        (cell.cell.name, name): of_group(values) for cell in cells for name, values in cell.measures.items()
     }
-    found: dict[str, dict[str, Estimate]] = {cell.cell.name: {} for cell in cells}
+    means: dict[str, dict[str, Estimate]] = {cell.cell.name: {} for cell in cells}
     for cell_name, mean in means_of(scores, clusters, seed=seed, proportion=proportion).items():
-        found[cell_name]["score"] = mean
+        means[cell_name]["score"] = mean
     for (cell_name, name), mean in means_of(measures, clusters, seed=seed).items():
-        found[cell_name][name] = mean
-    return found
-
-
-def _of(values: Mapping[str, float], ids: set[str]) -> dict[str, float]:
-    return {name: value for name, value in values.items() if name in ids}
+        means[cell_name][name] = mean
+    return means

@@ -6,12 +6,20 @@ from itertools import islice
 import msgspec
 
 from ragstone.features.bench.answerers.board import chosen_tags
+from ragstone.features.bench.answerers.conditions import (
+    DISTRACTED,
+    RETRIEVED,
+    Passages,
+    contexts_under,
+    search_depth,
+)
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, NextRound, needs_passages
 from ragstone.features.bench.answerers.values import AnswerCell
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench.running import attempt
 from ragstone.kernel.config import Condition, ExtractiveSystem, RagSystem, Sampling, Settings
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Answer, Chunk, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
@@ -22,7 +30,6 @@ from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import judge_rows, load_judges
 from ragstone.kernel.stages.retrieve import rank_questions, retriever_deps
 from ragstone.kernel.systems.chosen import system_of
-from ragstone.kernel.systems.conditions import DISTRACTED, RETRIEVED, Passages, contexts_under, search_depth
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +82,7 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
     return BenchInput(questions=questions, judges=alone, paired=paired)
 
 
-async def open_means(given: BenchInput, grid: AnswerGrid, session: Session) -> BenchMeans:
+async def open_means(bench_input: BenchInput, grid: AnswerGrid, session: Session) -> BenchMeans:
     """Return the corpus and what was found in it for every question.
 
     Raises DataError where there is no text to answer from, or no question has any condition of the grid.
@@ -85,13 +92,13 @@ async def open_means(given: BenchInput, grid: AnswerGrid, session: Session) -> B
         raise DataError("[documents] paths hold no text, so there is nothing to answer from.")
     own = {cell.condition for cell in grid.cells if not cell.is_system}
     passages = await gather_passages(
-        given.questions,
+        bench_input.questions,
         corpus,
         own,
         session,
         n_distractors=session.settings.bench.answerers.distractors,
     )
-    return BenchMeans(corpus=corpus, passages=passages, judges=given.judges)
+    return BenchMeans(corpus=corpus, passages=passages, judges=bench_input.judges)
 
 
 async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -> AskedCells:
@@ -103,14 +110,14 @@ async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -
     failed: list[LeftOutCell] = []
     number = 0
     while (now := next_round(number, rows)) is not None:
-        lost = {one.name for one in failed}
+        lost = {lost_cell.name for lost_cell in failed}
         cells = [cell for cell in now.cells if cell.name not in lost]
-        found = await judged_round(cells, now.questions, means, session)
-        failed += found.failed
-        for name, more in found.rows.items():
+        answered = await judged_round(cells, now.questions, means, session)
+        failed += answered.failed
+        for name, more in answered.rows.items():
             rows[name] = rows.get(name, AnswerRows()) + more
-        for one in found.failed:
-            rows.pop(one.name, None)
+        for lost_cell in answered.failed:
+            rows.pop(lost_cell.name, None)
         number += 1
     return AskedCells(rows=rows, failed=failed)
 
@@ -124,15 +131,12 @@ async def judged_round(
     together, one judge after the other, which keeps a judge's prompt in its model's cache. A cell whose model
     cannot be had is listed with the reason; a judge that cannot be had raises ModelError.
     """
-    failed = []
+    failed: list[LeftOutCell] = []
     answers: dict[str, list[Answer]] = {}
     for cell in cells:
-        try:
-            answers[cell.name] = [row async for row in answers_of(cell, questions, means, session)]
-        except ConfigError:
-            raise
-        except RagstoneError as mistake:
-            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
+        rows_of_cell = await attempt(cell.name, answers_of(cell, questions, means, session), failed)
+        if rows_of_cell is not None:
+            answers[cell.name] = rows_of_cell
     every = [row for rows in answers.values() for row in rows]
     judged: dict[str, list[Judgement]] = {name: [] for name in answers}
     if every:
@@ -144,43 +148,44 @@ async def judged_round(
 
 async def answers_of(
     cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
-) -> AsyncIterator[Answer]:
-    """Yield a cell's answers under its own name, so that judgements of all cells can be told apart.
+) -> list[Answer]:
+    """Return a cell's answers under its own name, so that judgements of all cells can be told apart.
 
     Raises ModelError when its model cannot be had.
     """
-    made = _by_system if cell.is_system else _by_model
-    async for answer in made(cell, questions, means, session):
-        # Without passages there is nothing to be faithful to: judges of it are not asked.
-        contexts = None if cell.condition == "none" else answer.contexts
-        yield msgspec.structs.replace(answer, system=cell.name, contexts=contexts)
+    if cell.is_system:
+        rankings, corpus = list(means.passages.retrieved.values()), means.corpus
+        answers = system_rows(
+            cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents
+        )
+    else:
+        answers = _by_model(cell, questions, means, session)
+    # Without passages there is nothing to be faithful to: judges of it are not asked.
+    return [
+        msgspec.structs.replace(
+            answer, system=cell.name, contexts=None if cell.condition == "none" else answer.contexts
+        )
+        async for answer in answers
+    ]
 
 
 def _by_model(
     cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
 ) -> AsyncIterator[Answer]:
-    given: dict[str, list[Context]] = {}
+    contexts_of: dict[str, list[Context]] = {}
     for question in questions:
-        found = contexts_under(cell.condition, question, means.passages)
-        if not isinstance(found, str):
-            given[question.id] = found
+        contexts = contexts_under(cell.condition, question, means.passages)
+        if not isinstance(contexts, str):
+            contexts_of[question.id] = contexts
     return answer_given(
-        [question for question in questions if question.id in given],
-        lambda question: given[question.id],
+        [question for question in questions if question.id in contexts_of],
+        lambda question: contexts_of[question.id],
         session,
         brought_by=cell.condition,
         model=cell.model,
         prompt=cell.prompt,
         sampling=Sampling(temperature=cell.temperature),
     )
-
-
-def _by_system(
-    cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
-) -> AsyncIterator[Answer]:
-    rankings = list(means.passages.retrieved.values())
-    corpus = means.corpus
-    return system_rows(cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents)
 
 
 async def gather_passages(

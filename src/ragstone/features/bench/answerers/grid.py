@@ -19,7 +19,6 @@ from ragstone.features.bench.answerers.measuring import shared_documents
 from ragstone.features.bench.answerers.planning import (
     AnswerGrid,
     AnswerRows,
-    NextRound,
     all_at_once,
     plan_answerers,
 )
@@ -27,15 +26,11 @@ from ragstone.features.bench.answerers.race import AnswerRace, race_condition, r
 from ragstone.features.bench.answerers.values import AnswerBoard
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
 from ragstone.features.bench.judges.words import BENCH
-from ragstone.kernel.agreement.card import ReportCard
+from ragstone.features.bench.running import BenchOptions, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
-from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import RagstoneError, checks_arguments
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
@@ -67,8 +62,9 @@ def bench_answerers(
     not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
     asked.
     """
-    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
-    return run_sync(_bench(settings, how, force))
+    return run_bench(
+        _bench, settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=progress
+    )
 
 
 def answer_bench_folder(settings: Settings) -> Path:
@@ -76,70 +72,70 @@ def answer_bench_folder(settings: Settings) -> Path:
     return bench_path(settings, "answerers")
 
 
-async def _bench(settings: Settings, how: SessionOptions, force: bool) -> AnswerBenchSummary:
-    grid = plan_answerers(settings)
-    if settings.bench.answerers.race:
+async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummary:
+    grid, declared = plan_answerers(settings), settings.bench.answerers
+    if declared.race:
         race_condition(grid)  # before anything is paid for
-    given = read_input(settings, grid)
-    with open_folder(answer_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
-        write_rows(folder.path / "questions.jsonl", given.questions, Question, force=True)
-        async with open_session(settings, how) as session:
-            means = await open_means(given, grid, session)
-            cards = await cards_of_sheet(settings, means.judges, session)
-            rounds = _rounds(settings, grid, given, means, cards)
-            asked = await give_out(rounds, means, session)
-            models = await _identities(grid, asked.rows, session)
-            calls = session.calls()
-        files = _write(folder.path, grid, asked.rows)
-        declared = settings.bench.answerers
+    bench_input = read_input(settings, grid)
+    path, questions = answer_bench_folder(settings), bench_input.questions
+    async with open_bench(path, settings, _decisive(settings), options) as bench:
+        write_rows(path / "questions.jsonl", questions, Question, force=True)
+        session = bench.session
+        means = await open_means(bench_input, grid, session)
+        cards = await cards_of_sheet(settings, means.judges, session)
+        clusters, race = shared_documents(questions, means.passages.same), None
+        if declared.race:
+            race = AnswerRace(
+                grid,
+                questions,
+                clusters,
+                cards=cards,
+                confidence=declared.confidence,
+                seed=settings.run.seed,
+            )
+        answered = await give_out(race or all_at_once(grid.cells, questions), means, session)
+        models = await session.models.identities(
+            cell.model for cell in grid.cells if cell.model and cell.name in answered.rows
+        )
+        judge = session.roles().get("judge")
+        models |= {"judge": judge} if judge else {}
+        calls = session.calls()
         board = make_board(
             BoardInput(
                 grid=grid,
-                rows=asked.rows,
-                failed=asked.failed,
-                questions=given.questions,
+                rows=answered.rows,
+                failed=answered.failed,
+                questions=questions,
                 passages=means.passages,
                 cards=cards,
                 tags=declared.tags,
-                files=files,
+                files=_write(path, grid, answered.rows),
             ),
             seed=settings.run.seed,
         )
-        race = rounds.report(asked.rows) if isinstance(rounds, AnswerRace) else None
-        board = raced(board, race) if race else board
+        report = race.report(answered.rows) if race else None
+        board = raced(board, report) if report else board
+        counts = {
+            "documents": len(means.corpus.documents),
+            "questions": len(questions),
+            "answers": sum(len(rows.answers) for rows in answered.rows.values()),
+            "judgements": sum(len(rows.judgements) for rows in answered.rows.values()),
+        }
         summary = AnswerBenchSummary(
             name=settings.run.name,
             version=__version__,
-            counts=_counts(means, given, asked.rows),
+            counts={name: n for name, n in counts.items() if n},
             models=models,
             retriever=settings.retrieve.retriever,
             k=settings.retrieve.k,
             n_distractors=declared.distractors,
             board=board,
-            race=race,
+            race=report,
             list_prices=calls.list_prices,
-            notes=bench_notes(board, given, means),
+            notes=bench_notes(board, bench_input, means),
         )
-        folder.finish(BENCH, summary, models=models, judges=means.judges)
-        write_page(folder.path / "report.html", answer_bench_document(summary))
+        bench.finish(BENCH, summary, answer_bench_document(summary), models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
-
-
-def _rounds(
-    settings: Settings, grid: AnswerGrid, given: BenchInput, means: BenchMeans, cards: Sequence[ReportCard]
-) -> NextRound:
-    """Return in which rounds questions are given out."""
-    declared = settings.bench.answerers
-    if not declared.race:
-        return all_at_once(grid.cells, given.questions)
-    return AnswerRace(
-        grid,
-        given.questions,
-        shared_documents(given.questions, means.passages.same),
-        cards=cards,
-        confidence=declared.confidence,
-        seed=settings.run.seed,
-    )
 
 
 def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:
@@ -153,24 +149,6 @@ def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> di
         write_rows(folder / f"judgements-{named}", rows[cell.name].judgements, Judgement, force=True)
         files[cell.name] = f"judgements-{named}"
     return files
-
-
-def _counts(means: BenchMeans, given: BenchInput, rows: Mapping[str, AnswerRows]) -> dict[str, int]:
-    counts = {
-        "documents": len(means.corpus.documents),
-        "questions": len(given.questions),
-        "answers": sum(len(one.answers) for one in rows.values()),
-        "judgements": sum(len(one.judgements) for one in rows.values()),
-    }
-    return {name: n for name, n in counts.items() if n}
-
-
-async def _identities(grid: AnswerGrid, rows: Mapping[str, AnswerRows], session: Session) -> dict[str, str]:
-    """Return the models that were asked, and the judges': name or role -> model, as the ledger knows it."""
-    asked = (cell.model for cell in grid.cells if cell.model and cell.name in rows)
-    found = await session.models.identities(asked)
-    judge = session.roles().get("judge")
-    return found | ({"judge": judge} if judge else {})
 
 
 def _decisive(settings: Settings) -> Settings:
@@ -191,7 +169,7 @@ FEW_QUESTIONS = 20
 SHOWN = 3
 
 
-def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> list[str]:
+def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) -> list[str]:
     """Return the notes: few questions, documents that are missing, judges nobody has measured, rows lost."""
     notes = []
     if board.n_questions < FEW_QUESTIONS:
@@ -204,11 +182,11 @@ def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> lis
             "No question can be answered: that they are refused is what tells the cells apart, and a judge "
             "that compares with a reference scores none of them."
         )
-    notes += _missing(missing_documents(given.questions, means.corpus.documents))
+    notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
-    if given.paired:
-        notes.append(f"Left out, for it compares two answers: {', '.join(given.paired)}.")
+    if bench_input.paired:
+        notes.append(f"Left out, for it compares two answers: {', '.join(bench_input.paired)}.")
     return notes
 
 
@@ -249,8 +227,8 @@ def _failed(board: AnswerBoard) -> list[str]:
     lost = {row.cell.name: row.spent.n_failed for row in board.standings if row.spent.n_failed}
     if not lost:
         return []
-    told = ", ".join(f"{name} {n}" for name, n in lost.items())
-    return [f"Answers that failed are in no mean, and are counted beside it: {told}."]
+    counts = ", ".join(f"{name} {n}" for name, n in lost.items())
+    return [f"Answers that failed are in no mean, and are counted beside it: {counts}."]
 
 
 SAMPLED = 200  # questions that are looked at in each cell; each stands for as many as were passed over
@@ -265,32 +243,31 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     grid = plan_answerers(settings)
     if settings.bench.answerers.race:
         race_condition(grid)
-    given = read_input(settings, grid)
+    bench_input = read_input(settings, grid)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        questions = sample_of(given.questions, forecaster, SAMPLED)
+        questions = sample_of(bench_input.questions, forecaster, SAMPLED)
         if settings.bench.answerers.race:
             forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
-        sampled = msgspec.structs.replace(given, questions=questions)
+        sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
         for cell in grid.cells:
             with contextlib.suppress(RagstoneError):
-                answers += [_made_up(row) async for row in answers_of(cell, questions, means, session)]
-        if any(judge.needs_model for judge in given.judges):
+                # Cells seldom say the same, word for word, as made-up answers do.
+                answers += [
+                    msgspec.structs.replace(row, answer=f"{row.answer} ({row.system})")
+                    if row.usage is not None and not row.usage.calls
+                    else row
+                    for row in await answers_of(cell, questions, means, session)
+                ]
+        if any(judge.needs_model for judge in bench_input.judges):
             forecaster.assumptions[ASSUMPTION] = None
-        assumed = (judge.assumption for judge in given.judges if judge.assumption)
+        assumed = (judge.assumption for judge in bench_input.judges if judge.assumption)
         forecaster.assumptions |= dict.fromkeys(assumed)
-        async for _row in judge_rows(lambda: answers, given.judges, session, len(answers)):
+        async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
         forecaster.weight = 1.0
-        await cards_of_sheet(settings, given.judges, session)
+        await cards_of_sheet(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)
-
-
-def _made_up(answer: Answer) -> Answer:
-    """Return a made-up answer as one of its cell's own: cells seldom say the same, word for word."""
-    if answer.usage is None or answer.usage.calls:
-        return answer
-    return msgspec.structs.replace(answer, answer=f"{answer.answer} ({answer.system})")

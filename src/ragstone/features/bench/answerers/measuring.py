@@ -31,18 +31,18 @@ def choose_roles(judgements: Iterable[Judgement], cards: Sequence[ReportCard] = 
     better than its baseline; a model without a card of its own counts as its cards of other judges say. One
     that scored nothing comes last. Of equals the first in the rows is taken.
     """
-    found: dict[tuple[str, str, str], Judgement] = {}
+    first_rows: dict[tuple[str, str, str], Judgement] = {}
     scored: set[tuple[str, str, str]] = set()
     for row in judgements:
         key = (row.judge, row.metric, row.model)
-        found.setdefault(key, row)
+        first_rows.setdefault(key, row)
         if row.score is not None:
             scored.add(key)
     roles = []
     for role, metrics in METRICS.items():
         able = [
             row
-            for row in found.values()
+            for row in first_rows.values()
             if row.metric in metrics and row.scale and row.scale[0] < row.scale[1]
         ]
         if not able:
@@ -133,13 +133,15 @@ def values_of(
 
 def _truth_measures(judgements: Iterable[Judgement]) -> dict[str, Values]:
     """Return precision and recall on false statements, and of which neither true nor false was said."""
-    said = {row.question_id: found for row in judgements if (found := said_of(row))}
+    stated = {row.question_id: statement for row in judgements if (statement := said_of(row))}
     measures = {
         "precision on false": {
-            name: float(not truth) for name, (truth, one) in said.items() if one == "false"
+            name: float(not truth) for name, (truth, claim) in stated.items() if claim == "false"
         },
-        "recall on false": {name: float(one == "false") for name, (truth, one) in said.items() if not truth},
-        "neither": {name: float(one == "neither") for name, (_, one) in said.items()},
+        "recall on false": {
+            name: float(claim == "false") for name, (truth, claim) in stated.items() if not truth
+        },
+        "neither": {name: float(claim == "neither") for name, (_, claim) in stated.items()},
     }
     return {name: values for name, values in measures.items() if values}
 
@@ -175,13 +177,13 @@ def means_of(
     for name, values in columns.items():
         if values:
             alike.setdefault(tuple(sorted(values)), []).append(name)
-    found: dict[NameT, Estimate] = {}
+    estimates: dict[NameT, Estimate] = {}
     for questions, names in alike.items():
-        rows = {str(at): [columns[name][one] for one in questions] for at, name in enumerate(names)}
-        shared = [clusters.get(one, one) for one in questions]
+        rows = {str(at): [columns[name][question] for question in questions] for at, name in enumerate(names)}
+        shared = [clusters.get(question, question) for question in questions]
         means = mean_estimates(rows, shared, seed=seed, proportion=proportion)
-        found |= {name: means[str(at)] for at, name in enumerate(names)}
-    return {name: found[name] for name in columns if name in found}
+        estimates |= {name: means[str(at)] for at, name in enumerate(names)}
+    return {name: estimates[name] for name in columns if name in estimates}
 
 
 def shared_documents(questions: Sequence[Question], same: Mapping[str, str]) -> dict[str, str]:
@@ -211,11 +213,11 @@ def _measures(shares: Mapping[RoleName, Values], questions: Mapping[str, Questio
     measures: dict[str, Values] = {}
     answered: Values | None = None
     if "answered" in shares:
-        said = {name: float(share >= HALF) for name, share in shares["answered"].items()}
-        answered = {name: value for name, value in said.items() if name in can}
+        all_answered = {name: float(share >= HALF) for name, share in shares["answered"].items()}
+        answered = {name: value for name, value in all_answered.items() if name in can}
         measures["answered"] = answered
         measures["unanswered"] = {name: 1.0 - value for name, value in answered.items()}
-        measures["refused"] = {name: 1.0 - value for name, value in said.items() if name not in can}
+        measures["refused"] = {name: 1.0 - value for name, value in all_answered.items() if name not in can}
     other: RoleName
     for other in ("faithful", "relevant"):
         of = {name: share for name, share in shares.get(other, {}).items() if name in can}

@@ -147,7 +147,7 @@ def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:
     """Return the cells with their names: `gpt-4o · strict · gold`, without what all have in common."""
     models = dict.fromkeys(cell.model or "" for cell in cells)
     short = [short_model(model) for model in models]
-    told = dict(zip(models, short if len(set(short)) == len(short) else models, strict=True))
+    names = dict(zip(models, short if len(set(short)) == len(short) else models, strict=True))
     # Under `none` there is but one prompt as a rule, and its name would say nothing.
     n_prompts = {
         is_none: len({cell.prompt for cell in cells if (cell.condition == "none") == is_none})
@@ -159,7 +159,7 @@ def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:
             cell,
             name=" · ".join(
                 [
-                    *([told[cell.model or ""]] if len(models) > 1 else []),
+                    *([names[cell.model or ""]] if len(models) > 1 else []),
                     *([cell.told] if n_prompts[cell.condition == "none"] > 1 else []),
                     *([f"temperature {cell.temperature:g}"] if several else []),
                     cell.condition,

@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.features.bench.answerers.board import turned
 from ragstone.features.bench.answerers.measuring import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.features.bench.answerers.values import (
@@ -33,6 +32,7 @@ from ragstone.features.bench.answerers.values import (
     Saved,
     StoppedConfiguration,
 )
+from ragstone.features.bench.board import both_ways
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError
@@ -92,9 +92,9 @@ def start_race(
     if not questions:
         raise DataError("a race needs questions.")
     together: dict[tuple[bool, str], list[str]] = {}
-    for one in questions:
-        shared = (clusters or {}).get(one)
-        together.setdefault((shared is None, one if shared is None else shared), []).append(one)
+    for question in questions:
+        shared = (clusters or {}).get(question)
+        together.setdefault((shared is None, question if shared is None else shared), []).append(question)
     documents = [tuple(ids) for ids in together.values()]
     order = np.random.default_rng(seed).permutation(len(documents))
     return Race(
@@ -110,7 +110,7 @@ def start_race(
 
 def standing(race: Race) -> list[str]:
     """Return the configurations that have neither stopped nor withdrawn, in the order of the race."""
-    gone = {one.configuration for one in race.stopped} | set(race.withdrawn)
+    gone = {stopped.configuration for stopped in race.stopped} | set(race.withdrawn)
     return [name for name in race.configurations if name not in gone]
 
 
@@ -142,30 +142,22 @@ def after_round(race: Race, scores: Mapping[str, Scores]) -> Race:
     A question without a score (None, or not there) counts for no pair of that configuration, and is counted.
     Raises ValueError for a score outside [0, 1].
     """
-    asked = next_round(race)
-    playing = standing(race)
+    ids, playing = next_round(race), standing(race)
     known = {
-        name: {
-            **race.scores[name],
-            **({one: scores[name].get(one) for one in asked} if name in playing else {}),
-        }
+        name: race.scores[name] | ({id_: scores[name].get(id_) for id_ in ids} if name in playing else {})
         for name in race.configurations
     }
-    n_documents = _documents_of(race, len(asked))
-    given = race.documents[race.n_given : race.n_given + n_documents]
+    ends = np.cumsum([len(document) for document in race.documents[race.n_given :]])
+    n_documents = int(np.searchsorted(ends, len(ids))) + 1 if ids else 0
+    documents = race.documents[race.n_given : race.n_given + n_documents]
     moved = msgspec.structs.replace(
         race,
         n_given=race.n_given + n_documents,
-        rounds=(*race.rounds, len(asked)),
+        rounds=(*race.rounds, len(ids)),
         scores=known,
-        capitals=race.capitals + _won(race, given, scores, playing),
+        capitals=race.capitals + _won(race, documents, scores, playing),
     )
     return msgspec.structs.replace(moved, stopped=(*race.stopped, *_worse(moved, playing)))
-
-
-def _documents_of(race: Race, n_questions: int) -> int:
-    ends = np.cumsum([len(document) for document in race.documents[race.n_given :]])
-    return int(np.searchsorted(ends, n_questions)) + 1 if n_questions else 0
 
 
 def _largest(race: Race) -> int:
@@ -173,18 +165,18 @@ def _largest(race: Race) -> int:
 
 
 def _won(
-    race: Race, given: Sequence[Sequence[str]], scores: Mapping[str, Scores], playing: Sequence[str]
+    race: Race, documents: Sequence[Sequence[str]], scores: Mapping[str, Scores], playing: Sequence[str]
 ) -> NDArray[np.float64]:
     """Return what the round adds to the log capitals. Pairs without two scores add nothing."""
     rows = np.array(
         [
-            [_number(scores[name].get(one)) if name in playing else np.nan for name in race.configurations]
-            for document in given
-            for one in document
+            [_number(scores[name].get(id_)) if name in playing else np.nan for name in race.configurations]
+            for document in documents
+            for id_ in document
         ]
     )
     differences = np.nan_to_num(rows[:, :, None] - rows[:, None, :])
-    starts = np.cumsum([0, *(len(document) for document in given[:-1])])
+    starts = np.cumsum([0, *(len(document) for document in documents[:-1])])
     sums = np.add.reduceat(differences, starts, axis=0)
     won: NDArray[np.float64] = log_capitals(sums / _largest(race)).sum(axis=0)
     return won
@@ -215,16 +207,18 @@ def _worse(race: Race, playing: Sequence[str]) -> list[StoppedConfiguration]:
 
 
 def _stopped(race: Race, name: str, rival: str, evidence: float) -> StoppedConfiguration:
-    asked = [(one, at) for at, document in enumerate(race.documents[: race.n_given]) for one in document]
+    played = [
+        (question, at) for at, document in enumerate(race.documents[: race.n_given]) for question in document
+    ]
     mine, other = race.scores[name], race.scores[rival]
     pairs = [
         (own - its, at)
-        for one, at in asked
-        if (own := mine.get(one)) is not None and (its := other.get(one)) is not None
+        for question, at in played
+        if (own := mine.get(question)) is not None and (its := other.get(question)) is not None
     ]
     differences = np.array([difference for difference, _ in pairs])
     low, high = sequence_interval(differences, [at for _, at in pairs], largest=_largest(race))
-    n_both = sum(one in mine and one in other for one, _ in asked)
+    n_both = sum(question in mine and question in other for question, _ in played)
     return StoppedConfiguration(
         configuration=name,
         after=sum(race.rounds),
@@ -277,7 +271,7 @@ class AnswerRace:
         cells = still_asked(self.cells, self.condition, standing(self.race))
         for cell in cells:
             self.given[cell.name] += len(ids)
-        return QuestionRound(cells=cells, questions=[self.questions[one] for one in ids])
+        return QuestionRound(cells=cells, questions=[self.questions[question] for question in ids])
 
     def report(self, so_far: Mapping[str, AnswerRows]) -> RaceReport:
         """Return how it went. so_far: all that was said and judged; cells that failed are left out."""
@@ -304,14 +298,14 @@ class AnswerRace:
             judged = [row for rows in so_far.values() for row in rows.judgements]
             self.roles = choose_roles(judged, self.cards)
         playing = standing(self.race)
-        scores = {name: self._scores(name, so_far[name]) if name in so_far else {} for name in playing}
+        scores: dict[str, dict[str, float]] = {name: {} for name in playing}
+        for name in playing:
+            if name in so_far:
+                values = values_of(self.racing[name], so_far[name], self.roles, self.questions).score
+                share = self._lead.share if self._lead else float
+                scores[name] = {question: share(score) for question, score in values.items()}
         moved = after_round(self.race, scores)
         return withdraw(moved, [name for name in playing if name not in so_far])
-
-    def _scores(self, name: str, rows: AnswerRows) -> dict[str, float]:
-        values = values_of(self.racing[name], rows, self.roles or (), self.questions).score
-        lead = self._lead
-        return {one: lead.share(score) for one, score in values.items()} if lead else values
 
 
 def race_condition(grid: AnswerGrid) -> Condition:
@@ -335,7 +329,7 @@ def still_asked(cells: Sequence[AnswerCell], condition: Condition, left: Sequenc
     return [
         cell
         for cell in cells
-        if not (likes := [one.name for one in racing if _alike(cell, one)]) or set(likes) & set(left)
+        if not (likes := [racer.name for racer in racing if _alike(cell, racer)]) or set(likes) & set(left)
     ]
 
 
@@ -375,10 +369,12 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
         for cell in still_asked([row.cell for row in board.standings], race.condition, race.standing)
     }
     stopped = {
-        one.cell: one.n_given for one in race.saved if one.cell not in still or one.n_given < race.n_given
+        saved.cell: saved.n_given
+        for saved in race.saved
+        if saved.cell not in still or saved.n_given < race.n_given
     }
     named = {row.cell.name: row.cell for row in board.standings}
-    kept = _corrected(board, race.condition, named, stopped)
+    tests = _corrected(board, race.condition, named, stopped)
     standings: list[AnswerStanding] = []
     for condition in board.conditions:
         rows = [row for row in board.standings if row.cell.condition == condition]
@@ -392,14 +388,16 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
                 _with_verdict(row, "not distinguishable" if at else "best") for at, row in enumerate(on)
             ]
         else:
-            standings += _compared(on, kept)
+            standings += _compared(on, tests)
         standings += [_with_verdict(row, "stopped") for row in gone]
     off = {(named[name].model, named[name].told) for name in stopped if name in named}
     return msgspec.structs.replace(
         board,
         standings=[msgspec.structs.replace(row, place=at) for at, row in enumerate(standings, 1)],
-        comparisons=kept,
-        contrasts=_contrasts([one for one in board.contrasts if (one.model, one.prompt) not in off]),
+        comparisons=tests,
+        contrasts=_contrasts(
+            [contrast for contrast in board.contrasts if (contrast.model, contrast.prompt) not in off]
+        ),
     )
 
 
@@ -421,13 +419,13 @@ def _corrected(
 
 def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
     families = [
-        [one for one in contrasts if one.kind == kind]
-        for kind in dict.fromkeys(one.kind for one in contrasts)
+        [contrast for contrast in contrasts if contrast.kind == kind]
+        for kind in dict.fromkeys(contrast.kind for contrast in contrasts)
     ]
     return [
-        msgspec.structs.replace(one, test=test)
+        msgspec.structs.replace(contrast, test=test)
         for family in families
-        for one, test in zip(family, as_family([one.test for one in family]), strict=True)
+        for contrast, test in zip(family, as_family([contrast.test for contrast in family]), strict=True)
     ]
 
 
@@ -439,17 +437,14 @@ def _compared(rows: Sequence[AnswerStanding], tests: Sequence[CellTest]) -> list
     """Return the cells that were asked everything, each against the first of them."""
     if not rows:
         return []
-    first = rows[0]
-    against = {test.second: test for test in tests if test.first == first.cell.name}
-    against |= {test.first: turned(test) for test in tests if test.second == first.cell.name}
-    told = [_with_verdict(first, "best" if len(rows) > 1 and first.verdict != "too few scores" else "alone")]
-    return told + [_against(row, against) for row in rows[1:]]
-
-
-def _against(row: AnswerStanding, tests: Mapping[str, CellTest]) -> AnswerStanding:
-    test = tests.get(row.cell.name)
-    worse = test is not None and test.verdict == "better"
-    verdict: AnswerPlace = "worse" if worse else "not distinguishable"
-    return msgspec.structs.replace(
-        row, comparison=test, verdict=row.verdict if row.verdict == "too few scores" else verdict
-    )
+    first, between = rows[0], both_ways(tests)
+    few = first.verdict == "too few scores"
+    compared = [_with_verdict(first, "best" if len(rows) > 1 and not few else "alone")]
+    for row in rows[1:]:
+        test = between.get((first.cell.name, row.cell.name))
+        worse = test is not None and test.verdict == "better"
+        verdict: AnswerPlace = "worse" if worse else "not distinguishable"
+        if row.verdict == "too few scores":
+            verdict = row.verdict
+        compared.append(msgspec.structs.replace(row, comparison=test, verdict=verdict))
+    return compared

@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.answerers.conditions import Missing
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.kernel.config import Condition
 from ragstone.kernel.records import Judgement, Status
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict
-from ragstone.kernel.systems.conditions import Missing
 
 
 class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):

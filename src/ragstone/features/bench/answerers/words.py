@@ -5,43 +5,44 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.answerers.standing_words import (
+from ragstone.features.bench.answerers.sentences import (
     CONDITIONS,
     HEADS,
     bests,
     by_condition,
     columns,
-    contrast_told,
+    contrast_text,
     contrasts_by_kind,
-    cost_each,
-    failures,
-    kinds_told,
-    measure_told,
-    missing_told,
+    kinds_text,
+    measure_text,
+    missing_text,
     ordered_by,
-    percent,
-    percent_interval,
     race_blocks,
-    roles_told,
-    short_of_best,
+    roles_text,
     tag_measures,
     tag_name,
-    time_told,
-    tokens_each,
-    usd_for_1000,
     without_score,
 )
 from ragstone.features.bench.answerers.values import (
     AnswerBoard,
-    AnswerPlace,
     AnswerStanding,
     Quantiles,
     RaceReport,
     TagGroup,
     TagTable,
 )
-from ragstone.features.bench.judges.words import BENCH, NOT_EQUAL
-from ragstone.features.bench.retrievers.words import not_measured, verdict
+from ragstone.features.bench.judges.words import BENCH
+from ragstone.features.bench.words import (
+    NOT_EQUAL,
+    PLACE,
+    asked_text,
+    bench_report,
+    draw_costs,
+    draw_times,
+    named,
+    not_measured,
+    verdict,
+)
 from ragstone.kernel.config import Condition
 from ragstone.kernel.document.blocks import (
     Block,
@@ -63,19 +64,11 @@ from ragstone.kernel.document.blocks import (
     estimated,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd
-from ragstone.kernel.document.scatter import (
-    Point,
-    ScatterChart,
-    decade_s,
-    decade_usd,
-    draw_scatter,
-    draw_shares,
-    point,
-)
+from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
+from ragstone.kernel.document.scatter import ScatterChart, draw_shares, point
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import asked_line, listed, plural
+from ragstone.kernel.runs.wording import listed, plural
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
@@ -120,17 +113,22 @@ def read_answer_bench(folder: Path) -> AnswerBenchSummary:
 def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
     """Return the report of a bench: the result, cells by condition, what conditions tell, and prices."""
     board = summary.board
-    return ReportDocument(
-        title=summary.name,
-        kind="bench of answerers",
-        about=f"{measure_told(board)} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
-        version=summary.version,
-        blocks=[
+    # The score of each cell, coloured by the condition that it answered under.
+    dots = [
+        dot(f"{row.cell.model}, {row.cell.prompt}", row.score.mean, row.cell.condition)
+        for row in board.standings
+        if row.score
+    ]
+    return bench_report(
+        summary,
+        "bench of answerers",
+        f"{measure_text(board)} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
+        [
             *(
-                Paragraph(said, tone="outcome" if at == 0 else "strong")
-                for at, said in enumerate(bests(board))
+                Paragraph(sentence, tone="outcome" if at == 0 else "strong")
+                for at, sentence in enumerate(bests(board))
             ),
-            *(Paragraph(said, where="page") for said in kinds_told(board)),
+            *(Paragraph(sentence, where="page") for sentence in kinds_text(board)),
             Paragraph(ordered_by(board), tone="muted"),
             *(race_blocks(summary.race) if summary.race else []),
             Notes(summary.notes),
@@ -140,21 +138,16 @@ def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
             *_conditions(board),
             SurfacePart([*_shares(board), *_prices(board)], where="page"),
             *(SurfacePart(_by_tag(board, table), where="page") for table in board.by_tag),
-            _dots(board),
+            Dots(title=board.measure, dots=dots, ends=board.scale),
         ],
-        skip=("board", "leaderboard"),
-        made=[*summary.models.items(), ("asked", totals(summary))],
         source=BENCH,
-        last=asked_line(summary.calls) if summary.calls else "",
+        made=[("asked", totals(summary))],
     )
 
 
 PLACES: tuple[Made[AnswerStanding], ...] = (
-    ("#", lambda row: str(row.place)),
-    (
-        Column("Cell", text=True, short=""),
-        lambda row: Cell(row.cell.label, "system" if row.cell.is_system else ""),
-    ),
+    PLACE,
+    named("Cell", lambda row: Cell(row.cell.label, "system" if row.cell.is_system else "")),
 )
 
 
@@ -173,6 +166,13 @@ def _table(
 
 
 def _standings(board: AnswerBoard) -> list[Block]:
+    def verdict_of(row: AnswerStanding) -> Cell:
+        if row.verdict == "alone":
+            return Cell("")
+        if row.verdict == "too few scores" or row.verdict == "stopped":
+            return Cell(row.verdict, tone="muted")
+        return verdict(row.verdict)
+
     def share(name: str) -> Made[AnswerStanding]:
         column = Column(BRIEF[name], where="terminal")
         return column, lambda row: percent(row.measures[name].value) if name in row.measures else ""
@@ -180,40 +180,43 @@ def _standings(board: AnswerBoard) -> list[Block]:
     def scored(row: AnswerStanding) -> str:
         return f"{count(row.score.n) if row.score else 0} of {count(row.n_questions)}"
 
+    def price(row: AnswerStanding) -> str:
+        return "?" if row.spent.usd_each is None else f"{1000 * row.spent.usd_each:.2f}"
+
     short = SHORT.get(board.measure, board.measure)
-    lead = Column(measure_told(board), short=short, beside="interval", ends=board.scale)
+    lead = Column(measure_text(board), short=short, beside="interval", ends=board.scale)
     columns_: list[Made[AnswerStanding]] = [
-        (Column("Verdict", text=True, short=""), lambda row: _verdict(row.verdict)),
+        named("Verdict", verdict_of),
         (lead, lambda row: estimated(row.score.mean, "strong") if row.score else "none"),
-        (Column("Below the best by", where="page"), short_of_best),
+        (
+            Column("Below the best by", where="page"),
+            lambda row: with_ends(row.comparison.difference) if row.comparison else "",
+        ),
         (Column("Scored", where="page"), scored),
         (Column("Without a score", text=True, where="page"), lambda row: without_score(row) or "none"),
         *(share(name) for name in BRIEF if name in columns(board)),
-        (Column("USD/1000", where="terminal"), lambda row: usd_for_1000(row.spent)),
-        (Column("time", where="terminal"), lambda row: time_told(row.seconds)),
+        (Column("USD/1000", where="terminal"), price),
+        (Column("time", where="terminal"), median_time),
     ]
-    lost = [f"{row.cell.name}: without a score: {told}" for row in board.standings if (told := failures(row))]
+    lost = [
+        f"{row.cell.name}: without a score: {failures}"
+        for row in board.standings
+        if (failures := without_score(row, besides="not_applicable"))
+    ]
     return [
         _table(board, "Cells by place", columns_),
-        *(Paragraph(told, tone="warn", where="terminal") for told in lost),
-        Paragraph(roles_told(board), tone="muted"),
+        *(Paragraph(line, tone="warn", where="terminal") for line in lost),
+        Paragraph(roles_text(board), tone="muted"),
     ]
-
-
-def _verdict(place: AnswerPlace) -> Cell:
-    if place == "alone":
-        return Cell("")
-    return Cell(place, tone="muted") if place == "too few scores" or place == "stopped" else verdict(place)
 
 
 def _legend(summary: AnswerBenchSummary) -> list[Block]:
     """Return what each condition gives, and what was not measured."""
     board, rows = summary.board, []
     for condition, _ in by_condition(board):
-        missing = missing_told(condition, board)
-        rows.append((condition, condition_told(condition, summary) + (f"; {missing}" if missing else "")))
-    failed = {one.name: one.reason for one in board.failed}
-    return [Heading("What the model is given", level=3), Pairs(rows), *not_measured(failed)]
+        missing = missing_text(condition, board)
+        rows.append((condition, condition_text(condition, summary) + (f"; {missing}" if missing else "")))
+    return [Heading("What the model is given", level=3), Pairs(rows), *not_measured(board.failed)]
 
 
 def _conditions(board: AnswerBoard) -> list[Block]:
@@ -221,16 +224,16 @@ def _conditions(board: AnswerBoard) -> list[Block]:
         return []
     blocks: list[Block] = [Heading("What the conditions tell", anchor="conditions", where="page")]
     for question, rows in contrasts_by_kind(board).items():
-        told = [f"{contrast_told(one)} ({plural(one.test.n, 'question')})" for one in rows]
-        blocks += [Heading(question, level=3), Listing(told, most=MOST_CONTRASTS)]
+        lines = [f"{contrast_text(contrast)} ({plural(contrast.test.n, 'question')})" for contrast in rows]
+        blocks += [Heading(question, level=3), Listing(lines, most=MOST_CONTRASTS)]
     return [*blocks, Paragraph(NOT_EQUAL, tone="muted", where="page")]
 
 
 def _shares(board: AnswerBoard) -> list[Block]:
     names = columns(board)
-    table = _table(board, "Shares of answers", [_share(name, lambda row: row.measures) for name in names])
     if not names:
         return []
+    table = _table(board, "Shares of answers", [_share(name, lambda row: row.measures) for name in names])
     return [Heading("Answers and refusals", anchor="answers"), Paragraph(SHARES, tone="lead"), table]
 
 
@@ -240,24 +243,32 @@ def _share(
     """Return the column of a share, with its denominator and interval; of scores in their own unit."""
 
     def cell(row: AnswerStanding) -> Cell:
-        found = of(row).get(name)
-        if found is None:
+        estimate = of(row).get(name)
+        if estimate is None:
             return Cell("")
-        value, ends = (number(found.value), interval(found)) if name == "score" else _percents(found)
-        return Cell(value, f"of {count(found.n)}, {ends}", "strong")
+        if name == "score":
+            value, ends = number(estimate.value), interval(estimate)
+        else:
+            value, ends = percent(estimate.value), percent_interval(estimate)
+        return Cell(value, f"of {count(estimate.n)}, {ends}", "strong")
 
     return head or HEADS.get(name, name), cell
 
 
-def _percents(found: Estimate) -> tuple[str, str]:
-    return percent(found.value), percent_interval(found)
+def percent(value: float) -> str:
+    """Return a share as `72 %`."""
+    return f"{100 * value:.0f} %"
+
+
+def percent_interval(estimate: Estimate) -> str:
+    """Return the ends of a share's interval, as `58 to 83 %`."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
 
 
 def _prices(board: AnswerBoard) -> list[Block]:
-    measure, table = board.measure.capitalize(), "the table below has the same numbers"
-    priced = priced_condition(board)
-    cost = draw_price(board, lambda row: row.spent.usd_each, decade_usd, "0 USD")
-    time = draw_price(board, lambda row: row.seconds.p50 if row.seconds else None, decade_s, "0 s")
+    measure, priced = board.measure.capitalize(), priced_condition(board)
     drawn = [
         (
             "Faithful, against unanswered: all conditions with passages",
@@ -267,19 +278,21 @@ def _prices(board: AnswerBoard) -> list[Block]:
         ),
         (
             f"{measure} under {priced}, against cost",
-            cost,
+            draw_cost(board),
             f"{measure} against the cost of a thousand answers",
             "cost of 1,000 answers",
         ),
         (
             f"{measure} under {priced}, against time",
-            time,
+            draw_time(board),
             f"{measure} against the median time of an answer",
             "median time of an answer",
         ),
     ]
     charts: list[Block] = [
-        Drawing(caption=caption, chart=chart, label=f"{label}; {table}", below=below)
+        Drawing(
+            caption=caption, chart=chart, label=f"{label}; the table below has the same numbers", below=below
+        )
         for caption, chart, label, below in drawn
         if chart
     ]
@@ -287,65 +300,68 @@ def _prices(board: AnswerBoard) -> list[Block]:
         "Numbers are ranks on the leaderboard. Upwards: the mean with its interval. The tables have the "
         "same numbers."
     )
-    said = (
+    basis = (
         "As recorded in the ledger, for the answers only. For failed answers, tokens are included, but "
         "neither time nor cost."
     )
+    caption = "Time and cost of the answers"
+
+    def cost(row: AnswerStanding) -> str:
+        each = row.spent.usd_each
+        return "unknown" if each is None else f"{usd(1000 * each)} for 1,000"
+
+    def tokens(row: AnswerStanding) -> str:
+        n = row.spent.n_answers
+        return f"{count(round(row.spent.input / n))} in, {count(round(row.spent.output / n))} out"
+
+    columns: list[Made[AnswerStanding]] = [
+        (board.measure, lambda row: number(row.score.mean.value) if row.score else "none"),
+        ("Cost", cost),
+        ("Median time", median_time),
+        ("Tokens of an answer", tokens),
+        ("Calls", lambda row: count(row.spent.n_calls)),
+        ("Failed", lambda row: count(row.spent.n_failed)),
+    ]
+    scores, times = _spread(lambda row: row.score, number), _spread(lambda row: row.seconds, seconds)
     return [
         Heading("Trade-offs", anchor="trade"),
         Paragraph(lead, tone="lead"),
         SurfacePart(charts, kind="charts"),
-        _took(board),
-        Paragraph(said, tone="muted"),
-        *_quantiles(board),
-    ]
-
-
-def _took(board: AnswerBoard) -> Table:
-    columns: list[Made[AnswerStanding]] = [
-        (board.measure, lambda row: number(row.score.mean.value) if row.score else "none"),
-        ("Cost", lambda row: cost_each(row.spent)),
-        ("Median time", lambda row: time_told(row.seconds)),
-        ("Tokens of an answer", lambda row: tokens_each(row.spent)),
-        ("Calls", lambda row: count(row.spent.n_calls)),
-        ("Failed", lambda row: count(row.spent.n_failed)),
-    ]
-    return _table(board, "Time and cost of the answers", columns, caption="Time and cost of the answers")
-
-
-def _quantiles(board: AnswerBoard) -> list[Block]:
-    scores = _spread(lambda row: row.score, number)
-    times = _spread(lambda row: row.seconds, seconds)
-    measure = measure_told(board)
-    return [
+        _table(board, caption, columns, caption=caption),
+        Paragraph(basis, tone="muted"),
         Heading("How scores and times are distributed", anchor="spread"),
-        _table(board, measure, scores, caption=measure.capitalize()),
+        _table(board, measure_text(board), scores, caption=measure_text(board).capitalize()),
         _table(board, "time of an answer", times, caption="Time of an answer"),
     ]
 
 
+def median_time(row: AnswerStanding) -> str:
+    """Return the median time of an answer; empty where none was timed."""
+    return seconds(row.seconds.p50) if row.seconds else ""
+
+
 def _spread(
-    of: Callable[[AnswerStanding], Quantiles | None], told: Callable[[float], str]
+    of: Callable[[AnswerStanding], Quantiles | None], text: Callable[[float], str]
 ) -> list[Made[AnswerStanding]]:
-    def value(place: Callable[[Quantiles], float]) -> Callable[[AnswerStanding], str]:
-        return lambda row: told(place(found)) if (found := of(row)) else ""
+    def value(quantile: Callable[[Quantiles], float]) -> Callable[[AnswerStanding], str]:
+        return lambda row: text(quantile(quantiles)) if (quantiles := of(row)) else ""
 
     def mean(row: AnswerStanding) -> Cell:
-        found = of(row)
-        if found is None:
+        quantiles = of(row)
+        if quantiles is None:
             return Cell("")
-        low, high = found.mean.low, found.mean.high
-        ends = "" if low is None or high is None else f"{told(low)} to {told(high)}"
-        return Cell(told(found.mean.value), ends)
+        low, high = quantiles.mean.low, quantiles.mean.high
+        ends = "" if low is None or high is None else f"{text(low)} to {text(high)}"
+        return Cell(text(quantiles.mean.value), ends)
 
     return [
-        ("Count", lambda row: count(found.n) if (found := of(row)) else "0"),
-        ("Min", value(lambda found: found.least)),
+        ("Count", lambda row: count(quantiles.n) if (quantiles := of(row)) else "0"),
+        ("Min", value(lambda quantiles: quantiles.least)),
         ("Mean", mean),
-        ("p50", value(lambda found: found.p50)),
-        ("p90", value(lambda found: found.p90)),
-        ("p95", value(lambda found: found.p95)),
-        ("Max", value(lambda found: found.most)),
+        ("p50", value(lambda quantiles: quantiles.p50)),
+        ("p90", value(lambda quantiles: quantiles.p90)),
+        ("p95", value(lambda quantiles: quantiles.p95)),
+        ("Max", value(lambda quantiles: quantiles.most)),
     ]
 
 
@@ -353,41 +369,32 @@ def _by_tag(board: AnswerBoard, table: TagTable) -> list[Block]:
     """Return the scores by the values of a tag, and in a fold the other measures."""
     name = tag_name(table)
     without = f"{plural(table.n_without, 'question')} without it." if table.n_without else ""
-    others = [_tag_table(board, table, each, HEADS.get(each, each)) for each in tag_measures(table)]
+
+    def table_by(measure: str, caption: str) -> Table:
+        def column(group: TagGroup) -> Made[AnswerStanding]:
+            value = group.value
+            if value is None:
+                value = f"{plural(group.n_values, 'small group')} together"
+            head = f"{value}, {plural(group.n_questions, 'question')}"
+            return _share(measure, lambda row: group.cells[row.cell.name], head)
+
+        return _table(board, f"{caption} by {name}", [*map(column, table.groups)], caption=caption)
+
+    others = [table_by(measure, HEADS.get(measure, measure)) for measure in tag_measures(table)]
     return [
         Heading(f"By {name}", anchor=f"by-{board.by_tag.index(table)}"),
         *([Paragraph(without, tone="muted")] if without else []),
-        _tag_table(board, table, "score", measure_told(board)),
+        table_by("score", measure_text(board)),
         *([Fold("Answered, faithful, relevant", others)] if others else []),
     ]
-
-
-def _tag_table(board: AnswerBoard, table: TagTable, measure: str, told: str) -> Table:
-    def column(group: TagGroup) -> Made[AnswerStanding]:
-        return _share(measure, lambda row: group.cells[row.cell.name], _group_head(group))
-
-    return _table(board, f"{told} by {tag_name(table)}", [*map(column, table.groups)], caption=told)
-
-
-def _group_head(group: TagGroup) -> str:
-    name = group.value if group.value is not None else f"{plural(group.n_values, 'small group')} together"
-    return f"{name}, {plural(group.n_questions, 'question')}"
-
-
-def _dots(board: AnswerBoard) -> Dots:
-    """Return the score of each cell, coloured by the condition that it answered under."""
-    dots = [
-        dot(f"{row.cell.model}, {row.cell.prompt}", row.score.mean, row.cell.condition)
-        for row in board.standings
-        if row.score
-    ]
-    return Dots(title=board.measure, dots=dots, ends=board.scale)
 
 
 def draw_trade(board: AnswerBoard) -> ScatterChart | None:
     """Return how faithful answers are against how many questions are left unanswered; None without both."""
     points = [
-        _point(row, row.measures["unanswered"].value, row.measures["faithful"])
+        point(
+            row.place, row.cell.name, row.verdict, row.measures["unanswered"].value, row.measures["faithful"]
+        )
         for row in board.standings
         if {"unanswered", "faithful"} <= row.measures.keys()
     ]
@@ -395,54 +402,49 @@ def draw_trade(board: AnswerBoard) -> ScatterChart | None:
 
 
 def priced_condition(board: AnswerBoard) -> Condition:
-    """Return the condition whose scores are drawn against prices: that of an application, if it is there."""
+    """Return the condition whose scores are drawn against prices: that of an application, if it is there.
+
+    Points of all conditions would stand on each other.
+    """
     there = [row.cell.condition for row in board.standings]
     return "retrieved" if "retrieved" in there else there[0]
 
 
-def draw_price(
-    board: AnswerBoard,
-    price: Callable[[AnswerStanding], float | None],
-    decade: Callable[[int], str],
-    nothing: str,
-) -> ScatterChart | None:
-    """Return the score against the price of an answer under one condition (see priced_condition).
-
-    Points of all conditions would stand on each other. None unless a price above 0 is known.
-    """
-    points = [
-        _point(row, x, row.score.mean)
+def draw_cost(board: AnswerBoard) -> ScatterChart | None:
+    """Return the score against the cost of an answer, under priced_condition; None without a price."""
+    return draw_costs(
+        (row.place, row.cell.name, row.verdict, row.spent.usd_each, row.score.mean)
         for row in board.standings
-        if row.cell.condition == priced_condition(board)
-        and row.score is not None
-        and (x := price(row)) is not None
-    ]
-    return draw_scatter(points, decade, nothing) if any(point.x for point in points) else None
+        if row.cell.condition == priced_condition(board) and row.score is not None
+    )
 
 
-def _point(row: AnswerStanding, x: float, estimate: Estimate) -> Point:
-    return point(row.place, row.cell.name, row.verdict, x, estimate)
+def draw_time(board: AnswerBoard) -> ScatterChart | None:
+    """Return the score against the median time of an answer, under priced_condition; None without a time."""
+    points = (
+        (row.place, row.cell.name, row.verdict, row.seconds.p50 if row.seconds else None, row.score.mean)
+        for row in board.standings
+        if row.cell.condition == priced_condition(board) and row.score is not None
+    )
+    return draw_times(points, "0 s")
 
 
-def condition_told(condition: Condition, summary: AnswerBenchSummary) -> str:
+def condition_text(condition: Condition, summary: AnswerBenchSummary) -> str:
     """Return what a model is given under a condition."""
-    told = CONDITIONS[condition]
+    text = CONDITIONS[condition]
     if condition in ("retrieved", "shuffled"):
-        told = told.replace("the retriever brings", f"{summary.retriever} brings ({summary.k})")
+        text = text.replace("the retriever brings", f"{summary.retriever} brings ({summary.k})")
     if condition in ("distractors", "gold+distractors"):
-        told = told.replace("passages", plural(summary.n_distractors, "passage"))
+        text = text.replace("passages", plural(summary.n_distractors, "passage"))
     if any(row.cell.is_system for row in summary.board.standings) and condition == "retrieved":
-        told += "; systems as they are"
-    return told
+        text += "; systems as they are"
+    return text
 
 
 def totals(summary: AnswerBenchSummary) -> str:
     """Return the calls and tokens of all answers, and what they cost."""
     spent = [row.spent for row in summary.board.standings]
-    total = sum_usd(one.cost_usd for one in spent)
+    total = sum_usd(each.cost_usd for each in spent)
     cost = "cost unknown: one model has no price" if total is None else usd(total)
-    return (
-        f"{plural(sum(one.n_calls for one in spent), 'call')} for answers, "
-        f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out, "
-        f"{cost}{listed(summary.list_prices)}; judges not included"
-    )
+    calls = asked_text(spent, " for answers")
+    return f"{calls}, {cost}{listed(summary.list_prices)}; judges not included"

@@ -1,1 +1,1 @@
-"""The flow `bench_judges`: its command, and what nobody else uses."""
+"""`ragstone bench judges`: ways to judge, on answers that people have labelled."""

@@ -6,6 +6,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.board import LeftOutCell, reasons_text
 from ragstone.features.bench.judges.orders import JudgedSheet, order_systems
 from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.use_cases import UseCase, compare_use_cases
@@ -16,20 +17,18 @@ from ragstone.features.bench.judges.values import (
     JudgeCell,
     JudgeStanding,
     JudgingSpent,
-    LeftOutCell,
     SpreadOfRuns,
 )
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, choose_measure, compare, worths
 from ragstone.kernel.agreement.estimates import agreement_estimates
-from ragstone.kernel.agreement.mapping import DIGITS, in_percent
+from ragstone.kernel.agreement.mapping import DIGITS, in_percent, mapping_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
-from ragstone.kernel.tables.columns import as_number
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +44,19 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> Basis:
-    """Return the footing on which these cells meet the labels."""
+    """Return the basis on which these cells meet the labels."""
     yes_no = bool(np.isin(human, YES_NO).all())
     fitting = {cell.scale for cell in cells if cell.scale[0] <= human.min() and human.max() <= cell.scale[1]}
     return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
 
-def basis_notes(footing: Basis, rows: Sequence[GradeComparison], measure: AgreementMeasure) -> list[str]:
+def basis_notes(basis: Basis, rows: Sequence[GradeComparison], measure: AgreementMeasure) -> list[str]:
     """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
     human = rows[0].human
-    if not footing.mixed:
-        told = dict.fromkeys(row.notes[0] for row in rows if row.notes and not row.same_unit)
+    if not basis.mixed:
+        notes = dict.fromkeys(row.notes[0] for row in rows if row.notes and not row.same_unit)
         hint = "In [bench.judges] that is `thresholds` for labels of 0 and 1, else `mapping`."
-        return [*told, hint] if told and measure == "Spearman" else []
+        return [*notes, hint] if notes and measure == "Spearman" else []
     return [
         "The judges' scales differ, and the labels may be of any of them: only the order of the answers is "
         "compared. Say what the labels mean in [bench.judges], e.g. "
@@ -65,34 +64,32 @@ def basis_notes(footing: Basis, rows: Sequence[GradeComparison], measure: Agreem
     ]
 
 
-def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> GradeComparison:
+def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, basis: Basis) -> GradeComparison:
     """Return a cell's scores beside people's, answer by answer."""
     low, high = cell.scale
-    if footing.mapped:
+    if basis.mapped:
         moved = np.round((scores - low) / (high - low), DIGITS)
-        found = compare(human, moved, (0.0, 1.0), mapped=True, threshold=None)
+        compared = compare(human, moved, (0.0, 1.0), mapped=True, threshold=None)
         # Grades of several scales meet on a line: that two of them are equal there is chance.
-        return msgspec.structs.replace(found, categories=[])
-    found = compare(human, scores, cell.scale, mapped=False, threshold=cell.threshold)
-    if _on_its_scale(found, cell):
-        return msgspec.structs.replace(found, same_unit=True, notes=[])
-    return msgspec.structs.replace(found, categories=[], same_unit=False) if footing.mixed else found
-
-
-def _on_its_scale(found: GradeComparison, cell: JudgeCell) -> bool:
-    """Return whether few labels, such as 0, 50 and 100, are of a wide scale: they reach its highest score."""
-    human, (low, high) = found.human, cell.scale
+        return msgspec.structs.replace(compared, categories=[])
+    compared = compare(human, scores, cell.scale, mapped=False, threshold=cell.threshold)
     yes_no = bool(np.isin(human, YES_NO).all())
-    return not found.same_unit and not yes_no and low <= human.min() and float(human.max()) == high
+    # Few labels, such as 0, 50 and 100, are of a wide scale if they reach its highest score.
+    if not compared.same_unit and not yes_no and low <= human.min() and float(human.max()) == high:
+        return msgspec.structs.replace(compared, same_unit=True, notes=[])
+    return msgspec.structs.replace(compared, categories=[], same_unit=False) if basis.mixed else compared
 
 
 class JudgedRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell and its judgements in the bench's metric, run by run. file: that holds the first run."""
+    """A cell, its judgements run by run, and what they took. file: that holds the first run.
+
+    A board is made of judgements in the bench's metric alone.
+    """
 
     cell: JudgeCell
     runs: list[list[Judgement]]
     spent: JudgingSpent
-    file: str
+    file: str = ""
 
 
 def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
@@ -102,12 +99,12 @@ def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
 
 def tuned_keys(judged: Sequence[JudgedRuns]) -> set[Key]:
     """Return the answers that any of the judges was tuned on."""
-    return {(row.question_id, row.system) for one in judged for row in one.runs[0] if is_tuned(row)}
+    return {(row.question_id, row.system) for each in judged for row in each.runs[0] if is_tuned(row)}
 
 
-def statuses_of(one: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
+def statuses_of(judged: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
     """Return how many of these answers ended in each status, in the first run."""
-    return count_statuses([row for row in one.runs[0] if (row.question_id, row.system) in keys])
+    return count_statuses([row for row in judged.runs[0] if (row.question_id, row.system) in keys])
 
 
 def spread_of(values: Sequence[float], changed: Estimate | None, n: int) -> SpreadOfRuns | None:
@@ -119,10 +116,10 @@ def spread_of(values: Sequence[float], changed: Estimate | None, n: int) -> Spre
 
 def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
     """Return what kept a cell from being compared: its statuses, and the first error."""
-    told = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
+    counts = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
     reasons = (row.error or row.rationale for row in rows if row.score is None)
     error = next((reason for reason in reasons if reason), None)
-    return told + (f"; the first: {error}" if error else "")
+    return counts + (f"; the first: {error}" if error else "")
 
 
 UNPAIRED = "The systems were not asked the same questions, so it is not said in what order judges put them."
@@ -135,7 +132,7 @@ class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     keys: list[Key]
     clusters: list[str]
     human: Floats
-    footing: Basis
+    basis: Basis
     measure: AgreementMeasure
     seed: int
     resamples: int
@@ -176,12 +173,12 @@ def make_board(
     wanted = labelled - tuned_keys(judged)
     able, failed = _able(judged, wanted, failed)
     answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
-    found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
-    placed = [one for one in found if isinstance(one, RankedCell)]
+    candidates = [_candidate(each, row, answers, wanted) for each, row in zip(able, rows, strict=True)]
+    placed = [each for each in candidates if isinstance(each, RankedCell)]
     constant = _constant(answers, grid.metric, rows, placed)
     standings, comparisons = _order([*placed, *constant], answers)
     sheet = JudgedSheet(
-        judged={one.cell.name: one.runs[0] for one in able if not one.cell.added}, humans=humans
+        judged={each.cell.name: each.runs[0] for each in able if not each.cell.added}, humans=humans
     )
     orders = order_systems(sheet, seed=seed, resamples=resamples)
     unpaired = [UNPAIRED] if orders is None and len(sheet.systems()) > 1 else []
@@ -189,7 +186,7 @@ def make_board(
         metric=grid.metric,
         measure=answers.measure,
         why=why,
-        mapped=answers.footing.mapped,
+        mapped=answers.basis.mapped,
         n=len(answers.keys),
         n_questions=len(set(answers.clusters)),
         n_tuned=len(labelled) - len(wanted),
@@ -197,10 +194,10 @@ def make_board(
         n_unscored=len(wanted) - len(answers.keys),
         standings=standings,
         comparisons=comparisons,
-        aside=[one for one in found if isinstance(one, Aside)],
+        aside=[each for each in candidates if isinstance(each, Aside)],
         failed=failed,
         left_out=grid.left_out,
-        notes=basis_notes(answers.footing, _asked(able, rows) or rows, answers.measure) + unpaired,
+        notes=basis_notes(answers.basis, _asked(able, rows) or rows, answers.measure) + unpaired,
         orders=orders,
     )
     beside = compare_use_cases(board, sheet, use_cases, seed=seed, resamples=resamples)
@@ -216,10 +213,16 @@ def _compare(
     resamples: int,
 ) -> tuple[Answers, list[GradeComparison], str]:
     """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
-    keys = _common_keys(able, wanted)
+    common = wanted.intersection(*(scores_of(each.runs[0]) for each in able))
+    if not common:
+        raise DataError("no labelled answer has a score of every cell: leave out those that often fail.")
+    keys = [key for key in scores_of(able[0].runs[0]) if key in common]
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
-    footing = choose_basis([one.cell for one in able], human, mapped=_are_places(humans.values(), declared))
-    rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
+    # People's grades are places on a scale, 0 to 1, by a mapping, or as percent.
+    grades = [label for person in humans.values() for label in person.labels]
+    mapped = bool(declared.mapping) or (not declared.thresholds and in_percent(grades))
+    basis = choose_basis([each.cell for each in able], human, mapped=mapped)
+    rows = [compare_cell(each.cell, _column(each, 0, keys), human, basis) for each in able]
     # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
     deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
     measure, why = choose_measure(deciding, declared.measure)
@@ -227,7 +230,7 @@ def _compare(
         keys=keys,
         clusters=[humans[key].cluster for key in keys],
         human=human,
-        footing=footing,
+        basis=basis,
         measure=measure,
         seed=seed,
         resamples=resamples,
@@ -237,7 +240,7 @@ def _compare(
 
 def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> list[GradeComparison]:
     """Return the rows of cells that somebody asked for."""
-    return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
+    return [row for row, each in zip(rows, able, strict=True) if not each.cell.added]
 
 
 def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
@@ -250,21 +253,14 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
     return human_scores(mine, metric, _places(mapping))
 
 
-def _are_places(humans: Iterable[Human], declared: JudgesBench) -> bool:
-    """Return whether people's grades are places on a scale, 0 to 1: by a mapping, or as percent."""
-    shares = not declared.thresholds and in_percent([label for human in humans for label in human.labels])
-    return bool(declared.mapping) or shares
-
-
 def _places(mapping: Mapping[str, float]) -> dict[float, float] | None:
     """Return label -> place on a judge's scale, 0 to 1. Raises DataError for a mapping that is none."""
     if not mapping:
         return None
-    try:
-        places = {as_number(label): place for label, place in mapping.items()}
-    except ValueError:
-        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are numbers.") from None
-    if len(places) < 2:
+    words, places = mapping_of(mapping)
+    if words and len(words) < len(mapping):
+        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are words or numbers.")
+    if len({*words.values(), *(places or ())}) < 2:
         raise DataError("[bench.judges] mapping needs at least the lowest and the highest label.")
     return places
 
@@ -277,34 +273,26 @@ def _able(
     A baseline that nobody asked for, and that no answer is for, is passed over in silence.
     """
     able, unable = [], list(failed)
-    for one in judged:
-        n_scored = len(wanted & scores_of(one.runs[0]).keys())
+    for each in judged:
+        n_scored = len(wanted & scores_of(each.runs[0]).keys())
         if n_scored and n_scored >= LEAST_SCORED * len(wanted):
-            able.append(one)
-        elif not one.cell.added or set(statuses_of(one, wanted)) != {"not_applicable"}:
-            told = no_scores(statuses_of(one, wanted), one.runs[0])
-            reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
-            unable.append(LeftOutCell(name=one.cell.name, reason=reason))
+            able.append(each)
+        elif not each.cell.added or set(statuses_of(each, wanted)) != {"not_applicable"}:
+            statuses = no_scores(statuses_of(each, wanted), each.runs[0])
+            reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({statuses})"
+            unable.append(LeftOutCell(name=each.cell.name, reason=reason))
     if not able:
-        raise DataError(f"no cell could be measured. {'; '.join(f'{o.name}: {o.reason}' for o in unable)}")
+        raise DataError(f"no cell could be measured. {reasons_text(unable)}")
     return able, unable
 
 
-def _common_keys(able: Sequence[JudgedRuns], wanted: set[Key]) -> list[Key]:
-    """Return the answers that all cells have scored, in the order of the first."""
-    common = wanted.intersection(*(scores_of(one.runs[0]) for one in able))
-    if not common:
-        raise DataError("no labelled answer has a score of every cell: leave out those that often fail.")
-    return [key for key in scores_of(able[0].runs[0]) if key in common]
-
-
-def _column(one: JudgedRuns, run: int, keys: Sequence[Key]) -> Floats:
-    scores = scores_of(one.runs[run])
+def _column(judged: JudgedRuns, run: int, keys: Sequence[Key]) -> Floats:
+    scores = scores_of(judged.runs[run])
     return np.array([scores[key] for key in keys], dtype=np.float64)
 
 
 def _candidate(
-    one: JudgedRuns, row: GradeComparison, answers: Answers, wanted: set[Key]
+    judged: JudgedRuns, row: GradeComparison, answers: Answers, wanted: set[Key]
 ) -> RankedCell | Aside:
     """Return a cell's measures, or why it has no place."""
     worth = worths(row, answers.measure)
@@ -312,16 +300,16 @@ def _candidate(
     if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
         same = "it gave the same score every time"
         reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
-        return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
+        return Aside(cell=judged.cell, reason=reason, agreement=agreement, file=judged.file)
     return RankedCell(
-        cell=one.cell,
+        cell=judged.cell,
         worth=worth,
         value=agreement[answers.measure],
         agreement=agreement,
-        statuses=statuses_of(one, wanted),
-        spent=one.spent,
-        spread=_spread(one, answers),
-        file=one.file,
+        statuses=statuses_of(judged, wanted),
+        spent=judged.spent,
+        spread=_spread(judged, answers),
+        file=judged.file,
     )
 
 
@@ -329,33 +317,33 @@ def _agreement(row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     lead = answers.measure
-    found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
+    estimates = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
     # Of two grades it is what exact agreement lacks to 1.
     yes_no = len(row.categories) == 2
     if row.same_unit and (not yes_no or lead == "difference"):
         apart = np.abs(row.judge - row.human)
         difference = mean_estimate(apart, clusters, seed=seed, resamples=resamples, proportion=yes_no)
-        found |= {"difference": difference} if difference else {}
-    return ({lead: found[lead]} if lead in found else {}) | found
+        estimates |= {"difference": difference} if difference else {}
+    return ({lead: estimates[lead]} if lead in estimates else {}) | estimates
 
 
-def _spread(one: JudgedRuns, answers: Answers) -> SpreadOfRuns | None:
+def _spread(judged: JudgedRuns, answers: Answers) -> SpreadOfRuns | None:
     """Return how far the runs of a cell differ; None for one run, or where a run has no measure."""
-    scores = [scores_of(rows) for rows in one.runs]
-    keys = [key for key in answers.keys if all(key in found for found in scores)]
+    scores = [scores_of(rows) for rows in judged.runs]
+    keys = [key for key in answers.keys if all(key in of_run for of_run in scores)]
     if len(scores) < 2 or not keys:
         return None
-    kept = dict(zip(answers.keys, answers.human.tolist(), strict=True))
-    human = np.array([kept[key] for key in keys])
+    human_score = dict(zip(answers.keys, answers.human.tolist(), strict=True))
+    human = np.array([human_score[key] for key in keys])
     values = []
     for run in range(len(scores)):
         worth = worths(
-            compare_cell(one.cell, _column(one, run, keys), human, answers.footing), answers.measure
+            compare_cell(judged.cell, _column(judged, run, keys), human, answers.basis), answers.measure
         )
         if worth is None:
             return None
         values.append(float(abs(worth.mean()) if answers.measure == "difference" else worth.mean()))
-    changed = [float(len({found.get(key) for found in scores}) > 1) for key in answers.keys]
+    changed = [float(len({of_run.get(key) for of_run in scores}) > 1) for key in answers.keys]
     share = mean_estimate(changed, answers.clusters, seed=answers.seed, resamples=answers.resamples)
     return spread_of(values, share, len(keys))
 
@@ -406,9 +394,9 @@ def _order(
     candidates: Sequence[RankedCell], answers: Answers
 ) -> tuple[list[JudgeStanding], list[CellComparison]]:
     """Return the cells best first, and every pair of them compared; of equal ones the first is the best."""
-    best_first = sorted(candidates, key=lambda one: -float(one.worth.mean()))
+    best_first = sorted(candidates, key=lambda cell: -float(cell.worth.mean()))
     pairs = list(combinations(range(len(best_first)), 2))
-    columns = np.stack([one.worth for one in best_first], axis=1) if best_first else np.zeros((1, 0))
+    columns = np.stack([cell.worth for cell in best_first], axis=1) if best_first else np.zeros((1, 0))
     tests = paired_tests(columns, pairs, answers.clusters, seed=answers.seed) if pairs else []
     comparisons = [
         CellComparison(
@@ -419,11 +407,11 @@ def _order(
     against_best = [None, *comparisons[: max(0, len(best_first) - 1)]]
     standings = [
         JudgeStanding(
-            place=place,
+            place=number,
             verdict=place_of(comparison.verdict if comparison else None),
             comparison=comparison,
-            **{name: getattr(one, name) for name in RankedCell.__struct_fields__ if name != "worth"},
+            **{name: getattr(cell, name) for name in RankedCell.__struct_fields__ if name != "worth"},
         )
-        for place, (one, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
+        for number, (cell, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
     ]
     return standings, comparisons

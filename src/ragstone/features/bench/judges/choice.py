@@ -1,10 +1,9 @@
 """The standings of a bench -> what to take, and what it says on prompts, models and examples."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, product
 
-import msgspec
-
+from ragstone.features.bench.board import both_ways
 from ragstone.features.bench.judges.values import (
     AXES,
     Axis,
@@ -19,7 +18,6 @@ from ragstone.features.bench.judges.values import (
     WorthAsking,
 )
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.statistics.families import exchanged
 
 
 def choose(board: JudgeBoard) -> JudgeChoice:
@@ -29,7 +27,7 @@ def choose(board: JudgeBoard) -> JudgeChoice:
     price = price_of([rows[0], *alike])
     judge = next((row for row in rows if row.cell.model != NO_MODEL), None)
     baseline = next((row for row in rows if row.cell.model == NO_MODEL), None)
-    against = _against(board.comparisons)
+    tests, asking = both_ways(board.comparisons), [row for row in rows if row.cell.model != NO_MODEL]
     return JudgeChoice(
         best=rows[0].cell.name,
         alike=[row.cell.name for row in alike],
@@ -37,10 +35,10 @@ def choose(board: JudgeBoard) -> JudgeChoice:
         price=price,
         judge=judge.cell.name if judge else None,
         baseline=baseline.cell.name if baseline else None,
-        beats_baseline=against(judge, baseline).verdict if judge and baseline else None,
-        fits=[_fit(row, baseline, against(row, baseline)) for row in _asking(rows)] if baseline else [],
-        contrasts=list(_contrasts(_asking(rows), against)),
-        examples=list(_examples(_asking(rows), against)),
+        beats_baseline=tests[judge.cell.name, baseline.cell.name].verdict if judge and baseline else None,
+        fits=[_fit(row, baseline, tests) for row in asking] if baseline else [],
+        contrasts=list(_contrasts(asking, tests)),
+        examples=list(_examples(asking, tests)),
     )
 
 
@@ -68,29 +66,12 @@ def price_of(rows: Sequence[JudgeStanding]) -> Price | None:
     return next(telling, known[0] if known else None)
 
 
-Against = Callable[[JudgeStanding, JudgeStanding], CellComparison]
+Tests = Mapping[tuple[str, str], CellComparison]
+"""Two cells -> the comparison of the first with the second."""
 
 
-def _against(comparisons: Iterable[CellComparison]) -> Against:
-    """Return a function that gives the comparison of one cell with another, whichever stands first."""
-    known = {(one.first, one.second): one for one in comparisons}
-
-    def find(first: JudgeStanding, second: JudgeStanding) -> CellComparison:
-        names = first.cell.name, second.cell.name
-        return known[names] if names in known else _turned(known[names[::-1]])
-
-    return find
-
-
-def _turned(one: CellComparison) -> CellComparison:
-    return msgspec.structs.replace(exchanged(one), first=one.second, second=one.first)
-
-
-def _asking(rows: Sequence[JudgeStanding]) -> list[JudgeStanding]:
-    return [row for row in rows if row.cell.model != NO_MODEL]
-
-
-def _fit(row: JudgeStanding, rival: JudgeStanding, comparison: CellComparison) -> WorthAsking:
+def _fit(row: JudgeStanding, rival: JudgeStanding, tests: Tests) -> WorthAsking:
+    comparison = tests[row.cell.name, rival.cell.name]
     failed = sum(n for status, n in row.statuses.items() if status not in ("scored", "not_applicable"))
     return WorthAsking(
         cell=row.cell.name,
@@ -102,17 +83,21 @@ def _fit(row: JudgeStanding, rival: JudgeStanding, comparison: CellComparison) -
     )
 
 
-def _contrasts(rows: Sequence[JudgeStanding], against: Against) -> Iterable[JudgeContrast]:
+def _contrasts(rows: Sequence[JudgeStanding], tests: Tests) -> Iterable[JudgeContrast]:
     """Yield the pairs that differ in one way alone, way by way."""
+
+    def value(cell: JudgeCell, axis: Axis) -> str:
+        return "{:g}-{:g}".format(*cell.scale) if axis == "scale" else str(getattr(cell, axis))
+
     for axis in AXES:
-        for first, second in combinations(rows, 2):
-            if _differ_in(first.cell, second.cell) == {axis}:
-                comparison = against(first, second)
+        for first, second in combinations([row.cell for row in rows], 2):
+            if _differ_in(first, second) == {axis}:
+                comparison = tests[first.name, second.name]
                 yield JudgeContrast(
                     axis=axis,
-                    first=first.cell.name,
-                    second=second.cell.name,
-                    values=(_shown(first.cell, axis), _shown(second.cell, axis)),
+                    first=first.name,
+                    second=second.name,
+                    values=(value(first, axis), value(second, axis)),
                     verdict=comparison.verdict,
                     comparison=comparison,
                 )
@@ -122,28 +107,22 @@ def _differ_in(first: JudgeCell, second: JudgeCell) -> set[str]:
     return {name for name in ("base", "others", *AXES) if getattr(first, name) != getattr(second, name)}
 
 
-def _shown(cell: JudgeCell, axis: Axis) -> str:
-    value = getattr(cell, axis)
-    return f"{value[0]:g}-{value[1]:g}" if axis == "scale" else str(value)
-
-
-def _examples(rows: Sequence[JudgeStanding], against: Against) -> Iterable[CheaperWithExamples]:
+def _examples(rows: Sequence[JudgeStanding], tests: Tests) -> Iterable[CheaperWithExamples]:
     """Yield each cheaper model with examples against each dearer one without, of one judge asked alike."""
-    for first in rows:
-        for second in rows:
-            if not first.cell.shots or second.cell.shots:
-                continue
-            if _differ_in(first.cell, second.cell) != {"model", "shots"}:
-                continue
-            price = price_of([first, second])
-            if price is None or PRICES[price](first) >= PRICES[price](second):
-                continue
-            comparison, lower = against(first, second), PRICES[price](first)
-            yield CheaperWithExamples(
-                cheaper=first.cell.name,
-                dearer=second.cell.name,
-                price=price,
-                ratio=PRICES[price](second) / lower if lower else None,
-                verdict=comparison.verdict,
-                comparison=comparison,
-            )
+    for first, second in product(rows, rows):
+        if not first.cell.shots or second.cell.shots:
+            continue
+        if _differ_in(first.cell, second.cell) != {"model", "shots"}:
+            continue
+        price = price_of([first, second])
+        if price is None or PRICES[price](first) >= PRICES[price](second):
+            continue
+        comparison, lower = tests[first.cell.name, second.cell.name], PRICES[price](first)
+        yield CheaperWithExamples(
+            cheaper=first.cell.name,
+            dearer=second.cell.name,
+            price=price,
+            ratio=PRICES[price](second) / lower if lower else None,
+            verdict=comparison.verdict,
+            comparison=comparison,
+        )

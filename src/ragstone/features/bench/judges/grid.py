@@ -8,21 +8,22 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell, reasons_text
 from ragstone.features.bench.judges.board import JudgedRuns, make_board
 from ragstone.features.bench.judges.choice import choose
 from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
 from ragstone.features.bench.judges.use_cases import read_use_cases
-from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent, LeftOutCell
+from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
+from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
-from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import JudgeContext
-from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
+from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.kernel.stages.forecasting import sample_of
@@ -58,8 +59,9 @@ def bench_judges(
     Raises ConfigError for settings that do not fit together, DataError for files, and if no cell could be
     measured.
     """
-    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
-    return run_sync(_bench(settings, how, force))
+    return run_bench(
+        _bench, settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=progress
+    )
 
 
 def judge_bench_folder(settings: Settings) -> Path:
@@ -81,22 +83,28 @@ def read_labelled(settings: Settings) -> LabelledSheet:
     path = settings.path(declared.sheet)
     answers = list(islice(read_rows(path, Answer), declared.limit))
     keys = {(answer.question_id, answer.system) for answer in answers}
-    labels = [row for row in read_rows(path, Label) if (row.question_id, row.system) in keys]
+    words, _numbers = mapping_of(declared.mapping)
+    labels = [row for row in read_rows(path, Label, words=words) if (row.question_id, row.system) in keys]
     return LabelledSheet(answers=answers, labels=labels)
 
 
-async def _bench(settings: Settings, how: SessionOptions, force: bool) -> JudgeBenchSummary:
+async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary:
     grid = plan_judges(settings)
     sheet = read_labelled(settings)
-    use_cases = read_use_cases(settings, grid.metric, judge_bench_folder(settings))
-    declared, seed = settings.bench.judges, settings.run.seed
-    with open_folder(judge_bench_folder(settings), decisive_settings(settings), force, "*.jsonl") as folder:
-        write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
-        write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
-        async with open_session(settings, how) as session:
-            judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
-            asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
-            calls, models = session.calls(), await session.models.identities(asked)
+    path, declared, seed = judge_bench_folder(settings), settings.bench.judges, settings.run.seed
+    use_cases = read_use_cases(settings, grid.metric, path)
+    async with open_bench(path, settings, decisive_settings(settings), options) as bench:
+        write_rows(path / "answers.jsonl", sheet.answers, Answer, force=True)
+        write_rows(path / "labels.jsonl", sheet.labels, Label, force=True)
+        failed: list[LeftOutCell] = []
+        judged = [
+            _write_judged(number, runs, grid.metric, path)
+            async for number, runs in judged_cells(grid, sheet.answers, bench.session, failed)
+        ]
+        if not judged:
+            raise DataError(f"no cell could be judged. {reasons_text(failed)}")
+        models_asked = (runs.cell.model for runs in judged if runs.cell.model != NO_MODEL)
+        calls, models = bench.session.calls(), await bench.session.models.identities(models_asked)
         board = make_board(judged, failed, sheet.labels, grid, declared, use_cases=use_cases, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,
@@ -109,72 +117,48 @@ async def _bench(settings: Settings, how: SessionOptions, force: bool) -> JudgeB
             list_prices=calls.list_prices,
             notes=_notes(board.n_questions, declared.repeats),
         )
-        folder.finish(BENCH, summary, models=models, judges=list(grid.judges.values()))
-        write_page(folder.path / "report.html", judge_bench_document(summary))
+        judges = list(grid.judges.values())
+        bench.finish(BENCH, summary, judge_bench_document(summary), models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 
-async def _judge_all(
-    grid: JudgeGrid, answers: Sequence[Answer], session: Session, folder: Path
-) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
-    """Return the cells with what was judged in them, and those that could not be, with their reasons."""
-    judged: list[JudgedRuns] = []
-    failed: list[LeftOutCell] = []
-    async for number, cell, found in judged_cells(grid, answers, session, failed):
-        files = [_file(number, cell, run) for run in range(len(found.runs))]
-        for file, rows in zip(files, found.runs, strict=True):
-            write_rows(folder / file, rows, Judgement, force=True)
-        mine = [[row for row in rows if row.metric == grid.metric] for rows in found.runs]
-        judged.append(JudgedRuns(cell=cell, runs=mine, spent=found.spent, file=files[0]))
-    if not judged:
-        told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
-        raise DataError(f"no cell could be judged. {told}")
-    return judged, failed
-
-
-class JudgedCell(msgspec.Struct, frozen=True, kw_only=True):
-    """All judgements of a cell, run by run, and what they took."""
-
-    runs: list[list[Judgement]]
-    spent: JudgingSpent
+def _write_judged(number: int, judged: JudgedRuns, metric: str, folder: Path) -> JudgedRuns:
+    """Write each run of a cell to a file, and return what is of the metric, with the first file."""
+    name = f"judgements-{number:02}-{slug(judged.cell.name, 80)}"
+    for run, rows in enumerate(judged.runs, 1):
+        again = f"-run{run}" if run > 1 else ""
+        write_rows(folder / f"{name}{again}.jsonl", rows, Judgement, force=True)
+    mine = [[row for row in rows if row.metric == metric] for rows in judged.runs]
+    return msgspec.structs.replace(judged, runs=mine, file=f"{name}.jsonl")
 
 
 async def judged_cells(
     grid: JudgeGrid, answers: Sequence[Answer], session: Session, failed: list[LeftOutCell]
-) -> AsyncIterator[tuple[int, JudgeCell, JudgedCell]]:
-    """Yield each cell with its number, from 1, and what was judged; `failed` gains what could not be."""
+) -> AsyncIterator[tuple[int, JudgedRuns]]:
+    """Yield the number of each cell, from 1, and what was judged; `failed` gains what could not be."""
     for number, cell in enumerate(grid.cells, 1):
-        try:
-            found = await judge_cell(cell, grid, answers, session)
-        except ConfigError:
-            raise
-        except RagstoneError as mistake:
-            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
-        else:
-            yield number, cell, found
+        judged = await attempt(cell.name, judge_cell(cell, grid, answers, session), failed)
+        if judged is not None:
+            yield number, judged
 
 
 async def judge_cell(
     cell: JudgeCell, grid: JudgeGrid, answers: Sequence[Answer], session: Session
-) -> JudgedCell:
-    """Return the judgements of one cell. Raises ModelError when no call can succeed."""
+) -> JudgedRuns:
+    """Return the judgements of one cell, of all metrics. Raises ModelError when no call can succeed."""
     judge, meter = grid.judges[cell.judge], Meter()
     context = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
     # A judge that calls no model gives the same result each time.
     n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
     runs = []
     for run in range(n_runs):
-        metered = meter.metered(context, run)
-        judged = judge_rows(lambda: answers, [judge], session, len(answers), context=metered)
-        runs.append([row async for row in judged])
+        rows = judge_rows(
+            lambda: answers, [judge], session, len(answers), context=meter.metered(context, run)
+        )
+        runs.append([row async for row in rows])
     tried = [row for rows in runs for row in rows if row.metric == judge.measures]
     n_judged = sum(row.status not in ("not_applicable", "app_error") for row in tried)
-    return JudgedCell(runs=runs, spent=meter.spent(n_judged))
-
-
-def _file(number: int, cell: JudgeCell, run: int) -> str:
-    again = f"-run{run + 1}" if run else ""
-    return f"judgements-{number:02}-{slug(cell.name, 80)}{again}.jsonl"
+    return JudgedRuns(cell=cell, runs=runs, spent=meter.spent(n_judged))
 
 
 def decisive_settings(settings: Settings) -> Settings:
@@ -220,23 +204,24 @@ class Meter:
 
         Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.
         """
-        return context.wrapped(lambda ask: self._metered(ask, run))
 
-    def _metered(self, ask: Ask, run: int) -> Ask:
-        async def metered(prompt: Prompt) -> Reply:
-            numbered = msgspec.structs.replace(prompt, sample=prompt.sample + run * SAMPLES)
-            try:
-                reply = await ask(numbered)
-            except CallFailed as failure:
-                if failure.usage is not None:
-                    self._usage += failure.usage
-                raise
-            self._usage += reply.usage
-            self._seconds.append(reply.latency_s)
-            self._costs.append(reply.cost_usd)
-            return reply
+        def listened_to(ask: Ask) -> Ask:
+            async def metered(prompt: Prompt) -> Reply:
+                numbered = msgspec.structs.replace(prompt, sample=prompt.sample + run * SAMPLES)
+                try:
+                    reply = await ask(numbered)
+                except CallFailed as failure:
+                    if failure.usage is not None:
+                        self._usage += failure.usage
+                    raise
+                self._usage += reply.usage
+                self._seconds.append(reply.latency_s)
+                self._costs.append(reply.cost_usd)
+                return reply
 
-        return metered
+            return metered
+
+        return context.wrapped(listened_to)
 
     def spent(self, n_judged: int) -> JudgingSpent:
         """Return what was heard; n_judged: judgements that it was spent on."""
@@ -245,15 +230,9 @@ class Meter:
             n_calls=self._usage.calls,
             input=self._usage.input,
             output=self._usage.output,
-            seconds=_sum(self._seconds),
-            cost_usd=_sum(self._costs),
+            seconds=None if None in self._seconds else math.fsum(filter(None, self._seconds)),
+            cost_usd=sum_usd(self._costs),
         )
-
-
-def _sum(parts: list[float | None]) -> float | None:
-    """Return the sum, the same in any order; None where a part of it is unknown."""
-    known = [part for part in parts if part is not None]
-    return math.fsum(known) if len(known) == len(parts) else None
 
 
 SAMPLE = 500  # answers that are looked at in each cell; each stands for as many as were passed over

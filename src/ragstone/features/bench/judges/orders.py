@@ -142,26 +142,30 @@ def question_scores(sheet: JudgedSheet, systems: Sequence[str] | None = None) ->
         for key, human in sheet.humans.items()
         if key not in tuned and (systems is None or key[1] in systems)
     }
-    given = {PEOPLE: {key: human.score for key, human in humans.items()}} | {
+    scores_by = {PEOPLE: {key: human.score for key, human in humans.items()}} | {
         name: {(row.question_id, row.system): row.score for row in own} for name, own in sheet.judged.items()
     }
-    scores = {name: _by_question(own, humans) for name, own in given.items()}
-    kept, left_out = _asked_enough(humans) if systems is None else (list(systems), {})
-    questions = list(dict.fromkeys(human.cluster for key, human in humans.items() if key[1] in kept))
+    scores = {name: _by_question(own, humans) for name, own in scores_by.items()}
+    kept_systems, left_out = _asked_enough(humans) if systems is None else (list(systems), {})
+    questions = list(dict.fromkeys(human.cluster for key, human in humans.items() if key[1] in kept_systems))
     whole = {
-        name: [question for question in questions if all((question, system) in own for system in kept)]
+        name: [
+            question for question in questions if all((question, system) in own for system in kept_systems)
+        ]
         for name, own in scores.items()
     }
     few = [name for name, own in whole.items() if not own or len(own) < LEAST_SHARE * len(questions)]
     common = set(questions).intersection(*(own for name, own in whole.items() if name not in few))
-    asked = [question for question in questions if question in common]
-    if len(kept) < 2 or not asked or len(few) == len(scores):
+    common_questions = [question for question in questions if question in common]
+    if len(kept_systems) < 2 or not common_questions or len(few) == len(scores):
         return None
     return QuestionScores(
-        systems=kept,
-        questions=asked,
+        systems=kept_systems,
+        questions=common_questions,
         values={
-            name: np.array([[own[question, system] for system in kept] for question in asked])
+            name: np.array(
+                [[own[question, system] for system in kept_systems] for question in common_questions]
+            )
             for name, own in scores.items()
             if name not in few
         },
@@ -174,22 +178,22 @@ def question_scores(sheet: JudgedSheet, systems: Sequence[str] | None = None) ->
 
 def _by_question(scores: Mapping[Key, float | None], humans: Mapping[Key, Human]) -> dict[Key, float]:
     """Return the mean score of each (question, system): a question may be asked twice."""
-    found: dict[Key, list[float]] = {}
+    scores_of: dict[Key, list[float]] = {}
     for key, score in scores.items():
         if score is not None and key in humans:
-            found.setdefault((humans[key].cluster, key[1]), []).append(score)
-    return {key: sum(each) / len(each) for key, each in found.items()}
+            scores_of.setdefault((humans[key].cluster, key[1]), []).append(score)
+    return {key: sum(each) / len(each) for key, each in scores_of.items()}
 
 
 def _asked_enough(humans: Mapping[Key, Human]) -> tuple[list[str], dict[str, str]]:
     """Return the systems that were asked at least half as much as the one asked most, and the others."""
-    asked: dict[str, set[str]] = {}
+    questions_of: dict[str, set[str]] = {}
     for (_, system), human in humans.items():
-        asked.setdefault(system, set()).add(human.cluster)
-    most = max(map(len, asked.values()), default=0)
-    few = [system for system, own in asked.items() if len(own) < LEAST_SHARE * most]
-    told = {system: f"answered {len(asked[system])} of {most} questions" for system in few}
-    return [system for system in asked if system not in few], told
+        questions_of.setdefault(system, set()).add(human.cluster)
+    most = max(map(len, questions_of.values()), default=0)
+    few = [system for system, own in questions_of.items() if len(own) < LEAST_SHARE * most]
+    reasons = {system: f"answered {len(questions_of[system])} of {most} questions" for system in few}
+    return [system for system in questions_of if system not in few], reasons
 
 
 def order_systems(sheet: JudgedSheet, *, seed: int = 0, resamples: int = RESAMPLES) -> SystemOrders | None:
@@ -212,12 +216,12 @@ def order_systems(sheet: JudgedSheet, *, seed: int = 0, resamples: int = RESAMPL
         orders=orders,
         comparisons=[
             compare_orders(
-                (one.by, other.by),
+                (first.by, other.by),
                 pairs,
-                (_verdicts(one), _verdicts(other)),
-                _tau(means[one.by], means[other.by], [table]),
+                (_verdicts(first), _verdicts(other)),
+                _tau(means[first.by], means[other.by], [table]),
             )
-            for one, other in combinations(orders, 2)
+            for first, other in combinations(orders, 2)
         ],
     )
 
@@ -235,9 +239,9 @@ def orders_elsewhere(
     name: of the other bench. sheets: here and there; a question of both is drawn for both. judges: the
     comparison of their own order, passed on.
     """
-    asked = [_asked_enough(sheet.humans)[0] for sheet in sheets]
-    systems = [system for system in asked[0] if system in asked[1]]
-    tables = [found for sheet in _shared(sheets) if (found := question_scores(sheet, systems))]
+    asked_systems = [_asked_enough(sheet.humans)[0] for sheet in sheets]
+    systems = [system for system in asked_systems[0] if system in asked_systems[1]]
+    tables = [scores for sheet in _shared(sheets) if (scores := question_scores(sheet, systems))]
     if len(tables) < 2:
         common = ", ".join(systems) or "none"
         why = (
@@ -273,8 +277,8 @@ def _shared(sheets: tuple[JudgedSheet, JudgedSheet]) -> list[JudgedSheet]:
     """Return both sheets with the judges of both alone: others would take questions from them."""
     names = sheets[0].judged.keys() & sheets[1].judged.keys()
     return [
-        msgspec.structs.replace(one, judged={by: rows for by, rows in one.judged.items() if by in names})
-        for one in sheets
+        msgspec.structs.replace(sheet, judged={by: rows for by, rows in sheet.judged.items() if by in names})
+        for sheet in sheets
     ]
 
 
@@ -291,11 +295,11 @@ def compare_orders(
     same: list[Better] = []
     turned: list[Better] = []
     alone: list[Better] = []
-    for (one, other), first, second in zip(pairs, *verdicts, strict=True):
-        told = [said for said in (first, second) if said != "cannot tell"]
-        if told:
-            kind = alone if len(told) == 1 else same if first == second else turned
-            kind.append((one, other) if told[0] == "better" else (other, one))
+    for (left, other), first, second in zip(pairs, *verdicts, strict=True):
+        conclusions = [verdict for verdict in (first, second) if verdict != "cannot tell"]
+        if conclusions:
+            kind = alone if len(conclusions) == 1 else same if first == second else turned
+            kind.append((left, other) if conclusions[0] == "better" else (other, left))
     alike = tau is None or (tau.value if tau.low is None else tau.low) > 0
     holds = bool(same) and not alone and alike
     return OrderComparison(
@@ -319,22 +323,22 @@ def _orders(table: QuestionScores, seed: int, resamples: int) -> dict[str, Syste
         np.hstack([*table.values.values()]), places, seed=seed, resamples=resamples
     )
     means = _means(table, seed, resamples)
-    found = {}
+    orders = {}
     for at, (by, values) in enumerate(table.values.items()):
         own = {system: means[by, system] for system in table.systems}
         p_values, test = paired_p_values(values, pairs, table.questions, seed=seed)
-        found[by] = SystemOrder(
+        orders[by] = SystemOrder(
             by=by,
             means=dict(sorted(own.items(), key=lambda item: -item[1].value)),
             tests=as_tests(differences[at * len(pairs) : (at + 1) * len(pairs)], p_values, test),
             n_unscored=table.unscored[by],
         )
-    return found
+    return orders
 
 
 def _means(table: QuestionScores, seed: int, resamples: int) -> dict[tuple[str, str], Estimate]:
     """Return the mean of each (judge, system): a proportion of a judge that says yes or no alone."""
-    found: dict[tuple[str, str], Estimate] = {}
+    estimates: dict[tuple[str, str], Estimate] = {}
     yes_no = {by: bool(np.isin(values, YES_NO).all()) for by, values in table.values.items()}
     for proportion in (True, False):
         columns = {
@@ -349,8 +353,8 @@ def _means(table: QuestionScores, seed: int, resamples: int) -> dict[tuple[str, 
             resamples=resamples,
             proportion=proportion,
         )
-        found |= dict(zip(columns, means.values(), strict=True))
-    return found
+        estimates |= dict(zip(columns, means.values(), strict=True))
+    return estimates
 
 
 def _verdicts(order: SystemOrder) -> list[Verdict]:
@@ -370,24 +374,24 @@ def _drawn_means(tables: Sequence[QuestionScores], seed: int, resamples: int) ->
 
     One draw of questions is for all tables: a question of several is drawn for all of them.
     """
-    place = {
+    index = {
         question: at for at, question in enumerate(dict.fromkeys(q for t in tables for q in t.questions))
     }
     parts = []
     for table in tables:
-        part = np.zeros((len(place), len(table.values) * len(table.systems) + 1))
-        at = [place[question] for question in table.questions]
+        part = np.zeros((len(index), len(table.values) * len(table.systems) + 1))
+        at = [index[question] for question in table.questions]
         part[at] = np.column_stack([*table.values.values(), np.ones(len(at))])
         parts.append(part)
     totals = np.concatenate(parts, axis=1)
     drawn = np.concatenate(
         [totals.sum(axis=0)[None, :], resampled_totals(totals, seed=seed, resamples=resamples)]
     )
-    found = []
+    drawn_means = []
     for table, own in zip(
         tables, np.split(drawn, np.cumsum([part.shape[1] for part in parts])[:-1], axis=1), strict=True
     ):
         with np.errstate(invalid="ignore", divide="ignore"):
             means = np.where(own[:, -1:] > 0, own[:, :-1] / own[:, -1:], np.nan)
-        found.append(dict(zip(table.values, np.split(means, len(table.values), axis=1), strict=True)))
-    return found
+        drawn_means.append(dict(zip(table.values, np.split(means, len(table.values), axis=1), strict=True)))
+    return drawn_means

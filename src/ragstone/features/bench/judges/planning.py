@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.judges.values import OWN, JudgeCell, LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench.judges.values import OWN, JudgeCell
 from ragstone.kernel.config import JudgesBench, Settings
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
@@ -38,29 +39,32 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     if not declared.judges:
         raise ConfigError("[bench.judges] judges is empty: name at least one, e.g. `correctness`.")
     left_out: dict[str, str] = {}
-    found: dict[str, tuple[Judge, Judge]] = {}
+    variants: dict[str, tuple[Judge, Judge]] = {}
     for name in dict.fromkeys(declared.judges):
         for file, judge in _variants(settings.named(name), declared, left_out):
-            _check_alone(found.get(judge.name), file, judge)
-            found[judge.name] = file, judge
-    if not found:
-        told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise ConfigError(f"[bench.judges]: no combination is left to measure. {told}")
-    metric = _metric(declared, [judge for _, judge in found.values()])
-    models = _models(settings, [judge for _, judge in found.values()])
+            if judge.name in variants and variants[judge.name][0] != file:
+                raise ConfigError(
+                    f"[bench.judges] two judges are named {judge.name!r}: rename one in its file."
+                )
+            variants[judge.name] = file, judge
+    if not variants:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ConfigError(f"[bench.judges]: no combination is left to measure. {reasons}")
+    metric = _metric(declared, [judge for _, judge in variants.values()])
+    models = _models(settings, [judge for _, judge in variants.values()])
     cells = [
         cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
-        for file, judge in found.values()
+        for file, judge in variants.values()
         for model in (models if judge.needs_model else [NO_MODEL])
     ]
-    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in found}
+    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in variants}
     cells += [
         msgspec.structs.replace(
             cell_of(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True
         )
         for judge in beside.values()
     ]
-    judges = {name: judge for name, (_, judge) in found.items()} | beside
+    judges = {name: judge for name, (_, judge) in variants.items()} | beside
     _check_thresholds(declared, cells)
     return JudgeGrid(
         metric=metric,
@@ -80,34 +84,40 @@ def _variants(
         raise ConfigError(
             f"judge {file.name!r} compares two answers, and labels are for one answer: leave it out."
         )
-    asked = {
+    declared_values = {
         "scale": declared.scales,
         "shots": [str(n) for n in declared.shots],
         "prompt": declared.prompts,
         "temperature": [f"{value:g}" for value in declared.temperatures],
     }
-    ways = {key: values for key, values in asked.items() if values and key not in fixed}
+    options_of_grid = {key: values for key, values in declared_values.items() if values and key not in fixed}
     if not file.needs_model:
-        ways = {}
+        options_of_grid = {}
     seen = set()
-    for chosen in product(*(dict.fromkeys(values) for values in ways.values())):
+    for chosen in product(*(dict.fromkeys(values) for values in options_of_grid.values())):
         options = fixed | {
-            key: value for key, value in zip(ways, chosen, strict=True) if not _is_own(file, key, value)
+            key: value
+            for key, value in zip(options_of_grid, chosen, strict=True)
+            if not _is_own(file, key, value)
         }
-        said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
-        varied = f"{base}@{said}" if said else base
+        options_text = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+        varied = f"{base}@{options_text}" if options_text else base
         if varied in seen:
             continue
         seen.add(varied)
         try:
             judge = load_judge(varied)
-            if "temperature" in ways and isinstance(judge, PromptedJudge) and judge.temperature is None:
+            if (
+                "temperature" in options_of_grid
+                and isinstance(judge, PromptedJudge)
+                and judge.temperature is None
+            ):
                 judge = msgspec.structs.replace(judge, temperature=0.0)  # whatever the model's settings say
             yield file, judge
         except ConfigError as mistake:
             if options == fixed:  # what the user named cannot be had: no matter of the grid
                 raise
-            left_out[f"{file.name}@{said}"] = str(mistake)
+            left_out[f"{file.name}@{options_text}"] = str(mistake)
 
 
 def _is_own(file: Judge, key: str, value: str) -> bool:
@@ -123,19 +133,14 @@ def _is_own(file: Judge, key: str, value: str) -> bool:
             return float(value) == (file.temperature or 0.0)
 
 
-def _check_alone(known: tuple[Judge, Judge] | None, file: Judge, judge: Judge) -> None:
-    if known is not None and known[0] != file:
-        raise ConfigError(f"[bench.judges] two judges are named {judge.name!r}: rename one in its file.")
-
-
 def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
     """Return what the judges are compared by. Raises ConfigError if not all of them measure it."""
     metric = declared.metric
     if metric is None:
         common = [each for each in judges[0].metrics if all(each in judge.metrics for judge in judges)]
         if not common:
-            told = ", ".join(f"{judge.name} measures {' and '.join(judge.metrics)}" for judge in judges)
-            raise ConfigError(f"[bench.judges] the judges measure different things: {told}. Set metric.")
+            measured = ", ".join(f"{judge.name} measures {' and '.join(judge.metrics)}" for judge in judges)
+            raise ConfigError(f"[bench.judges] the judges measure different things: {measured}. Set metric.")
         return common[0]
     unable = next((judge for judge in judges if metric not in judge.metrics), None)
     if unable:
@@ -177,8 +182,8 @@ def cell_of(
     file: Judge, judge: Judge, model: str, thresholds: Mapping[str, float], *, several: bool
 ) -> JudgeCell:
     """Return a cell; a threshold of the file holds for its variants on the same scale."""
-    _, _, said = judge.name.partition("@")
-    options = dict(part.partition("=")[::2] for part in said.split(",")) if said else {}
+    _, _, options_text = judge.name.partition("@")
+    options = dict(part.partition("=")[::2] for part in options_text.split(",")) if options_text else {}
     others = [
         f"{key}={value}" if value else key for key, value in options.items() if key in ("token", "samples")
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import both_ways
 from ragstone.features.bench.judges.orders import (
     JudgedSheet,
     OrderComparison,
@@ -20,8 +21,6 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.statistics import Estimate, kendall_tau
-from ragstone.kernel.statistics.families import OPPOSITE
-from ragstone.kernel.statistics.paired import Verdict
 from ragstone.kernel.tables import read_rows
 
 
@@ -40,7 +39,7 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
     metric.
     """
     folders = {name: settings.path(name).resolve() for name in settings.bench.judges.use_cases}
-    found = []
+    use_cases = []
     for name, folder in folders.items():
         if folder == own.resolve():
             raise ConfigError(
@@ -58,8 +57,8 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
                 f"[bench.judges] use_cases: {name} measures {board.metric}, and this bench {metric}: their "
                 "conclusions are on different things. Leave it out, or set metric."
             )
-        found.append(UseCase(name=folder.name, board=board, sheet=_sheet(folder, board)))
-    return found
+        use_cases.append(UseCase(name=folder.name, board=board, sheet=_sheet(folder, board)))
+    return use_cases
 
 
 def _sheet(folder: Path, board: JudgeBoard) -> JudgedSheet:
@@ -97,28 +96,25 @@ def compare_boards(here: JudgeBoard, there: JudgeBoard) -> OrderComparison | Non
 
     Only its point is known of tau: the rows of the other bench are not measured again.
     """
-    ranks = [_values(board) for board in (here, there)]
+    # How well each cell agrees with people, the more the better.
+    ranks = [
+        {
+            row.cell.name: -row.value.value if board.measure == "difference" else row.value.value
+            for row in board.standings
+            if row.file
+        }
+        for board in (here, there)
+    ]
     names = [name for name in ranks[0] if name in ranks[1]]
     if len(names) < 2:
         return None
     pairs = list(combinations(names, 2))
-    told = [_verdicts(board) for board in (here, there)]
+    tests = [both_ways(board.comparisons) for board in (here, there)]
     tau = kendall_tau(*([rank[name] for name in names] for rank in ranks)) if len(names) > 2 else None
     n = min(here.n, there.n)
     return compare_orders(
         (here.metric, there.metric),
         pairs,
-        ([told[0][pair] for pair in pairs], [told[1][pair] for pair in pairs]),
+        ([tests[0][pair].verdict for pair in pairs], [tests[1][pair].verdict for pair in pairs]),
         None if tau is None else Estimate(value=tau, low=None, high=None, n=n, method="bootstrap"),
     )
-
-
-def _values(board: JudgeBoard) -> dict[str, float]:
-    """Return cell -> how well it agrees with people, the more the better."""
-    sign = -1 if board.measure == "difference" else 1
-    return {row.cell.name: sign * row.value.value for row in board.standings if row.file}
-
-
-def _verdicts(board: JudgeBoard) -> dict[tuple[str, str], Verdict]:
-    found = {(one.first, one.second): one.verdict for one in board.comparisons}
-    return found | {(second, first): OPPOSITE[said] for (first, second), said in found.items()}

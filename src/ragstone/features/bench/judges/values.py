@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.judges.orders import OrdersElsewhere, SystemOrders
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.records import Status
@@ -33,13 +34,6 @@ class JudgeCell(msgspec.Struct, frozen=True, kw_only=True):
     others: str = ""
     threshold: float | None = None
     added: bool = False
-
-
-class LeftOutCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A combination of the grid that is not measured, and why."""
-
-    name: str
-    reason: str
 
 
 class JudgingSpent(msgspec.Struct, frozen=True, kw_only=True):

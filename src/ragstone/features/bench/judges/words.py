@@ -1,10 +1,12 @@
 """A bench of judges: what bench.json holds, and its report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.judges.order_words import order_blocks
 from ragstone.features.bench.judges.values import (
     Aside,
@@ -14,13 +16,25 @@ from ragstone.features.bench.judges.values import (
     JudgeChoice,
     JudgeContrast,
     JudgeStanding,
-    LeftOutCell,
     Price,
     SpreadOfRuns,
     WorthAsking,
 )
-from ragstone.features.bench.retrievers.words import not_measured, verdict
 from ragstone.features.bench.suite.cards import SuiteCard
+from ragstone.features.bench.words import (
+    NOT_EQUAL,
+    PLACE,
+    asked_text,
+    bench_report,
+    draw_costs,
+    draw_times,
+    family_text,
+    measures_in,
+    named,
+    not_measured,
+    size,
+    verdict,
+)
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -40,12 +54,11 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
-from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.kernel.document.scatter import ScatterChart
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import asked_line, listed, plural, statuses, with_left_out
-from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out
 from ragstone.kernel.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -64,10 +77,6 @@ SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # wher
 SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
 MOST_ANSWERS = 15  # to one question; a page has all
 NOTHING = "none"  # the price of a judge that asks no model
-NOT_EQUAL = (
-    "“Cannot tell” is not “equal”: the interval shows how large a difference may still be. Each interval is "
-    "for one comparison; the verdicts are corrected for all of them."
-)
 
 
 class JudgeBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
@@ -100,14 +109,14 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
     """Return the report of a bench: what to take, the cells in order, what the grid answers, and prices."""
     board = summary.board
     first, *others = recommendation(summary)
-    return ReportDocument(
-        title=summary.name,
-        kind="bench of judges",
-        about=f"{board.metric} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
-        version=summary.version,
-        blocks=[
+    dots = [dot(row.cell.name, row.value, row.verdict) for row in board.standings]
+    return bench_report(
+        summary,
+        "bench of judges",
+        f"{board.metric} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
+        [
             Paragraph(first, tone="outcome"),
-            *(Paragraph(said, tone="strong") for said in others),
+            *(Paragraph(sentence, tone="strong") for sentence in others),
             Paragraph(ordered_by(board), tone="muted"),
             Notes([*summary.notes, *board.notes]),
             Heading("Leaderboard", anchor="board"),
@@ -117,23 +126,17 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
             *order_blocks(board, summary.choice),
             SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
-            Dots(
-                title=board.measure,
-                dots=[dot(row.cell.name, row.value, row.verdict) for row in board.standings],
-            ),
+            Dots(title=board.measure, dots=dots),
         ],
-        skip=("board", "leaderboard"),
-        made=[*summary.models.items(), ("asked", totals(summary))],
         source=BENCH,
-        last=asked_line(summary.calls) if summary.calls else "",
+        made=[("asked", totals(summary))],
     )
 
 
 PLACES: tuple[Made[JudgeStanding], ...] = (
-    ("#", lambda row: str(row.place)),
-    (
-        Column("Judge and model", text=True, short=""),
-        lambda row: Cell(row.cell.name, "no model" if row.cell.model == NO_MODEL else ""),
+    PLACE,
+    named(
+        "Judge and model", lambda row: Cell(row.cell.name, "no model" if row.cell.model == NO_MODEL else "")
     ),
 )
 
@@ -143,7 +146,10 @@ def _standings(board: JudgeBoard) -> list[Block]:
     names = columns(board)
     brief = [name for name in SHOWN_COLUMNS if name in names][:2]
     short = SHORT.get(board.measure, board.measure)
-    lead = Column(measure_name(board), short=short, beside="interval", ends=_span(board))
+    values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
+    known = [end for end in values if end is not None]
+    ends = min(0.0, *known, 0.0), max(1.0, *known, 1.0)
+    lead = Column(measure_name(board), short=short, beside="interval", ends=ends)
     failing = any(n_failed(row) for row in board.standings)
     lost: Made[JudgeStanding] = (
         Column("no score", where="terminal"),
@@ -156,10 +162,13 @@ def _standings(board: JudgeBoard) -> list[Block]:
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
-        (Column("Verdict", text=True, short=""), lambda row: verdict(row.verdict)),
+        named("Verdict", lambda row: verdict(row.verdict)),
         (lead, lambda row: estimated(row.value, "strong")),
         *map(measure, brief),
-        (Column("Below the best by", where="page"), against_best),
+        (
+            Column("Below the best by", where="page"),
+            lambda row: size(row.comparison.difference) if row.comparison else "",
+        ),
         *([lost] if failing else []),
         (Column("Without a score", text=True, where="page"), lambda row: statuses(row.statuses) or "none"),
         (Column("USD/1000", where="terminal"), usd_for_1000),
@@ -168,31 +177,26 @@ def _standings(board: JudgeBoard) -> list[Block]:
     board_table = table_of("Leaderboard", board.standings, heads)
     if not names:
         return [board_table]
-    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, _agreement)]
+    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
     measured = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
     return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
 
 
-def _agreement(row: JudgeStanding) -> Mapping[str, Estimate]:
-    return row.agreement
-
-
 def _apart(board: JudgeBoard) -> list[Block]:
     """Return what was measured and has no place, and what was not measured."""
     columns: list[Made[Aside]] = [
-        (Column("Judge and model", text=True, short=""), lambda one: one.cell.name),
-        (Column("Why", text=True, short=""), lambda one: one.reason),
+        named("Judge and model", lambda aside: aside.cell.name),
+        named("Why", lambda aside: aside.reason),
         (
             Column("What can be said", text=True, where="page"),
-            lambda one: "; ".join(f"{name} {with_ends(found)}" for name, found in one.agreement.items()),
+            lambda aside: "; ".join(f"{name} {with_ends(value)}" for name, value in aside.agreement.items()),
         ),
     ]
-    apart = in_one_line([*board.failed, *board.left_out])
     return [
         *([Heading("Measured, but not ranked", level=3)] if board.aside else []),
         *([table_of("Not ranked", board.aside, columns, kind="")] if board.aside else []),
-        *not_measured({one.name: one.reason for one in apart}),
+        *not_measured(in_one_line([*board.failed, *board.left_out])),
     ]
 
 
@@ -201,34 +205,29 @@ def _answers(choice: JudgeChoice) -> list[Block]:
     fits, contrasts, examples = choice.fits, choice.contrasts, choice.examples
     if not (fits or contrasts or examples):
         return []
-    shown_first = sorted(contrasts, key=lambda one: one.verdict == "cannot tell")
-    asked = {
-        "Does the judge fit the model?": Listing(
-            [f"{one.cell}: {fit_told(one)}" for one in fits], most=MOST_ANSWERS
-        ),
-        "Which is better for the same judge?": Listing(
-            [f"{contrast_told(one)} ({contrast_where(one)})" for one in shown_first], most=MOST_ANSWERS
-        ),
-        "Is the cheaper one with examples as good as the expensive one without?": Listing(
-            [examples_told(one) for one in examples], most=MOST_ANSWERS
-        ),
+    clear_first = sorted(contrasts, key=lambda contrast: contrast.verdict == "cannot tell")
+    answers = {
+        "Does the judge fit the model?": [f"{fit.cell}: {fit_text(fit)}" for fit in fits],
+        "Which is better for the same judge?": [
+            f"{contrast_text(contrast)} ({contrast_where(contrast)})" for contrast in clear_first
+        ],
+        "Is the cheaper one with examples as good as the expensive one without?": [
+            examples_text(pair) for pair in examples
+        ],
     }
     blocks: list[Block] = [Heading("What the grid answers", anchor="answers", where="page")]
-    for question, answers in asked.items():
-        blocks += [Heading(question, level=3), answers] if answers.items else []
+    for question, lines in answers.items():
+        blocks += [Heading(question, level=3), Listing(lines, most=MOST_ANSWERS)] if lines else []
     return [*blocks, Paragraph(NOT_EQUAL, tone="muted", where="page")]
 
 
 def _prices(board: JudgeBoard) -> list[Block]:
     name = measure_name(board)
     better = f" ({direction(board)})" if direction(board) else ""
-    lead = (
-        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
-        "the price, on a logarithmic scale. The table below has the same numbers."
-    )
-    cost = draw_price(board, lambda row: row.spent.usd_each, decade_usd, "0 USD")
-    time = draw_price(board, lambda row: row.spent.seconds_each, decade_s, "no model")
-    drawn = [("Cost", cost, "cost of 1,000 judgements"), ("Time", time, "time of the calls of one judgement")]
+    drawn = [
+        ("Cost", draw_cost(board), "cost of 1,000 judgements"),
+        ("Time", draw_time(board), "time of the calls of one judgement"),
+    ]
     charts = [
         Drawing(
             chart=chart,
@@ -247,41 +246,35 @@ def _prices(board: JudgeBoard) -> list[Block]:
         ("Tokens of a judgement", tokens_each),
         ("Calls", lambda row: count(row.spent.n_calls)),
     ]
-    said = (
+    about_time = (
         "Time is the total recorded time of a judgement's calls, though many run in parallel. For failed "
         "calls, tokens are included, but neither time nor cost."
     )
+    lead = Paragraph(
+        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
+        "the price, on a logarithmic scale. The table below has the same numbers.",
+        tone="lead",
+    )
     return [
         Heading("Agreement and price", anchor="price"),
-        *([Paragraph(lead, tone="lead"), SurfacePart(charts, kind="charts")] if charts else []),
+        *([lead, SurfacePart(charts, kind="charts")] if charts else []),
         table_of("Prices", board.standings, columns),
-        Paragraph(said, tone="muted"),
+        Paragraph(about_time, tone="muted"),
     ]
 
 
-def draw_price(
-    board: JudgeBoard,
-    price: Callable[[JudgeStanding], float | None],
-    decade: Callable[[int], str],
-    nothing: str,
-) -> ScatterChart | None:
-    """Return agreement against the price of a judgement; None unless a price above 0 is known.
-
-    decade, nothing: see draw_scatter.
-    """
-    points = [
-        point(row.place, row.cell.name, row.verdict, x, row.value)
-        for row in board.standings
-        if (x := price(row)) is not None
-    ]
-    return draw_scatter(points, decade, nothing) if any(point.x for point in points) else None
+def draw_cost(board: JudgeBoard) -> ScatterChart | None:
+    """Return agreement against the cost of a judgement; None unless a price above 0 is known."""
+    return draw_costs(
+        (row.place, row.cell.name, row.verdict, row.spent.usd_each, row.value) for row in board.standings
+    )
 
 
-def _span(board: JudgeBoard) -> tuple[float, float]:
-    """Return the ends of the small drawings of intervals."""
-    ends = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
-    known = [end for end in ends if end is not None]
-    return min(0.0, *known, 0.0), max(1.0, *known, 1.0)
+def draw_time(board: JudgeBoard) -> ScatterChart | None:
+    """Return agreement against the time of a judgement's calls; None unless a time above 0 is known."""
+    rows = board.standings
+    points = ((row.place, row.cell.name, row.verdict, row.spent.seconds_each, row.value) for row in rows)
+    return draw_times(points, "no model")
 
 
 def _repeats(summary: JudgeBenchSummary) -> list[Block]:
@@ -291,10 +284,10 @@ def _repeats(summary: JudgeBenchSummary) -> list[Block]:
     times = f"Each judge asked {summary.repeats} times for every answer."
     runs = Column(f"{measure_name(summary.board)} of each run", text=True, short="runs")
     columns: list[Made[tuple[str, SpreadOfRuns]]] = [
-        (Column("Judge and model", text=True, short=""), lambda row: row[0]),
+        named("Judge and model", lambda row: row[0]),
         (runs, lambda row: ", ".join(map(number3, row[1].values))),
         (Column("Standard deviation", short="sd"), lambda row: number3(row[1].sd)),
-        (Column("Scores that changed", short="scores changed"), lambda row: changed_told(row[1])),
+        (Column("Scores that changed", short="scores changed"), lambda row: changed_text(row[1])),
     ]
     return [
         Heading("Unchanged", anchor="again"),
@@ -305,8 +298,8 @@ def _repeats(summary: JudgeBenchSummary) -> list[Block]:
 
 def columns(board: JudgeBoard) -> list[str]:
     """Return the measures beside the leading one that any cell has, in order."""
-    known = {name for row in board.standings for name in row.agreement}
-    return [name for name in COLUMNS if name in known and name != board.measure]
+    order = [name for name in COLUMNS if name != board.measure]
+    return measures_in(order, (row.agreement for row in board.standings))
 
 
 def measure_name(board: JudgeBoard) -> str:
@@ -337,18 +330,15 @@ def based_on(board: JudgeBoard) -> str:
         "on which annotators tied": board.n_tied,
         "without a score of every cell": board.n_unscored,
     }
-    told = f"{plural(board.n, 'answer')} to {plural(board.n_questions, 'question')}"
-    return with_left_out(told, left_out)
+    answers = f"{plural(board.n, 'answer')} to {plural(board.n_questions, 'question')}"
+    return with_left_out(answers, left_out)
 
 
 def family(board: JudgeBoard) -> str:
     """Return what the verdicts rest on."""
     if not board.comparisons:
         return ""
-    return (
-        f"Compared on the same answers ({board.comparisons[0].test} test); Holm's correction over "
-        f"{plural(len(board.comparisons), 'comparison')}, every pair of cells."
-    )
+    return family_text("answers", board.comparisons[0].test, len(board.comparisons), "cells")
 
 
 def recommendation(summary: JudgeBenchSummary) -> list[str]:
@@ -356,17 +346,14 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
     board, choice = summary.board, summary.choice
     if choice is None:
         return ["No cell could be ranked: see “Measured, but not ranked”."]
-    said = [_best(board), *_alike(choice, board)]
-    if choice.judge is None:
-        none = "could be measured" if board.failed else "is in the grid"
-        return [*said, f"No judge that asks a model {none}."]
-    return said + _against_baseline(choice)
-
-
-def _best(board: JudgeBoard) -> str:
     first = board.standings[0]
     agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
-    return f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
+    best = f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
+    sentences = [best, *_alike(choice, board)]
+    if choice.judge is None:
+        none = "could be measured" if board.failed else "is in the grid"
+        return [*sentences, f"No judge that asks a model {none}."]
+    return sentences + _against_baseline(choice)
 
 
 def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
@@ -374,14 +361,14 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
         return ["It is the only cell that was measured."]
     if not choice.alike:
         return ["Every other cell is worse."]
-    said = [f"No clear difference from {', '.join(choice.alike)}."]
+    alike = f"No clear difference from {', '.join(choice.alike)}."
     if choice.cheapest is None or choice.price is None:
-        return [*said, "The cheapest of these is not known: prices and times are missing."]
+        return [alike, "The cheapest of these is not known: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
-    price = told_price(cheapest, choice.price)
+    price = price_text(cheapest, choice.price)
     if choice.cheapest == choice.best:
-        return [*said, f"It is also the cheapest of these ({price})."]
-    return [*said, f"The cheapest of these: {choice.cheapest} ({price})."]
+        return [alike, f"It is also the cheapest of these ({price})."]
+    return [alike, f"The cheapest of these: {choice.cheapest} ({price})."]
 
 
 def _against_baseline(choice: JudgeChoice) -> list[str]:
@@ -390,7 +377,8 @@ def _against_baseline(choice: JudgeChoice) -> list[str]:
     better = [fit for fit in choice.fits if fit.verdict == "better"]
     if better:
         fit = next((each for each in better if each.cell == choice.judge), better[0])
-        return [f"{fit.cell} is better than {fit.rival}, the best without a model, by {by(fit.comparison)}."]
+        by = size(fit.comparison.difference)
+        return [f"{fit.cell} is better than {fit.rival}, the best without a model, by {by}."]
     best = next(fit for fit in choice.fits if fit.cell == choice.judge)
     reach = best.comparison.difference
     if choice.beats_baseline == "worse" or reach.high is None:
@@ -401,7 +389,7 @@ def _against_baseline(choice: JudgeChoice) -> list[str]:
     ]
 
 
-def told_price(row: JudgeStanding, price: Price) -> str:
+def price_text(row: JudgeStanding, price: Price) -> str:
     """Return what a judgement costs, by this price."""
     if not row.spent.n_calls:
         return "it asks no model"
@@ -452,7 +440,7 @@ def n_failed(row: JudgeStanding) -> str:
     return f"{count(lost)} of {count(n)}" if lost else ""
 
 
-def changed_told(spread: SpreadOfRuns) -> str:
+def changed_text(spread: SpreadOfRuns) -> str:
     """Return the share of answers whose score changed, in percent, with its interval."""
     low, high = spread.changed.low, spread.changed.high
     ends = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
@@ -464,83 +452,67 @@ def number3(value: float) -> str:
     return f"{value:z.3f}".replace("-", "−")
 
 
-def fit_told(fit: WorthAsking) -> str:
+def fit_text(fit: WorthAsking) -> str:
     """Return whether a judge is worth its model: yes, no or cannot tell, and by how much."""
     failed = f"; {count(fit.n_failed)} of {count(fit.n)} judgements failed" if fit.n_failed else ""
+    difference = fit.comparison.difference
     match fit.verdict:
         case "better":
-            return f"yes: better than {fit.rival} by {by(fit.comparison)}{failed}"
+            return f"yes: better than {fit.rival} by {size(difference)}{failed}"
         case "worse":
-            return f"no: worse than {fit.rival} by {by(fit.comparison)}{failed}"
+            return f"no: worse than {fit.rival} by {size(difference)}{failed}"
         case _:
-            there = with_ends(fit.comparison.difference)
-            return f"cannot tell it from {fit.rival}: the difference is {there}{failed}"
+            return f"cannot tell it from {fit.rival}: the difference is {with_ends(difference)}{failed}"
 
 
-def contrast_told(one: JudgeContrast) -> str:
+def contrast_text(contrast: JudgeContrast) -> str:
     """Return which of two cells is better that differ in one way alone."""
-    first, second = one.values
-    if one.verdict == "cannot tell":
-        return f"{one.axis} {first} or {second}: cannot tell ({difference(one.comparison)})"
-    better, worse = (first, second) if one.verdict == "better" else (second, first)
-    return f"{one.axis} {better} is better than {worse} by {by(one.comparison)}"
+    first, second = contrast.values
+    if contrast.verdict == "cannot tell":
+        return f"{contrast.axis} {first} or {second}: cannot tell ({difference(contrast.comparison)})"
+    better, worse = (first, second) if contrast.verdict == "better" else (second, first)
+    return f"{contrast.axis} {better} is better than {worse} by {size(contrast.comparison.difference)}"
 
 
 def difference(comparison: CellComparison) -> str:
     """Return how large a difference is, or that nothing tells the two apart."""
-    there = comparison.difference
-    if there.low is None and not there.value:
+    if comparison.difference.low is None and not comparison.difference.value:
         return "alike on every answer"
-    return f"difference {with_ends(there)}"
+    return f"difference {with_ends(comparison.difference)}"
 
 
-def contrast_where(one: JudgeContrast) -> str:
+def contrast_where(contrast: JudgeContrast) -> str:
     """Return what is the same in both cells of a contrast: the judge, and the model unless that differs."""
-    judge, _, model = one.first.partition(" · ")
-    base, _, said = judge.partition("@")
-    kept = ",".join(part for part in said.split(",") if part and not part.startswith(f"{one.axis}="))
-    judge = f"{base}@{kept}" if kept else base
-    return judge if one.axis == "model" or not model else f"{judge} by {model}"
+    judge, _, model = contrast.first.partition(" · ")
+    base, _, options = judge.partition("@")
+    in_both = [part for part in options.split(",") if part and not part.startswith(f"{contrast.axis}=")]
+    judge = f"{base}@{','.join(in_both)}" if in_both else base
+    return judge if contrast.axis == "model" or not model else f"{judge} by {model}"
 
 
 def in_one_line(apart: Sequence[LeftOutCell]) -> list[LeftOutCell]:
     """Return what was not measured, those with the same reason as one."""
     names: dict[str, list[str]] = {}
-    for one in apart:
-        names.setdefault(one.reason, []).append(one.name)
+    for cell in apart:
+        names.setdefault(cell.reason, []).append(cell.name)
     return [LeftOutCell(name="; ".join(alike), reason=reason) for reason, alike in names.items()]
 
 
-def examples_told(one: CheaperWithExamples) -> str:
+def examples_text(pair: CheaperWithExamples) -> str:
     """Return whether a cheaper model with examples does as well as a dearer one without."""
-    less = "at no price" if one.ratio is None else f"{one.ratio:,.1f} times cheaper ({one.price})"
-    if one.verdict == "cannot tell":
-        said = f"cannot be told apart ({difference(one.comparison)})"
+    less = "at no price" if pair.ratio is None else f"{pair.ratio:,.1f} times cheaper ({pair.price})"
+    if pair.verdict == "cannot tell":
+        outcome = f"cannot be told apart ({difference(pair.comparison)})"
     else:
-        said = f"{one.verdict} by {by(one.comparison)}"
-    return f"{one.cheaper}, {less}, against {one.dearer}: {said}"
-
-
-def by(comparison: CellComparison) -> str:
-    """Return how large a difference is, without its sign."""
-    there = comparison.difference
-    return with_ends(there if there.value >= 0 else negated(there))
-
-
-def against_best(row: JudgeStanding) -> str:
-    """Return how much a cell falls short of the best, with the interval; empty for the best."""
-    return "" if row.comparison is None else by(row.comparison)
+        outcome = f"{pair.verdict} by {size(pair.comparison.difference)}"
+    return f"{pair.cheaper}, {less}, against {pair.dearer}: {outcome}"
 
 
 def totals(summary: JudgeBenchSummary) -> str:
     """Return what all cells took together: calls, tokens and cost."""
     spent = [row.spent for row in summary.board.standings]
-    calls = sum(one.n_calls for one in spent)
-    if not calls:
+    if not any(each.n_calls for each in spent):
         return "no model was asked"
-    tokens = (
-        f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out"
-    )
-    total = sum_usd(one.cost_usd for one in spent)
+    total = sum_usd(each.cost_usd for each in spent)
     cost = "cost unknown" if total is None else f"{usd(total)}{listed(summary.list_prices)}"
-    return f"{plural(calls, 'call')}, {tokens}, {cost}"
+    return f"{asked_text(spent)}, {cost}"

@@ -1,1 +1,1 @@
-"""The flow `bench_retrievers`: its command, and what nobody else uses."""
+"""`ragstone bench retrievers`: ways to cut documents and to search them, on the same questions."""

@@ -68,27 +68,27 @@ def make_leaderboard(
     ]
     everything = [*failed, *without]
     if not able:
-        reasons = "; ".join(f"{one.configuration.name}: {one.reason}" for one in everything)
+        reasons = "; ".join(f"{lost.configuration.name}: {lost.reason}" for lost in everything)
         raise DataError(f"no configuration could be measured. {reasons}")
     by_name = {cell.configuration.name: cell for cell in able}
     queries = {name: cell.by_k[first_k] for name, cell in by_name.items()}
     leaders = best_and_indistinguishable(queries, label, seed=seed)
     compared = {row.second: row for row in leaders.comparisons}
-    common = set.intersection(*(set(one.values[label]) for one in queries.values()))
-    every = set().union(*(one.values[label] for one in queries.values()))
-    one = next(iter(queries.values()))
+    values = [of_name.values[label] for of_name in queries.values()]
+    common, every = set(values[0]).intersection(*values), set().union(*values)
+    first = queries[next(iter(queries))]
     return Leaderboard(
         measure=label,
         why=why,
         ks=list(able[0].by_k),
         n_questions=len(common),
-        n_unlabelled=one.n_unlabelled,
-        n_unanswerable=one.n_unanswerable,
+        n_unlabelled=first.n_unlabelled,
+        n_unanswerable=first.n_unanswerable,
         n_left_out=len(every - common),
         family=leaders.comparisons[0].family if leaders.comparisons else 0,
         standings=[
-            _standing(place, by_name[name], compared.get(name), questions, label, seed, batch=batch)
-            for place, name in enumerate(leaders.means, 1)
+            _standing(number, by_name[name], compared.get(name), questions, label, seed, batch=batch)
+            for number, name in enumerate(leaders.means, 1)
         ],
         failed=everything,
         differing=_differing(able, [q for q in questions if q.id in common], label, first_k),
@@ -101,7 +101,7 @@ def label_of(measure: str, k: int) -> str:
 
 
 def _standing(
-    place: int,
+    number: int,
     cell: MeasuredConfiguration,
     comparison: PairedComparison | None,
     questions: Sequence[Question],
@@ -116,7 +116,7 @@ def _standing(
     by_tag = groups_by_tag(lead, questions, seed=seed)
     batches = batches_of(queries, questions, batch)
     return Standing(
-        place=place,
+        place=number,
         configuration=cell.configuration,
         verdict=place_of(comparison.verdict if comparison else None),
         comparison=comparison,

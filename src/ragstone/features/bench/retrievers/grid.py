@@ -8,11 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.features.bench.retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.features.bench.retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
 from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Leaderboard, Timing
 from ragstone.features.bench.retrievers.words import LEADERBOARD, BenchSummary, bench_document
+from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import (
     AgreeSection,
     AnswerSection,
@@ -25,13 +27,9 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.corpus.ingest import Corpus
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
-from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_cut
@@ -49,7 +47,7 @@ from ragstone.kernel.version import __version__
 BEGINNING = 160  # characters of a document that has no title
 
 
-class Bench(msgspec.Struct, frozen=True, kw_only=True):
+class RetrieverBenchRows(msgspec.Struct, frozen=True, kw_only=True):
     """What all configurations share.
 
     placed: the questions' evidence in these documents. same: see retrieval.same_documents; lengths: id ->
@@ -82,8 +80,9 @@ def bench_retrievers(
     that are paid for. Raises ConfigError for settings that do not fit together, DataError for files, and if
     no configuration could be measured.
     """
-    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
-    return run_sync(_bench(settings, how, force))
+    return run_bench(
+        _bench, settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=progress
+    )
 
 
 def bench_folder(settings: Settings) -> Path:
@@ -91,11 +90,10 @@ def bench_folder(settings: Settings) -> Path:
     return bench_path(settings, "retrievers")
 
 
-async def _bench(settings: Settings, how: SessionOptions, force: bool) -> BenchSummary:
+async def _bench(settings: Settings, options: BenchOptions) -> BenchSummary:
     planned = plan_grid(settings)
-    folder = bench_folder(settings)
-    bench = read_bench(settings)
-    measure, why = _chosen_measure(bench, planned)
+    folder, rows = bench_folder(settings), read_bench(settings)
+    measure, why = _chosen_measure(rows, planned)
     decisive = msgspec.structs.replace(
         settings,
         answer=AnswerSection(),
@@ -103,16 +101,15 @@ async def _bench(settings: Settings, how: SessionOptions, force: bool) -> BenchS
         agree=AgreeSection(),
         bench=BenchSection(retrievers=settings.bench.retrievers),
     )
-    with open_folder(folder, decisive, force, "rankings-*.jsonl") as opened:
-        write_rows(folder / "documents.jsonl", bench.corpus.documents, Document, force=True)
-        write_rows(folder / "questions.jsonl", bench.questions, Question, force=True)
-        async with open_session(settings, how) as session:
-            cells, failed = await _measure_all(bench, planned, session)
-            calls, models = session.calls(), session.roles()
+    async with open_bench(folder, settings, decisive, options, "rankings-*.jsonl") as bench:
+        write_rows(folder / "documents.jsonl", rows.corpus.documents, Document, force=True)
+        write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
+        cells, failed = await _measure_all(rows, planned, bench.session)
+        calls, models = bench.session.calls(), bench.session.roles()
         board = make_leaderboard(
             cells,
             failed,
-            bench.questions,
+            rows.questions,
             measure,
             why=why,
             seed=settings.run.seed,
@@ -121,19 +118,18 @@ async def _bench(settings: Settings, how: SessionOptions, force: bool) -> BenchS
         summary = BenchSummary(
             name=settings.run.name,
             version=__version__,
-            counts={"documents": len(bench.corpus.documents), "questions": len(bench.questions)},
+            counts={"documents": len(rows.corpus.documents), "questions": len(rows.questions)},
             models=models,
             leaderboard=board,
-            texts=_texts(board, bench.corpus.documents),
+            texts=_texts(board, rows.corpus.documents),
             calls=calls,
-            notes=_notes(bench, board, cells),
+            notes=_notes(rows, board, cells),
         )
-        opened.finish(LEADERBOARD, summary, models=models)
-        write_page(folder / "report.html", bench_document(summary))
+        bench.finish(LEADERBOARD, summary, bench_document(summary), models=models)
     return summary
 
 
-def read_bench(settings: Settings) -> Bench:
+def read_bench(settings: Settings) -> RetrieverBenchRows:
     """Return the rows of a bench. Raises ConfigError or DataError where there is nothing to measure."""
     path, paths = settings.questions.path, settings.documents.paths
     if not path or not paths:
@@ -152,7 +148,7 @@ def read_bench(settings: Settings) -> Bench:
         raise DataError(f"no documents in {', '.join(paths)}. Check [documents] paths.")
     check_ids_meet(questions, corpus.documents)
     key = settings.documents.copies
-    return Bench(
+    return RetrieverBenchRows(
         settings=settings,
         corpus=corpus,
         questions=questions,
@@ -162,17 +158,17 @@ def read_bench(settings: Settings) -> Bench:
     )
 
 
-def _chosen_measure(bench: Bench, planned: Sequence[Configuration]) -> tuple[str, str]:
+def _chosen_measure(rows: RetrieverBenchRows, planned: Sequence[Configuration]) -> tuple[str, str]:
     """Return the measure that the leaderboard is ordered by, and why. Raises DataError if it cannot be."""
-    declared = bench.settings.bench.retrievers.measure
-    evidence = any(question.evidence for question in bench.questions)
+    declared = rows.settings.bench.retrievers.measure
+    evidence = any(question.evidence for question in rows.questions)
     if declared in SPAN_MEASURES and not evidence:
         raise DataError(
             f"measure = {declared!r} needs questions with evidence, and there is none. Try 'ndcg'."
         )
     if declared is not None:
         return declared, "as [bench.retrievers] measure says"
-    chunkers = {one.chunker for one in planned}
+    chunkers = {configuration.chunker for configuration in planned}
     if len(chunkers) > 1 and evidence:
         return "span_recall", "the questions have evidence, by which different chunkers compare fairly"
     if len(chunkers) > 1:
@@ -181,82 +177,99 @@ def _chosen_measure(bench: Bench, planned: Sequence[Configuration]) -> tuple[str
 
 
 async def _measure_all(
-    bench: Bench, planned: Sequence[Configuration], session: Session
+    rows: RetrieverBenchRows, planned: Sequence[Configuration], session: Session
 ) -> tuple[list[MeasuredConfiguration], list[FailedConfiguration]]:
-    cells: list[MeasuredConfiguration] = []
+    measured: list[MeasuredConfiguration] = []
     failed: list[FailedConfiguration] = []
-    watch = Watch(retriever_deps(session, bench.corpus.documents), session)
+    lost: list[LeftOutCell] = []
+    watch = Watch(retriever_deps(session, rows.corpus.documents), session)
+    indexes: dict[ChunkSection, Indexes] = {}
+
+    async def measure(configuration: Configuration, number: int) -> MeasuredConfiguration:
+        chunker = configuration.chunker
+        if chunker not in indexes:
+            built = await build_indexes(rows, chunker, planned, watch, session)
+            indexes.clear()
+            indexes[chunker] = built
+        return await _measure(rows, configuration, number, indexes[chunker], watch)
+
     with session.progress("bench", len(planned), session.state) as advance:
-        indexes: dict[ChunkSection, Indexes] = {}
-        for at, one in enumerate(planned, 1):
-            try:
-                if one.chunker not in indexes:
-                    indexes = {one.chunker: await build_indexes(bench, one.chunker, planned, watch, session)}
-                cells.append(await _measure(bench, one, at, indexes[one.chunker], watch))
-            except ConfigError:
-                raise
-            except RagstoneError as mistake:
-                failed.append(FailedConfiguration(configuration=one, reason=str(mistake)))
+        for number, configuration in enumerate(planned, 1):
+            cell = await attempt(configuration.name, measure(configuration, number), lost)
+            if cell is not None:
+                measured.append(cell)
+            else:
+                failed.append(FailedConfiguration(configuration=configuration, reason=lost[-1].reason))
             advance()
-    return cells, failed
+    return measured, failed
 
 
 async def build_indexes(
-    bench: Bench, chunker: ChunkSection, planned: Sequence[Configuration], watch: Watch, session: Session
+    rows: RetrieverBenchRows,
+    chunker: ChunkSection,
+    planned: Sequence[Configuration],
+    watch: Watch,
+    session: Session,
 ) -> Indexes:
     """Return the indexes over one chunking, none of them built yet."""
 
     def cut() -> list[Chunk]:
-        return list(cut_documents(bench.corpus.documents, chunker, bench.settings, session.embedder))
+        return list(cut_documents(rows.corpus.documents, chunker, rows.settings, session.embedder))
 
     chunks = await asyncio.to_thread(cut)
-    return Indexes(chunks, {**RETRIEVERS, **declared_retrievers(bench.settings, planned)}, watch)
+    return Indexes(chunks, {**RETRIEVERS, **declared_retrievers(rows.settings, planned)}, watch)
 
 
 def declared_retrievers(settings: Settings, planned: Sequence[Configuration]) -> dict[str, RetrieverSettings]:
     """Return the retrievers of the file and, for every reranker of the grid, one that applies it."""
     deepest = max(settings.bench.retrievers.k)
     reranked: dict[str, RetrieverSettings] = {
-        retriever_of(one): RerankSettings(of=one.retriever, by=one.reranker, depth=max(20, deepest))
-        for one in planned
-        if one.reranker
+        retriever_of(configuration): RerankSettings(
+            of=configuration.retriever, by=configuration.reranker, depth=max(20, deepest)
+        )
+        for configuration in planned
+        if configuration.reranker
     }
     return {**settings.retrievers, **reranked}
 
 
-def retriever_of(one: Configuration) -> str:
+def retriever_of(configuration: Configuration) -> str:
     """Return the name of a configuration's retriever, with its reranker (see declared_retrievers)."""
-    return f"{one.retriever} · {one.reranker}" if one.reranker else one.retriever
+    return (
+        f"{configuration.retriever} · {configuration.reranker}"
+        if configuration.reranker
+        else configuration.retriever
+    )
 
 
 async def _measure(
-    bench: Bench, one: Configuration, number: int, indexes: Indexes, watch: Watch
+    rows: RetrieverBenchRows, configuration: Configuration, number: int, indexes: Indexes, watch: Watch
 ) -> MeasuredConfiguration:
     """Return what one configuration finds, and write its rankings."""
-    ks = list(dict.fromkeys(bench.settings.bench.retrievers.k))
-    declared = declared_retrievers(bench.settings, [one])
-    built = await indexes.build(retriever_of(one), one.embedder, declared)
-    embedders = embedders_of(one.retriever, one.embedder, {**RETRIEVERS, **declared})
-    searched = await search_timed(built.search, bench.questions, max(ks), watch, embedders)
-    rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
-    file = f"rankings-{number:02}-{slug(one.name, 80)}.jsonl"
-    write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
-    placed = bench.placed
+    ks = list(dict.fromkeys(rows.settings.bench.retrievers.k))
+    declared = declared_retrievers(rows.settings, [configuration])
+    built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)
+    embedders = embedders_of(configuration.retriever, configuration.embedder, {**RETRIEVERS, **declared})
+    searched = await search_timed(built.search, rows.questions, max(ks), watch, embedders)
+    rankings = [msgspec.structs.replace(row, retriever=configuration.name) for row in searched.rankings]
+    file = f"rankings-{number:02}-{slug(configuration.name, 80)}.jsonl"
+    write_rows(bench_folder(rows.settings) / file, rankings, Ranking, force=True)
+    placed = rows.placed
     by_k = {
-        k: measure_cut(rankings, placed.questions, k, bench.same, bench.lengths, unplaced=placed.unplaced)
+        k: measure_cut(rankings, placed.questions, k, rows.same, rows.lengths, unplaced=placed.unplaced)
         for k in ks
     }
     cut = [msgspec.structs.replace(row, items=row.items[: ks[0]]) for row in rankings]
     return MeasuredConfiguration(
-        configuration=one,
+        configuration=configuration,
         by_k=by_k,
         scores=score_quality(
             cut,
             placed.questions,
             by_k[ks[0]],
-            same=bench.same,
+            same=rows.same,
             unplaced=placed.unplaced,
-            seed=bench.settings.run.seed,
+            seed=rows.settings.run.seed,
         ),
         rankings=rankings,
         timing=Timing(
@@ -273,8 +286,8 @@ async def _measure(
 
 
 def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
-    named = {name for one in board.differing for name in one.relevant}
-    named |= {found.first for one in board.differing for found in one.found if found.first}
+    named = {name for question in board.differing for name in question.relevant}
+    named |= {result.first for question in board.differing for result in question.found if result.first}
     return {
         document.id: document.title or " ".join(document.text[:BEGINNING].split())
         for document in documents
@@ -282,9 +295,9 @@ def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
     }
 
 
-def _notes(bench: Bench, board: Leaderboard, cells: Sequence[MeasuredConfiguration]) -> list[str]:
-    missing = missing_documents(bench.questions, bench.corpus.documents)
-    notes = plain_notes([], (), bench.corpus.skipped, missing) + evidence_notes(bench.placed)
+def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[MeasuredConfiguration]) -> list[str]:
+    missing = missing_documents(rows.questions, rows.corpus.documents)
+    notes = plain_notes([], (), rows.corpus.skipped, missing) + evidence_notes(rows.placed)
     if board.measure.startswith("span_recall"):
         notes.append(
             "Span recall is the share of the evidence's characters that the results hold: longer chunks hold "
@@ -293,10 +306,10 @@ def _notes(bench: Bench, board: Leaderboard, cells: Sequence[MeasuredConfigurati
     for cell in cells:
         troubled = [ranking for ranking in cell.rankings if ranking.metadata]
         if troubled:
-            told = ", ".join(sorted({key for ranking in troubled for key in ranking.metadata or {}}))
+            keys = ", ".join(sorted({key for ranking in troubled for key in ranking.metadata or {}}))
             notes.append(
                 f"{cell.configuration.name}: {len(troubled)} of {len(cell.rankings)} rankings have a note "
-                f"({told}); see metadata in {cell.file}."
+                f"({keys}); see metadata in {cell.file}."
             )
     if any(cell.timing.n_cached for cell in cells):
         notes.append("Vectors that were in the store were not made again: index times are without them.")
@@ -310,22 +323,23 @@ def forecast_bench(settings: Settings) -> Forecast:
     raises before it searches.
     """
     planned = plan_grid(settings)
-    bench = read_bench(settings)
-    asking = [one for one in planned if _asks(one, settings, planned)]
+    rows = read_bench(settings)
+    declared = declared_retrievers(settings, planned)
+    asking = [
+        configuration
+        for configuration in planned
+        if is_paid(configuration.embedder or "")
+        or is_paid(configuration.chunker.embedder)
+        or asks_a_model(retriever_of(configuration), declared)
+    ]
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        watch = Watch(retriever_deps(session, bench.corpus.documents), session)
-        for one in asking:
+        watch = Watch(retriever_deps(session, rows.corpus.documents), session)
+        for configuration in asking:
             forecaster.guessing = False  # the next one may search by words, or by vectors that are there
             with contextlib.suppress(RagstoneError):
-                indexes = await build_indexes(bench, one.chunker, planned, watch, session)
-                declared = declared_retrievers(settings, planned)
-                built = await indexes.build(retriever_of(one), one.embedder, declared)
-                await built.search(bench.questions, max(settings.bench.retrievers.k))
+                indexes = await build_indexes(rows, configuration.chunker, planned, watch, session)
+                built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)
+                await built.search(rows.questions, max(settings.bench.retrievers.k))
 
     return forecast_of(settings, work)
-
-
-def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
-    embedder = is_paid(one.embedder or "") or is_paid(one.chunker.embedder)
-    return embedder or asks_a_model(retriever_of(one), declared_retrievers(settings, planned))

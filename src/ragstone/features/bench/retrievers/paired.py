@@ -128,10 +128,10 @@ def _family(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
 
 def _same_questions(queries: Mapping[str, QueryMeasures], measure: str) -> tuple[Floats, list[str], int]:
     """Return values (questions, retrievers), each question's document, and how many are left out."""
-    for name, one in queries.items():
-        if measure not in one.values:
-            raise DataError(f"{name} was not measured by {measure!r}. {nearest(measure, one.values)}")
-    every = [one.values[measure] for one in queries.values()]
+    for name, measured in queries.items():
+        if measure not in measured.values:
+            raise DataError(f"{name} was not measured by {measure!r}. {nearest(measure, measured.values)}")
+    every = [measured.values[measure] for measured in queries.values()]
     common = [question for question in every[0] if all(question in values for values in every)]
     if not common:
         raise DataError(f"no question has {measure} of all retrievers: compare them on the same questions.")

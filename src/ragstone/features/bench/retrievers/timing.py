@@ -203,4 +203,4 @@ def embedders_of(name: str, embedder: str | None, known: Mapping[str, RetrieverS
     """Return the embedders that a retriever embeds questions with; `embedder` is the default one."""
     dense = [leaf for leaf in leaves_of(name, known) if isinstance(leaf, DenseSettings)]
     names = [leaf.embedder or embedder for leaf in dense]
-    return list(dict.fromkeys(one for one in names if one is not None))
+    return list(dict.fromkeys(embedder_name for embedder_name in names if embedder_name is not None))

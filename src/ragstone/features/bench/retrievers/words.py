@@ -1,11 +1,11 @@
 """A bench of retrievers: what leaderboard.json holds, and its report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.retrievers.batch_words import batch_blocks
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.retrievers.values import (
     Differing,
     FoundByConfiguration,
@@ -13,12 +13,22 @@ from ragstone.features.bench.retrievers.values import (
     Standing,
     Timing,
 )
+from ragstone.features.bench.words import (
+    PLACE,
+    bench_report,
+    draw_times,
+    family_text,
+    measures_in,
+    named,
+    not_measured,
+    verdict,
+)
 from ragstone.features.retrieve.words import score_blocks, scores_told
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
+    Chart,
     Column,
-    Dot,
     Dots,
     Drawing,
     Heading,
@@ -29,36 +39,35 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    Tone,
     dot,
     estimated,
     means,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, counted, number, one_line, seconds, with_ends
-from ragstone.kernel.document.scatter import ScatterChart, decade_s, draw_scatter, point
+from ragstone.kernel.document.numbers import count, counted, interval, number, one_line, seconds, with_ends
+from ragstone.kernel.document.scatter import ScatterChart
+from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import asked_line, made_of, plural, with_left_out
+from ragstone.kernel.runs.wording import plural, with_left_out
 from ragstone.kernel.statistics import Estimate, negated
-from ragstone.kernel.statistics.paired import BoardPlace
 from ragstone.kernel.tables.shown import Displayed
 
 LEADERBOARD = "leaderboard.json"
 # Measures without their k, in the order of the columns; those that no configuration has are left out.
 COLUMNS = ("span_recall", "span_precision", "recall", "hit", "mrr", "ndcg", "rank_score", "precision", "map")
 SHORT = {"span_recall": "span rec", "span_precision": "span prec", "rank_score": "rank score"}
-MARKS: dict[BoardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
-TONES: dict[BoardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
 OPEN_MARK = '"= best?": not distinguishable from the best.'
 SHOWN_COLUMNS = 3  # measures beside the leading one, where there is little room
 LEFT_TO_PAGES = ("precision", "map")
 SHOWN_QUESTIONS = 3
-PLACE = "(place of the relevant document)"
-PLACES: tuple[Made[Standing], ...] = (
-    ("#", lambda row: str(row.place)),
-    (Column("Configuration", text=True, short=""), lambda row: row.configuration.name),
-)
 QUESTION_LENGTH = 90
+PAGE = "report.html and --json"
+HEIGHT = 240  # pixels of a chart of batches
+SHOWN_BATCHES, SHOWN_PLACES = 20, 8  # in a terminal
+PLACES: tuple[Made[Standing], ...] = (
+    PLACE,
+    named("Configuration", lambda row: row.configuration.name),
+)
 
 
 class BenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
@@ -88,29 +97,27 @@ def bench_document(summary: BenchSummary) -> ReportDocument:
     """Return the report of a bench: the leaderboard, its prices, its groups, and where it differs most."""
     board = summary.leaderboard
     basis = f"Ordered by {board.measure}: {board.why}. Measured on {based_on(board)}. {family(board)}"
-    return ReportDocument(
-        title=summary.name,
-        kind="bench of retrievers",
-        about=f"{counted(summary.counts)} · {plural(len(board.standings), 'configuration')}",
-        version=summary.version,
-        blocks=[
+    failed = [LeftOutCell(name=each.configuration.name, reason=each.reason) for each in board.failed]
+    dots = [dot(row.configuration.name, lead_of(row, board), row.verdict) for row in board.standings]
+    return bench_report(
+        summary,
+        "bench of retrievers",
+        f"{counted(summary.counts)} · {plural(len(board.standings), 'configuration')}",
+        [
             Paragraph(outcome(board), tone="outcome"),
             Paragraph(basis.strip(), tone="muted"),
             *([Paragraph(OPEN_MARK, tone="muted", where="terminal")] if board.family else []),
             Notes(summary.notes),
             Heading("Leaderboard", anchor="board"),
             *(_standings(board, k) for k in board.ks),
-            *not_measured({one.configuration.name: one.reason for one in board.failed}),
+            *not_measured(failed),
             SurfacePart([*_speed(board), *_groups(board)], where="page"),
-            *batch_blocks(board),
+            *_batches(board),
             *_scores(board),
             *_differing(summary),
-            Dots(title=board.measure, dots=[_dot(row, board) for row in board.standings]),
+            Dots(title=board.measure, dots=dots),
         ],
-        skip=("board", "leaderboard"),
-        made=made_of(summary.models, summary.calls),
         source=LEADERBOARD,
-        last=asked_line(summary.calls),
     )
 
 
@@ -122,8 +129,8 @@ def _standings(board: Leaderboard, k: int) -> Table:
     brief = [name for name in others if bare(name) not in LEFT_TO_PAGES][:SHOWN_COLUMNS]
 
     def n(row: Standing) -> str:
-        found = row.measures[str(k)].get(names[0])
-        return count(found.n) if found else ""
+        estimate = row.measures[str(k)].get(names[0])
+        return count(estimate.n) if estimate else ""
 
     def measure(name: str) -> Made[Standing]:
         column = Column(name, short=short(name), where="everywhere" if name in brief else "page")
@@ -131,9 +138,12 @@ def _standings(board: Leaderboard, k: int) -> Table:
 
     lead = Column(board.measure, short=short(names[0]), beside="interval", ends=(0, 1))
     verdicts: list[Made[Standing]] = [
-        (Column("Verdict", text=True, short=""), lambda row: verdict(row.verdict)),
+        named("Verdict", lambda row: verdict(row.verdict)),
         (lead, lambda row: estimated(lead_of(row, board), "strong")),
-        (Column("Against the best", where="page"), difference),
+        (
+            Column("Against the best", where="page"),
+            lambda row: with_ends(negated(row.comparison.difference)) if row.comparison else "",
+        ),
     ]
     times: list[Made[Standing]] = [
         (Column("median", where="terminal"), lambda row: seconds(row.timing.p50_s)),
@@ -155,21 +165,6 @@ def _standings(board: Leaderboard, k: int) -> Table:
     )
 
 
-def verdict(place: BoardPlace) -> Cell:
-    """Return the cell of a verdict."""
-    return Cell(place, tone=TONES[place], short=MARKS[place])
-
-
-def not_measured(failed: Mapping[str, str]) -> list[Block]:
-    """Return what could not be measured, and why. failed: name -> reason."""
-    told = [f"{name} was not measured: {reason}" for name, reason in failed.items()]
-    return [Listing(told, tone="warn", prose=True)] if told else []
-
-
-def _dot(row: Standing, board: Leaderboard) -> Dot:
-    return dot(row.configuration.name, lead_of(row, board), row.verdict)
-
-
 def _speed(board: Leaderboard) -> list[Block]:
     lead = (
         f"Numbers are ranks on the leaderboard. Upwards: {board.measure} with its interval. To the right: "
@@ -184,59 +179,155 @@ def _speed(board: Leaderboard) -> list[Block]:
         ("Questions/s, all at once", lambda row: throughput(row.timing)),
         (Column("Index", text=True), lambda row: indexed(row.timing)),
     ]
-    said = "Times depend on this machine and its load; they are not part of the comparison."
+    chart = draw(board)
+    about = "Times depend on this machine and its load; they are not part of the comparison."
     return [
         Heading("Quality and time", anchor="speed"),
         Paragraph(lead, tone="lead"),
-        Drawing(chart=draw(board), label=against, below="median time of a question"),
+        *([Drawing(chart=chart, label=against, below="median time of a question")] if chart else []),
         table_of("Times", board.standings, columns),
-        Paragraph(said, tone="muted"),
+        Paragraph(about, tone="muted"),
     ]
 
 
-def draw(board: Leaderboard) -> ScatterChart:
+def draw(board: Leaderboard) -> ScatterChart | None:
     """Return the chart: the median seconds of a question on a logarithmic scale, the measure upwards."""
-    points = [
-        point(
-            row.place, row.configuration.name, row.verdict, max(row.timing.p50_s, 1e-6), lead_of(row, board)
-        )
+    points = (
+        (row.place, row.configuration.name, row.verdict, max(row.timing.p50_s, 1e-6), lead_of(row, board))
         for row in board.standings
-    ]
-    return draw_scatter(points, decade_s)
-
-
-def _scores(board: Leaderboard) -> list[Block]:
-    """Return whether each configuration's scores are informative, with calibration curves on a page."""
-    told = [(row.configuration.name, row.scores) for row in board.standings if row.scores]
-    if not told:
-        return []
-    said = [f"{name}: {scores_told(scores)}" for name, scores in told]
-    curves = [block for name, scores in told for block in score_blocks(name, scores)[1:]]
-    return [
-        Heading("Are the scores informative?", anchor="scores"),
-        Listing(said),
-        SurfacePart(curves, where="page"),
-    ]
+    )
+    return draw_times(points, "0")
 
 
 def _groups(board: Leaderboard) -> list[Block]:
     """Return the leading measure by language and by each tag of the questions, of those with several."""
-    first = board.standings[0]
-    by_tag = [block for tag in first.by_tag for block in _by(board, tag, _means_by(tag))]
-    return [*_by(board, "language", lambda row: row.by_lang), *by_tag]
+
+    def by(label: str, of: Callable[[Standing], Mapping[str, Estimate]]) -> list[Block]:
+        values = of(board.standings[0])
+        if len(values) < 2:
+            return []
+        heads = {value: f"{value}, n = {count(estimate.n)}" for value, estimate in values.items()}
+        table = table_of(f"By {label}", board.standings, [PLACES[1], *means(values, of, heads)])
+        return [Heading(f"By {label}: {board.measure}"), table]
+
+    blocks = by("language", lambda row: row.by_lang)
+    for tag in board.standings[0].by_tag:
+        blocks += by(tag, lambda row, tag=tag: row.by_tag.get(tag, {}))  # type: ignore[misc]
+    return blocks
 
 
-def _means_by(tag: str) -> Callable[[Standing], Mapping[str, Estimate]]:
-    return lambda row: row.by_tag.get(tag, {})
+def _batches(board: Leaderboard) -> list[Block]:
+    """Return the leading measure of each batch, and the rank score if it is another; none of one batch.
 
-
-def _by(board: Leaderboard, by: str, of: Callable[[Standing], Mapping[str, Estimate]]) -> list[Block]:
-    values = of(board.standings[0])
-    if len(values) < 2:
+    A chart has a line with a band for each configuration, SHOWN_SYSTEMS in one chart. A terminal has the
+    batches below each other and the places of the leaderboard beside each other.
+    """
+    first, lead = board.standings[0], board.measure
+    names = list(first.batches)
+    if not names:
         return []
-    heads = {value: f"{value}, n = {count(estimate.n)}" for value, estimate in values.items()}
-    table = table_of(f"By {by}", board.standings, [PLACES[1], *means(values, of, heads)])
-    return [Heading(f"By {by}: {board.measure}"), table]
+
+    def value(row: Standing, batch: str) -> float | None:
+        group = row.batches.get(batch)
+        estimate = group.measures.get(lead) if group else None
+        return estimate.value if estimate else None
+
+    n_highest = 0
+    for name in names:
+        best = value(first, name)
+        values = [each for row in board.standings if (each := value(row, name)) is not None]
+        n_highest += best is not None and best >= max(values)
+    rank_score = f"rank_score@{board.ks[0]}"
+    charts = [
+        _batch_chart(measure, board.standings[start : start + SHOWN_SYSTEMS], names, f"batches-{at}-{start}")
+        for at, measure in enumerate(dict.fromkeys((lead, rank_score)))
+        if any(measure in group.measures for group in first.batches.values())
+        for start in range(0, len(board.standings), SHOWN_SYSTEMS)
+    ]
+
+    def column(row: Standing) -> Made[str]:
+        def cell(name: str) -> str:
+            mean = value(row, name)
+            return "" if mean is None else number(mean)
+
+        return f"#{row.place}", cell
+
+    columns: list[Made[str]] = [
+        (Column("Batch", text=True), lambda name: name),
+        ("n", lambda name: count(first.batches[name].n_questions)),
+        *map(column, board.standings[:SHOWN_PLACES]),
+    ]
+    elsewhere = (
+        f"#1 is the first place of the leaderboard. Intervals, and what is not shown here, stand in {PAGE}."
+    )
+    return [
+        Heading("By batches of questions", anchor="batches"),
+        Paragraph(
+            f"{lead} of {count(len(names))} batches, in the order of the file; a name is "
+            f"OFFSET_COUNT. {first.configuration.name} is highest, or as high as any, in "
+            f"{count(n_highest)} of {count(len(names))}."
+        ),
+        table_of("Batches", names[:SHOWN_BATCHES], columns, where="terminal"),
+        Paragraph(elsewhere, tone="muted", where="terminal"),
+        *charts,
+    ]
+
+
+def _batch_chart(measure: str, rows: Sequence[Standing], names: Sequence[str], name: str) -> Chart:
+    values: list[Spec] = []
+    cells: list[list[str]] = []
+    for at, batch in enumerate(names, 1):
+        for row in rows:
+            group = row.batches.get(batch)
+            estimate = group.measures.get(measure) if group else None
+            if estimate is None:
+                continue
+            line = f"{row.place} {row.configuration.name}"
+            ends = {"l": estimate.low, "h": estimate.high}
+            values.append({"at": at, "batch": batch, "j": line, "m": estimate.value, **ends, "n": estimate.n})
+            cells.append([batch, line, number(estimate.value), interval(estimate), count(estimate.n)])
+    by_line: Spec = {"field": "j", "type": "nominal", "sort": None, "legend": {"title": None}}
+    across: Spec = {
+        "field": "at",
+        "type": "quantitative",
+        "scale": {"domain": [1, len(names)], "nice": False},
+        "axis": {"title": "batch, in the order of the file", "grid": False, "tickMinStep": 1, "format": "d"},
+    }
+    heights = [point[end] for point in values for end in ("m", "l", "h") if point[end] is not None]
+    domain = {"domain": axis_ends(heights or (0.0, 1.0))}
+    up: Spec = {"type": "quantitative", "scale": domain, "title": measure}
+    tooltip: list[Spec] = [{"field": field, "type": "nominal"} for field in ("batch", "j")]
+    for field, title in (("m", "mean"), ("l", "low"), ("h", "high")):
+        tooltip.append({"field": field, "type": "quantitative", "format": ".3~f", "title": title})
+    tooltip.append({"field": "n", "type": "quantitative", "title": "questions"})
+    several = len(rows) > 1
+    spec: Spec = {
+        "data": {"values": values},
+        "height": HEIGHT,
+        "encoding": {"x": across, **({"color": by_line} if several else {})},
+        "layer": band_layers(up, tooltip, size=40, shape={"shape": by_line} if several else {}),
+    }
+    return Chart(
+        name=name,
+        title=f"{measure} by batches of questions, places {rows[0].place} to {rows[-1].place}",
+        said=f"{measure} of {plural(len(rows), 'configuration')} in {len(names)} batches, with intervals.",
+        spec=spec,
+        head=["Batch", "Configuration", "Mean", "Interval", "n"],
+        rows=cells,
+    )
+
+
+def _scores(board: Leaderboard) -> list[Block]:
+    """Return whether each configuration's scores are informative, with calibration curves on a page."""
+    scores = [(row.configuration.name, row.scores) for row in board.standings if row.scores]
+    if not scores:
+        return []
+    curves = [block for name, quality in scores for block in score_blocks(name, quality)[1:]]
+    return [
+        Heading("Are the scores informative?", anchor="scores"),
+        Listing([f"{name}: {scores_told(quality)}" for name, quality in scores]),
+        SurfacePart(curves, where="page"),
+    ]
 
 
 def _differing(summary: BenchSummary) -> list[Block]:
@@ -245,10 +336,10 @@ def _differing(summary: BenchSummary) -> list[Block]:
         return []
     brief: list[Block] = [
         block
-        for one in board.differing[:SHOWN_QUESTIONS]
+        for question in board.differing[:SHOWN_QUESTIONS]
         for block in (
-            Paragraph(f"  {one_line(one.question, QUESTION_LENGTH)}"),
-            Paragraph(f"    {differing_told(one)}", tone="muted"),
+            Paragraph(f"  {one_line(question.question, QUESTION_LENGTH)}"),
+            Paragraph(f"    {differing_text(question)}", tone="muted"),
         )
     ]
     return [
@@ -257,30 +348,33 @@ def _differing(summary: BenchSummary) -> list[Block]:
             anchor="differing",
         ),
         SurfacePart(brief, where="terminal"),
-        *(SurfacePart(_question(one, summary), kind="differing", where="page") for one in board.differing),
+        *(
+            SurfacePart(_question(question, summary), kind="differing", where="page")
+            for question in board.differing
+        ),
     ]
 
 
-def _question(one: Differing, summary: BenchSummary) -> list[Block]:
+def _question(question: Differing, summary: BenchSummary) -> list[Block]:
     texts = {name: f"{name} ({text})" for name, text in summary.texts.items()}
-    relevant = "; ".join(texts.get(name, name) for name in one.relevant)
-    where = " · ".join(part for part in (one.question_id, one.lang, f"relevant: {relevant}") if part)
+    relevant = "; ".join(texts.get(name, name) for name in question.relevant)
+    parts = (question.question_id, question.lang, f"relevant: {relevant}")
 
-    def first(found: FoundByConfiguration) -> Cell:
-        if found.rank == 1:
+    def first(result: FoundByConfiguration) -> Cell:
+        if result.rank == 1:
             return Cell("the relevant document", tone="muted")
-        return Cell(found.first or "nothing found", summary.texts.get(found.first or "", ""))
+        return Cell(result.first or "nothing found", summary.texts.get(result.first or "", ""))
 
     columns: list[Made[FoundByConfiguration]] = [
-        (Column("Configuration", text=True), lambda found: found.name),
-        (summary.leaderboard.measure, lambda found: number(found.value)),
-        ("Rank of the first relevant", lambda found: rank(found.rank)),
+        (Column("Configuration", text=True), lambda result: result.name),
+        (summary.leaderboard.measure, lambda result: number(result.value)),
+        ("Rank of the first relevant", lambda result: rank(result.rank)),
         (Column("In first place", text=True), first),
     ]
     return [
-        Heading(one.question, level=3),
-        Paragraph(where, tone="muted"),
-        table_of(one.question_id, one.found, columns, kind=""),
+        Heading(question.question, level=3),
+        Paragraph(" · ".join(part for part in parts if part), tone="muted"),
+        table_of(question.question_id, question.found, columns, kind=""),
     ]
 
 
@@ -297,10 +391,11 @@ def bare(measure: str) -> str:
 
 def columns(board: Leaderboard, k: int) -> list[str]:
     """Return the measures (with their k) that any configuration has at this k, the leading one first."""
-    known = {name for row in board.standings for name in row.measures[str(k)]}
-    named = {bare(name): name for name in known}
+    at_k = [row.measures[str(k)] for row in board.standings]
+    full = {bare(name): name for row in at_k for name in row}
     lead = bare(board.measure)
-    return [named[name] for name in (lead, *(each for each in COLUMNS if each != lead)) if name in named]
+    order = (lead, *(name for name in COLUMNS if name != lead))
+    return [full[name] for name in measures_in(order, [full])]
 
 
 def lead_of(row: Standing, board: Leaderboard) -> Estimate:
@@ -321,11 +416,11 @@ def throughput(timing: Timing) -> str:
 
 def indexed(timing: Timing) -> str:
     """Return the time of indexing, and how many vectors were made or at hand."""
-    told = [
+    counts = [
         f"{count(timing.n_embedded)} texts embedded" if timing.n_embedded else "",
         f"{count(timing.n_cached)} vectors from the store" if timing.n_cached else "",
     ]
-    beside = ", ".join(part for part in told if part)
+    beside = ", ".join(part for part in counts if part)
     return seconds(timing.index_s) + (f" ({beside})" if beside else "")
 
 
@@ -346,27 +441,24 @@ def outcome(board: Leaderboard) -> str:
     n_worse = sum(row.verdict == "worse" for row in board.standings)
     if len(board.standings) == 1:
         return f"{best} is the only configuration that was measured."
-    said = f"{best} has the highest {board.measure}"
+    highest = f"{best} has the highest {board.measure}"
     if not alike:
-        return f"{said}, and every other configuration is worse."
+        return f"{highest}, and every other configuration is worse."
     others = plural(len(alike), "configuration")
     worse = (
         f" {plural(n_worse, 'configuration')} {'is' if n_worse == 1 else 'are'} clearly worse."
         if n_worse
         else ""
     )
-    return f"{said}, with no clear difference from {others}: {', '.join(alike)}.{worse}"
+    return f"{highest}, with no clear difference from {others}: {', '.join(alike)}.{worse}"
 
 
 def family(board: Leaderboard) -> str:
     """Return what the verdicts rest on."""
     if not board.family:
         return ""
-    rows = [row.comparison for row in board.standings if row.comparison]
-    return (
-        f"Compared on the same questions ({rows[0].test} test); Holm's correction over "
-        f"{plural(board.family, 'comparison')}, every pair of configurations."
-    )
+    test = next(row.comparison.test for row in board.standings if row.comparison)
+    return family_text("questions", test, board.family, "configurations")
 
 
 def rank(value: int | None) -> str:
@@ -374,11 +466,8 @@ def rank(value: int | None) -> str:
     return "absent" if value is None else str(value)
 
 
-def difference(row: Standing) -> str:
-    """Return how far below the best a configuration is, with the interval; empty for the best."""
-    return with_ends(negated(row.comparison.difference)) if row.comparison else ""
-
-
-def differing_told(one: Differing) -> str:
+def differing_text(question: Differing) -> str:
     """Return value and place of the first relevant by configuration: `bm25 1.00 (1), dense 0.00 (absent)`."""
-    return ", ".join(f"{found.name} {number(found.value)} ({rank(found.rank)})" for found in one.found)
+    return ", ".join(
+        f"{result.name} {number(result.value)} ({rank(result.rank)})" for result in question.found
+    )

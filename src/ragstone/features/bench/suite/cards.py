@@ -111,7 +111,7 @@ def suite_cards(
     """
     mine, drawn = rows_for(metric, rows), Resampling(seed=seed, resamples=resamples)
     verdicts = _verdicts(metric, mine, judged, drawn)
-    return [_card(metric, mine, one, verdicts, drawn) for one in judged]
+    return [_card(metric, mine, judged_rows, verdicts, drawn) for judged_rows in judged]
 
 
 def _verdicts(
@@ -122,10 +122,17 @@ def _verdicts(
     labels = labels_of(metric, [row for row in plain if row.by == "people"] or plain)
     keys = {(label.question_id, label.system) for label in labels}
     judgements = [
-        _alone(row) for one in judged for row in one.judgements if (row.question_id, row.system) in keys
+        _alone(row)
+        for judged_rows in judged
+        for row in judged_rows.judgements
+        if (row.question_id, row.system) in keys
     ]
     labels = [_alone(label) for label in labels]
-    cuts = {one.judgements[0].judge: one.cut for one in judged} if metric != PREFERENCE else None
+    cuts = (
+        {judged_rows.judgements[0].judge: judged_rows.cut for judged_rows in judged}
+        if metric != PREFERENCE
+        else None
+    )
     cards = report_cards(judgements, labels, threshold=cuts, **drawn)
     return {JudgeId(card.judge, card.metric, card.model, card.prompt_version): card for card in cards}
 
@@ -141,46 +148,48 @@ def _alone(row: RowT) -> RowT:
 def _card(
     metric: str,
     rows: Sequence[SuiteRow],
-    one: JudgedOnSuite,
+    judged: JudgedOnSuite,
     verdicts: Mapping[JudgeId, ReportCard],
     drawn: Resampling,
 ) -> SuiteCard:
-    judge = next(iter(by_judge(one.judgements)))
+    judge = next(iter(by_judge(judged.judgements)))
     plain = [row for row in rows if row.change is None]
-    pairs = _both_orders(one.judgements) if metric == PREFERENCE else _changed(rows, one)
+    pairs = _both_orders(judged.judgements) if metric == PREFERENCE else _changed(rows, judged)
     people = any(row.by == "people" for row in plain)
-    words = verdicts[judge].verdict
+    verdict = verdicts[judge].verdict
     return SuiteCard(
         judge=judge.judge,
         metric=metric,
         model=judge.model,
-        identity=one.identity,
+        identity=judged.identity,
         prompt_version=judge.prompt_version,
         suite=suite_digest(),
-        n_rows=len(one.judgements),
-        cut=one.cut,
-        statuses=count_statuses(one.judgements),
+        n_rows=len(judged.judgements),
+        cut=judged.cut,
+        statuses=count_statuses(judged.judgements),
         kinds=[
-            _agreement(metric, [row for row in plain if row.kind == kind], one, drawn)
+            _agreement(metric, [row for row in plain if row.kind == kind], judged, drawn)
             for kind in dict.fromkeys(row.kind for row in plain)
         ],
         flips=[_flips(change, pairs[change], drawn) for change in CHANGES if change in pairs],
         better_than_baseline=verdicts[judge].better_than_baseline,
-        verdict=words if people else words.replace("agrees with people", "agrees with the labels"),
-        spent=one.spent,
+        verdict=verdict if people else verdict.replace("agrees with people", "agrees with the labels"),
+        spent=judged.spent,
     )
 
 
-def _agreement(metric: str, rows: Sequence[SuiteRow], one: JudgedOnSuite, drawn: Resampling) -> KindAgreement:
+def _agreement(
+    metric: str, rows: Sequence[SuiteRow], judged: JudgedOnSuite, drawn: Resampling
+) -> KindAgreement:
     """Return how far a judge agrees with the labels of rows of one kind, at least one."""
     humans = human_scores(labels_of(metric, rows), metric)
-    mine = [row for row in one.judgements if (row.question_id, row.system) in humans]
-    judge = next(iter(by_judge(one.judgements)))
+    mine = [row for row in judged.judgements if (row.question_id, row.system) in humans]
+    judge = next(iter(by_judge(judged.judgements)))
     graded = rows[0].kind in GRADED
-    measured = measure(judge, mine, humans, mapped=False, threshold=None if graded else one.cut)
-    name, found = "Spearman" if graded else "exact agreement", None
+    measured = measure(judge, mine, humans, mapped=False, threshold=None if graded else judged.cut)
+    name, agreement = "Spearman" if graded else "exact agreement", None
     if measured.comparison is not None:
-        found = agreement_estimates(measured.comparison, measured.pairs.clusters, **drawn).get(name)
+        agreement = agreement_estimates(measured.comparison, measured.pairs.clusters, **drawn).get(name)
     return KindAgreement(
         kind=rows[0].kind,
         by=rows[0].by,
@@ -188,7 +197,7 @@ def _agreement(metric: str, rows: Sequence[SuiteRow], one: JudgedOnSuite, drawn:
         n_questions=len(set(measured.pairs.clusters)),
         statuses=count_statuses(mine),
         measure=name,
-        found=found,
+        found=agreement,
     )
 
 
@@ -196,30 +205,30 @@ Verdicts = list[tuple[str, bool]]
 """Of each pair of verdicts the question, and whether it flipped."""
 
 
-def _changed(rows: Sequence[SuiteRow], one: JudgedOnSuite) -> dict[Change, Verdicts]:
+def _changed(rows: Sequence[SuiteRow], judged: JudgedOnSuite) -> dict[Change, Verdicts]:
     """Return for each change the rows of which both verdicts are known."""
-    scores = {(row.question_id, row.system): row.score for row in one.judgements}
-    found: dict[Change, Verdicts] = {}
+    scores = {(row.question_id, row.system): row.score for row in judged.judgements}
+    flips: dict[Change, Verdicts] = {}
     for row in rows:
         if row.change is None or row.of is None:
             continue
         before, after = scores.get((row.question_id, row.of)), scores.get((row.question_id, row.system))
         if before is None or after is None:
             continue
-        said = before >= one.cut, after >= one.cut
-        if row.change == "injection" and said[0]:
+        positive = before >= judged.cut, after >= judged.cut
+        if row.change == "injection" and positive[0]:
             continue  # nothing was left to win
-        found.setdefault(row.change, []).append((row.question_id, said[0] != said[1]))
-    return found
+        flips.setdefault(row.change, []).append((row.question_id, positive[0] != positive[1]))
+    return flips
 
 
 def _both_orders(judgements: Sequence[Judgement]) -> dict[Change, Verdicts]:
     """Return of each pair of answers whether another one won when they changed places."""
     orders = [(row.question_id, (row.metadata or {}).get("orders", ())) for row in judgements]
-    told = [
+    flips = [
         (question, first != second) for question, both in orders if len(both) == 2 for first, second in [both]
     ]
-    return {"position": told} if told else {}
+    return {"position": flips} if flips else {}
 
 
 def _flips(change: Change, pairs: Verdicts, drawn: Resampling) -> ChangeFlips:
@@ -243,17 +252,17 @@ def known_cards(folder: Path) -> list[SuiteCard]:
     Of the same judge and model the project's. Raises DataError for a damaged file.
     """
     shipped = msgspec.json.decode((resources.files(ROOM) / FILE).read_bytes(), type=list[SuiteCard])
-    found = {card.key: card for card in [*shipped, *_read(folder)] if card.suite == suite_digest()}
-    return [*found.values()]
+    cards = {card.key: card for card in [*shipped, *_read(folder)] if card.suite == suite_digest()}
+    return [*cards.values()]
 
 
 def keep_cards(folder: Path, cards: Iterable[SuiteCard]) -> None:
     """Put cards into the file of a project's folder `.ragstone`, in place of older ones of no more rows."""
-    kept = {card.key: card for card in _read(folder) if card.suite == suite_digest()}
+    cards_by_key = {card.key: card for card in _read(folder) if card.suite == suite_digest()}
     for card in cards:
-        if card.key not in kept or kept[card.key].n_rows <= card.n_rows:
-            kept[card.key] = card
-    write_state(folder / FILE, [*kept.values()])
+        if card.key not in cards_by_key or cards_by_key[card.key].n_rows <= card.n_rows:
+            cards_by_key[card.key] = card
+    write_state(folder / FILE, [*cards_by_key.values()])
 
 
 def _read(folder: Path) -> list[SuiteCard]:

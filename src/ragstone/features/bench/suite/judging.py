@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell, reasons_text
 from ragstone.features.bench.judges.board import no_scores
 from ragstone.features.bench.judges.grid import decisive_settings, judge_cell, judged_cells
 from ragstone.features.bench.judges.planning import JudgeGrid, baselines_of, cell_of
-from ragstone.features.bench.judges.values import JudgeCell, LeftOutCell
+from ragstone.features.bench.running import BenchOptions, bench_path, open_bench, run_bench, slug
 from ragstone.features.bench.suite.cards import JudgedOnSuite, SuiteCard, keep_cards, known_cards, suite_cards
 from ragstone.features.bench.suite.rows import (
     SuiteRow,
@@ -21,16 +22,12 @@ from ragstone.features.bench.suite.rows import (
 )
 from ragstone.features.bench.suite.words import SUITE, SuiteSummary, suite_document
 from ragstone.kernel.config import JudgesBench, Settings, choose, load_settings
-from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, count_statuses
 from ragstone.kernel.tables import write_rows
@@ -63,13 +60,13 @@ def plan_suite(
     that no row has labels for, for a judge that asks a model and none is named, and for a wrong sample.
     """
     rows = sample_rows(sample)
-    asked = list(models or ([settings.judge.model] if settings.judge.model else []))
-    names = list(judges or (OF_A_MODEL if asked else ()))
+    models_asked = list(models or ([settings.judge.model] if settings.judge.model else []))
+    names = list(judges or (OF_A_MODEL if models_asked else ()))
     thresholds = settings.bench.judges.thresholds
-    declared = JudgesBench(judges=names, models=asked, thresholds=thresholds, limit=sample)
+    declared = JudgesBench(judges=names, models=models_asked, thresholds=thresholds, limit=sample)
     settings = choose(settings, "bench", judges=declared)
     known = metrics_of(rows)
-    found: dict[str, dict[str, Judge]] = {metric: {} for metric in known}
+    judges_of: dict[str, dict[str, Judge]] = {metric: {} for metric in known}
     for name in dict.fromkeys(names):
         judge = load_judge(settings.named(name))
         metric = next((each for each in judge.metrics if each in known), None)
@@ -79,19 +76,19 @@ def plan_suite(
                 f"{', '.join(known)}. If it grades one of these, write that as metric in its file; else "
                 "measure it on answers of yours: sheet in [bench.judges], without --suite."
             )
-        if judge.needs_model and not asked:
+        if judge.needs_model and not models_asked:
             raise ConfigError(
                 f"judge {judge.name!r} asks a model: name one with --model, e.g. openai/gpt-4o-mini, or as "
                 "model in the table [judge] of ragstone.toml."
             )
         _check_inputs(judge, metric, rows_for(metric, rows))
-        found[metric][judge.name] = judge
-    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *asked])
+        judges_of[metric][judge.name] = judge
+    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *models_asked])
     return SuitePlan(
         rows=rows,
         grids=[
             _grid(metric, of_metric, declared)
-            for metric, of_metric in found.items()
+            for metric, of_metric in judges_of.items()
             if of_metric or not names
         ],
         settings=settings,
@@ -104,7 +101,7 @@ def _check_inputs(judge: Judge, metric: str, rows: Sequence[SuiteRow]) -> None:
     if judge.compares_two or not judge.reads_texts:
         return
     lacking = [gather_inputs(judge, row.as_answer()) for row in rows]
-    if all(isinstance(one, str) for one in lacking):
+    if all(isinstance(inputs, str) for inputs in lacking):
         raise ConfigError(
             f"judge {judge.name!r} reads {lacking[0]}, which no row of the suite with a label of {metric} "
             "has. Measure it on answers of yours: sheet in [bench.judges], without --suite."
@@ -151,36 +148,31 @@ def judge_suite(
     bench_judges. Raises ConfigError, DataError, ModelError.
     """
     plan = plan_suite(settings or load_settings(), judges=judges, models=models, sample=sample)
-    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
-    return run_suite(plan, how, force=force)
+    return run_bench(
+        run_suite, plan, budget=budget, deadline=deadline, offline=offline, force=force, progress=progress
+    )
 
 
-def run_suite(plan: SuitePlan, how: SessionOptions, *, force: bool = False) -> SuiteSummary:
+async def run_suite(plan: SuitePlan, options: BenchOptions) -> SuiteSummary:
     """Return what a plan shows, and write it; see judge_suite."""
-    return run_sync(_run(plan, how, force))
-
-
-async def _run(plan: SuitePlan, how: SessionOptions, force: bool) -> SuiteSummary:
     settings, home = plan.settings, plan.settings.path(".ragstone")
-    with open_folder(plan.folder, decisive_settings(settings), force, "*.jsonl") as folder:
+    async with open_bench(plan.folder, settings, decisive_settings(settings), options) as bench:
         cards: list[SuiteCard] = []
         failed: list[LeftOutCell] = []
         judgements: list[Judgement] = []
-        async with open_session(settings, how) as session:
-            for grid in plan.grids:
-                judged, without = await _judged(grid, plan.rows, session)
-                judgements += [row for one in judged for row in one.judgements]
-                failed += without
-                if judged:
-                    cards += suite_cards(grid.metric, plan.rows, judged, seed=settings.run.seed)
-            calls = session.calls()
+        for grid in plan.grids:
+            judged = await _judged(grid, plan.rows, bench.session, failed)
+            judgements += [row for rows_of_judge in judged for row in rows_of_judge.judgements]
+            if judged:
+                cards += suite_cards(grid.metric, plan.rows, judged, seed=settings.run.seed)
+        calls = bench.session.calls()
         n_asked = sum(not cell.added for grid in plan.grids for cell in grid.cells)
         if n_asked and len(failed) == n_asked and not calls.failed.get("over_budget"):
-            told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
-            raise DataError(f"nothing that you asked for could be measured. {told}")
+            raise DataError(f"nothing that you asked for could be measured. {reasons_text(failed)}")
         whole = [card for card in cards if card.identity != NO_MODEL and "over_budget" not in card.statuses]
         measured = {card.key for card in cards}
         models = {card.model: card.identity for card in cards if card.identity != NO_MODEL}
+        cut_short = options.session.offline or bool(calls.late)
         summary = SuiteSummary(
             name=settings.run.name,
             version=__version__,
@@ -190,54 +182,50 @@ async def _run(plan: SuitePlan, how: SessionOptions, force: bool) -> SuiteSummar
             cards=cards,
             earlier=[card for card in known_cards(home) if card.key not in measured],
             failed=failed,
-            notes=_notes(cards, whole, cut_short=how.offline or bool(calls.late)),
+            notes=_notes(cards, whole, cut_short=cut_short),
         )
-        if whole and not how.offline and not calls.late:
+        if whole and not cut_short:
             keep_cards(home, whole)
-        _write_rows(folder.path, plan.rows, judgements)
-        folder.finish(
-            SUITE, summary, models=models, judges=[j for grid in plan.grids for j in grid.judges.values()]
-        )
-        write_page(folder.path / "report.html", suite_document(summary))
+        # What was judged, what the labels say and what the judges said, as `ragstone agree` takes them.
+        rows_of = {metric: rows_for(metric, plan.rows) for metric in metrics_of(plan.rows)}
+        labels = [label for metric, rows in rows_of.items() for label in labels_of(metric, rows)]
+        answers = [row.as_answer() for row in plan.rows]
+        write_rows(plan.folder / "answers.jsonl", answers, Answer, force=True)
+        write_rows(plan.folder / "labels.jsonl", labels, Label, force=True)
+        write_rows(plan.folder / "judgements.jsonl", judgements, Judgement, force=True)
+        judges = [judge for grid in plan.grids for judge in grid.judges.values()]
+        bench.finish(SUITE, summary, suite_document(summary), models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 
 async def _judged(
-    grid: JudgeGrid, rows: Iterable[SuiteRow], session: Session
-) -> tuple[list[JudgedOnSuite], list[LeftOutCell]]:
-    """Return what the cells of a metric said, and those that said nothing, with their reasons.
+    grid: JudgeGrid, rows: Iterable[SuiteRow], session: Session, failed: list[LeftOutCell]
+) -> list[JudgedOnSuite]:
+    """Return what the cells of a metric said; `failed` gains those that said nothing, with their reasons.
 
     A baseline that nobody asked for, and that no row is for, is passed over in silence.
     """
     answers = [row.as_answer() for row in rows_for(grid.metric, rows)]
     judged: list[JudgedOnSuite] = []
-    failed: list[LeftOutCell] = []
-    async for _, cell, found in judged_cells(grid, answers, session, failed):
-        mine = [row for row in found.runs[0] if row.metric == grid.metric]
+    async for _, runs in judged_cells(grid, answers, session, failed):
+        cell, judge = runs.cell, grid.judges[runs.cell.judge]
+        mine = [row for row in runs.runs[0] if row.metric == grid.metric]
         if any(row.score is not None for row in mine):
+            own = judge.threshold if isinstance(judge, StackJudge) else sum(cell.scale) / 2
+            identity = NO_MODEL
+            if cell.model != NO_MODEL:
+                identity = (await session.models.identities([cell.model]))[cell.model]
             judged.append(
                 JudgedOnSuite(
                     judgements=mine,
-                    cut=_cut(cell, grid.judges[cell.judge]),
-                    identity=await _identity(cell, session),
-                    spent=found.spent,
+                    cut=own if cell.threshold is None else cell.threshold,
+                    identity=identity,
+                    spent=runs.spent,
                 )
             )
         elif not cell.added:
             failed.append(LeftOutCell(name=cell.name, reason=no_scores(count_statuses(mine), mine)))
-    return judged, failed
-
-
-def _cut(cell: JudgeCell, judge: Judge) -> float:
-    """Return the score from which on a cell says 1: by the settings, its file, or the middle of its scale."""
-    own = judge.threshold if isinstance(judge, StackJudge) else sum(cell.scale) / 2
-    return own if cell.threshold is None else cell.threshold
-
-
-async def _identity(cell: JudgeCell, session: Session) -> str:
-    if cell.model == NO_MODEL:
-        return NO_MODEL
-    return (await session.models.identities([cell.model]))[cell.model]
+    return judged
 
 
 def _notes(cards: Sequence[SuiteCard], whole: Sequence[SuiteCard], *, cut_short: bool) -> list[str]:
@@ -249,14 +237,6 @@ def _notes(cards: Sequence[SuiteCard], whole: Sequence[SuiteCard], *, cut_short:
         "Not every row was judged, so the cards of this run are not kept. What was paid for is in the "
         "ledger: run it again with a larger budget, or without one, and it goes on from there."
     ]
-
-
-def _write_rows(folder: Path, rows: Sequence[SuiteRow], judgements: Sequence[Judgement]) -> None:
-    """Write what was judged, what the labels say and what the judges said, as `ragstone agree` takes them."""
-    labels = [label for metric in metrics_of(rows) for label in labels_of(metric, rows_for(metric, rows))]
-    write_rows(folder / "answers.jsonl", [row.as_answer() for row in rows], Answer, force=True)
-    write_rows(folder / "labels.jsonl", labels, Label, force=True)
-    write_rows(folder / "judgements.jsonl", judgements, Judgement, force=True)
 
 
 def forecast_suite(plan: SuitePlan) -> Forecast:

@@ -110,5 +110,5 @@ def labels_of(metric: str, rows: Sequence[SuiteRow]) -> list[Label]:
 
 
 def _label(row: SuiteRow, system: str, score: float, metric: str) -> Label:
-    told = {"question": row.question}  # answers to one question belong together
-    return Label(question_id=row.question_id, system=system, metric=metric, score=score, metadata=told)
+    metadata = {"question": row.question}  # answers to one question belong together
+    return Label(question_id=row.question_id, system=system, metric=metric, score=score, metadata=metadata)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.judges.words import NOTHING, usd_for_1000
-from ragstone.features.bench.retrievers.words import not_measured
 from ragstone.features.bench.suite.cards import SuiteCard
 from ragstone.features.bench.suite.rows import CHANGES, Labeller
+from ragstone.features.bench.words import bench_report, named, not_measured
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -25,7 +25,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import asked_line, plural, statuses
+from ragstone.kernel.runs.wording import plural, statuses
 from ragstone.kernel.tables.shown import Displayed
 
 SUITE = "suite.json"
@@ -71,15 +71,14 @@ class SuiteSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
 def suite_document(summary: SuiteSummary) -> ReportDocument:
     """Return the report: what each judge is worth, then the cards of each metric side by side."""
-    asked = [card for card in summary.cards if card.model != NO_MODEL]
-    return ReportDocument(
-        title=summary.name,
-        kind="touchstone suite",
-        about=f"{summary.n_rows:,} of {plural(summary.n_suite, 'row')}",
-        version=summary.version,
-        blocks=[
-            *(Paragraph(said(card), tone="strong") for card in asked),
-            *not_measured({one.name: one.reason for one in summary.failed}),
+    measured = [card for card in summary.cards if card.model != NO_MODEL]
+    return bench_report(
+        summary,
+        "touchstone suite",
+        f"{summary.n_rows:,} of {plural(summary.n_suite, 'row')}",
+        [
+            *(Paragraph(card_text(card), tone="strong") for card in measured),
+            *not_measured(summary.failed),
             Notes([*summary.notes, LEAD, FITNESS]),
             *(
                 block
@@ -87,14 +86,13 @@ def suite_document(summary: SuiteSummary) -> ReportDocument:
                 for block in _metric(metric, summary)
             ),
         ],
-        skip=("correctness", "cards"),
-        made=[*summary.models.items()],
         source=SUITE,
-        last=asked_line(summary.calls) if summary.calls else "",
+        skip=("correctness", "cards"),
+        made=[],
     )
 
 
-def said(card: SuiteCard) -> str:
+def card_text(card: SuiteCard) -> str:
     """Return what a card says of its judge, in words."""
     return f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}"
 
@@ -107,44 +105,44 @@ def name_of(card: SuiteCard) -> str:
 def _metric(metric: str, summary: SuiteSummary) -> list[Block]:
     """Return the cards of a metric: agreement by kind of row, people's labels first; flips; price."""
     cards = [card for card in [*summary.cards, *summary.earlier] if card.metric == metric]
-    named: list[Made[SuiteCard]] = [(Column("Judge and model", text=True, short=""), _named)]
-    worth: list[Made[SuiteCard]] = [*named, (Column("Verdict", text=True, short=""), _verdict)]
+    names: list[Made[SuiteCard]] = [
+        named(
+            "Judge and model",
+            lambda card: Cell(name_of(card), "no model" if card.model == NO_MODEL else ""),
+        )
+    ]
+    verdicts: list[Made[SuiteCard]] = [
+        named(
+            "Verdict",
+            lambda card: Cell(FIT[card.better_than_baseline], tone=TONES[card.better_than_baseline]),
+        )
+    ]
     blocks: list[Block] = [Heading(metric, anchor=metric)]
 
     def add(caption: str, heads: Sequence[Made[SuiteCard]]) -> None:
         if heads:
-            first = worth if len(blocks) == 1 else named
+            first = [*names, *verdicts] if len(blocks) == 1 else names
             blocks.append(table_of(f"{metric}: {caption}", cards, [*first, *heads], caption=caption))
 
+    def of_kind(name: str) -> Made[SuiteCard]:
+        def agreement(card: SuiteCard) -> Cell:
+            return estimated(next((kind.found for kind in card.kinds if kind.kind == name), None))
+
+        return Column(name, beside="interval"), agreement
+
+    def of_change(change: str) -> Made[SuiteCard]:
+        def flips(card: SuiteCard) -> Cell:
+            return estimated(next((each.flips for each in card.flips if each.change == change), None))
+
+        return Column(change, beside="interval"), flips
+
     for by, caption in BY.items():
-        kinds = dict.fromkeys(one.kind for card in cards for one in card.kinds if one.by == by)
-        add(caption, [*map(_kind, kinds)])
+        kinds = dict.fromkeys(kind.kind for card in cards for kind in card.kinds if kind.by == by)
+        add(caption, [*map(of_kind, kinds)])
     changed = {flip.change for card in cards for flip in card.flips}
-    add("Verdicts that flipped", [_flip(change) for change in CHANGES if change in changed])
+    add("Verdicts that flipped", [of_change(change) for change in CHANGES if change in changed])
     add("Rows, and price and time of 1,000 judgements", PRICE)
     return blocks
-
-
-def _named(card: SuiteCard) -> Cell:
-    return Cell(name_of(card), "no model" if card.model == NO_MODEL else "")
-
-
-def _verdict(card: SuiteCard) -> Cell:
-    return Cell(FIT[card.better_than_baseline], tone=TONES[card.better_than_baseline])
-
-
-def _kind(kind: str) -> Made[SuiteCard]:
-    def found(card: SuiteCard) -> Cell:
-        return estimated(next((one.found for one in card.kinds if one.kind == kind), None))
-
-    return Column(kind, beside="interval"), found
-
-
-def _flip(change: str) -> Made[SuiteCard]:
-    def found(card: SuiteCard) -> Cell:
-        return estimated(next((one.flips for one in card.flips if one.change == change), None))
-
-    return Column(change, beside="interval"), found
 
 
 def time_for_1000(card: SuiteCard) -> str:

@@ -4,7 +4,6 @@ The number that Word shows before a paragraph of a list ("3.", "b)", "2.1.4") is
 """
 
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from xml.etree.ElementTree import Element
 
@@ -14,18 +13,7 @@ from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, 
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.files.digits import MOST_DIGITS, whole_number
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.office import (
-    REPEATED,
-    attribute,
-    child,
-    children,
-    local,
-    main_part,
-    opened_package,
-    parsed,
-    related,
-    title_of,
-)
+from ragstone.kernel.files.office import REPEATED, OfficeFile, attribute, child, children, local, open_office
 from ragstone.kernel.records import Document
 
 _PLACE = re.compile(r"%([1-9])")
@@ -55,20 +43,23 @@ def lists_of(numbering: Element | None) -> dict[str, WordList]:
     if numbering is None:
         return {}
     abstract = {
-        attribute(one, "abstractNumId") or "": dict(_levels(one)) for one in _all(numbering, "abstractNum")
+        attribute(element, "abstractNumId") or "": dict(_levels(element))
+        for element in _all(numbering, "abstractNum")
     }
-    found = {}
+    lists = {}
     for number in _all(numbering, "num"):
         counter = attribute(child(number, "abstractNumId"), "val") or ""
         overrides = list(_all(number, "lvlOverride"))
         restarts = {
-            _int(attribute(one, "ilvl")): _int(attribute(child(one, "startOverride"), "val"), 1)
-            for one in overrides
-            if child(one, "startOverride") is not None
+            _int(attribute(element, "ilvl")): _int(attribute(child(element, "startOverride"), "val"), 1)
+            for element in overrides
+            if child(element, "startOverride") is not None
         }
-        levels = abstract.get(counter, {}) | {n: level for one in overrides for n, level in _levels(one)}
-        found[attribute(number, "numId") or ""] = WordList(counter, levels, restarts)
-    return found
+        levels = abstract.get(counter, {}) | {
+            n: level for element in overrides for n, level in _levels(element)
+        }
+        lists[attribute(number, "numId") or ""] = WordList(counter, levels, restarts)
+    return lists
 
 
 def _levels(parent: Element) -> Iterator[tuple[int, ListLevel]]:
@@ -91,20 +82,20 @@ class Counting:
 
     def label(self, number: str, depth: int) -> str:
         """Count a paragraph and return what Word shows before it; nothing for bullets and unknown lists."""
-        one = self._lists.get(number)
-        if one is None or depth not in one.levels:
+        word_list = self._lists.get(number)
+        if word_list is None or depth not in word_list.levels:
             return ""
-        counts = self._counts.setdefault(one.counter, {})
+        counts = self._counts.setdefault(word_list.counter, {})
         if number not in self._begun:
             self._begun.add(number)
-            counts.update({level: start - 1 for level, start in one.restarts.items()})
-        level = one.levels[depth]
+            counts.update({level: start - 1 for level, start in word_list.restarts.items()})
+        level = word_list.levels[depth]
         counts[depth] = counts.get(depth, level.start - 1) + 1
         for deeper in [other for other in counts if other > depth]:
             del counts[deeper]
         if level.form in ("bullet", "none"):
             return ""
-        return _PLACE.sub(lambda place: _shown(one.levels, counts, int(place[1]) - 1), level.text)
+        return _PLACE.sub(lambda match: _shown(word_list.levels, counts, int(match[1]) - 1), level.text)
 
 
 def _shown(levels: dict[int, ListLevel], counts: dict[int, int], depth: int) -> str:
@@ -135,7 +126,7 @@ FORMS: dict[str, Callable[[int], str]] = {
 
 
 def _all(parent: Element, name: str) -> Iterator[Element]:
-    return (one for one in parent if local(one) == name)
+    return (element for element in parent if local(element) == name)
 
 
 def _int(value: str | None, default: int = 0) -> int:
@@ -187,17 +178,16 @@ def read_docx(file: File) -> Iterator[Document]:
 
     Raises Unreadable for a damaged, encrypted or old file.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "word/document.xml")
-        body = child(parsed(archive, main), "body")
+    with open_office(file, "word/document.xml") as opened:
+        body = child(opened.parsed(opened.main), "body")
         if body is None:
             raise Unreadable("it is no Word file: it has no body")
-        word = _word(archive, main)
+        word = _word(opened)
         blocks = [OutlineBlock(PAGE), *_blocks(body, word)]
         blocks += [
             OutlineBlock(f"{mark} {_inline_text(note, word)}", kind="note") for mark, note in word.cited
         ]
-        title = title_of(archive)
+        title = opened.title()
     outline = lay_out(blocks)
     named = _styled_title(body, word)
     first = outline.headings[0]["title"] if outline.headings else first_line(outline.text)
@@ -213,41 +203,41 @@ def read_docx(file: File) -> Iterator[Document]:
     )
 
 
-def _word(archive: zipfile.ZipFile, main: str) -> Word:
-    styles, default = _styles(related(archive, main, "styles"))
+def _word(opened: OfficeFile) -> Word:
+    styles, default = _styles(opened.related(opened.main, "styles"))
     notes = {}
     for kind in NOTES.values():
-        part = related(archive, main, kind)
-        notes[kind] = {attribute(one, "id") or "": one for one in children(part)}
-    counting = Counting(lists_of(related(archive, main, "numbering")))
+        part = opened.related(opened.main, kind)
+        notes[kind] = {attribute(note, "id") or "": note for note in children(part)}
+    counting = Counting(lists_of(opened.related(opened.main, "numbering")))
     return Word(styles, default, counting, notes, [])
 
 
 def _styles(part: Element | None) -> tuple[dict[str, ParagraphStyle], ParagraphStyle]:
     """Return the paragraph styles by id, each with what it inherits, and the default one."""
-    declared = {attribute(one, "styleId") or "": one for one in children(part)}
-    found: dict[str, ParagraphStyle] = {}
+    declared = {attribute(element, "styleId") or "": element for element in children(part)}
+    styles: dict[str, ParagraphStyle] = {}
 
     def resolve(name: str, below: frozenset[str]) -> ParagraphStyle:
-        if name in found or name not in declared or name in below:
-            return found.get(name, ParagraphStyle())
-        one = declared[name]
-        base = resolve(attribute(child(one, "basedOn"), "val") or "", below | {name})
-        called = (attribute(child(one, "name"), "val") or "").lower()
+        if name in styles or name not in declared or name in below:
+            return styles.get(name, ParagraphStyle())
+        element = declared[name]
+        base = resolve(attribute(child(element, "basedOn"), "val") or "", below | {name})
+        called = (attribute(child(element, "name"), "val") or "").lower()
         heading = _HEADING.fullmatch(called)
-        style = _with_properties(msgspec.structs.replace(base, name=called), child(one, "pPr"))
+        style = _with_properties(msgspec.structs.replace(base, name=called), child(element, "pPr"))
         level = int(heading[1]) if heading else 1 if called == _TITLE else style.level
-        found[name] = msgspec.structs.replace(style, level=level)
-        return found[name]
+        styles[name] = msgspec.structs.replace(style, level=level)
+        return styles[name]
 
     for name in declared:
         resolve(name, frozenset())
     usual = (
         n
-        for n, one in declared.items()
-        if attribute(one, "default") == "1" and attribute(one, "type") == "paragraph"
+        for n, element in declared.items()
+        if attribute(element, "default") == "1" and attribute(element, "type") == "paragraph"
     )
-    return found, found.get(next(usual, ""), ParagraphStyle())
+    return styles, styles.get(next(usual, ""), ParagraphStyle())
 
 
 def _with_properties(style: ParagraphStyle, properties: Element | None) -> ParagraphStyle:
@@ -270,14 +260,14 @@ def _style_of(paragraph: Element, word: Word) -> ParagraphStyle:
 
 
 def _blocks(parent: Element, word: Word) -> Iterator[OutlineBlock]:
-    for one in parent:
-        name = local(one)
+    for element in parent:
+        name = local(element)
         if name == "p":
-            yield from _paragraph(one, word)
+            yield from _paragraph(element, word)
         elif name == "tbl":
-            yield from _table(one, word)
+            yield from _table(element, word)
         elif name in INSIDE:
-            yield from _blocks(one, word)
+            yield from _blocks(element, word)
 
 
 def _paragraph(paragraph: Element, word: Word) -> Iterator[OutlineBlock]:
@@ -295,18 +285,18 @@ def _paragraph(paragraph: Element, word: Word) -> Iterator[OutlineBlock]:
 
 def _runs(parent: Element, word: Word, boxes: list[Element]) -> Iterator[str]:
     """Yield the text in an element; text boxes are put aside."""
-    for one in parent:
-        name = local(one)
+    for element in parent:
+        name = local(element)
         if name == "t":
-            yield one.text or ""
+            yield element.text or ""
         elif name in CHARACTERS:
-            yield "" if attribute(one, "type") == "page" else CHARACTERS[name]
+            yield "" if attribute(element, "type") == "page" else CHARACTERS[name]
         elif name in NOTES:
-            yield _cite(one, word, NOTES[name])
+            yield _cite(element, word, NOTES[name])
         elif name == "txbxContent":
-            boxes.append(one)
-        elif name not in DROPPED and not _hidden(one):
-            yield from _runs(one, word, boxes)
+            boxes.append(element)
+        elif name not in DROPPED and not _hidden(element):
+            yield from _runs(element, word, boxes)
 
 
 def _hidden(run: Element) -> bool:
@@ -353,17 +343,17 @@ def _count(element: Element | None, default: int) -> int:
 def _is_layout(rows: list[list[Element]], word: Word) -> bool:
     if len(rows) == 1 and len(rows[0]) == 1:
         return True
-    paragraphs = (one for row in rows for cell in row for one in _inner(cell, "p"))
-    return any(_style_of(one, word).level for one in paragraphs)
+    paragraphs = (paragraph for row in rows for cell in row for paragraph in _inner(cell, "p"))
+    return any(_style_of(paragraph, word).level for paragraph in paragraphs)
 
 
 def _inner(parent: Element, name: str) -> Iterator[Element]:
     """Yield the children of a name, also those that a content control holds."""
-    for one in parent:
-        if local(one) == name:
-            yield one
-        elif local(one) in INSIDE:
-            yield from _inner(one, name)
+    for element in parent:
+        if local(element) == name:
+            yield element
+        elif local(element) in INSIDE:
+            yield from _inner(element, name)
 
 
 def _inline_text(parent: Element, word: Word) -> str:

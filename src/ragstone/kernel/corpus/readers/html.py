@@ -1,12 +1,12 @@
 """An HTML page -> a document: the text that a reader sees, in lines and paragraphs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.errors import optional_package
-from ragstone.kernel.files.decoding import decode, encoding_note
+from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.digits import whole_number
 from ragstone.kernel.files.file import File
 from ragstone.kernel.files.office import REPEATED
@@ -46,16 +46,18 @@ def read_html(file: File) -> Iterator[Document]:
     """
     with optional_package(f"reading {file.path}", "html"):
         from selectolax.lexbor import LexborHTMLParser
-    content, encoding = decode(file.read_bytes(), html=True)
-    page = LexborHTMLParser(content)
+    decoded = decode(file.read_bytes(), html=True)
+    page = LexborHTMLParser(decoded.text)
     text, headings = _headings(_visible_text(page))
+    html = page.css_first("html")
+    declared = _LANG.match((html.attributes.get("lang") or "").strip()) if html else None
     yield Document(
         id=file.id,
         text=text,
         title=_first_text(page, "title") or _first_text(page, "h1") or first_line(text),
-        lang=_language(page),
+        lang=declared[1].lower() if declared else None,
         source=str(file.path),
-        metadata={**({"headings": headings} if headings else {}), **encoding_note(encoding)} or None,
+        metadata={**({"headings": headings} if headings else {}), **decoded.notes()} or None,
     )
 
 
@@ -74,7 +76,10 @@ def _visible_text(page: "LexborHTMLParser") -> str:
         elif node.is_text_node:
             _add_text(pieces, node.text_content or "", inside)
         elif node.is_element_node and node.tag not in DROPPED and "hidden" not in node.attributes:
-            _add_spanning(pieces, spanning.get(node.mem_id, ()))
+            for text in spanning.get(node.mem_id, ()):
+                if pieces and not pieces[-1].endswith("\n"):
+                    pieces[-1] = pieces[-1].rstrip(" ") + " | "
+                pieces.append(text)
             inside = _enter(pieces, node, inside)
             todo.append((_break_of(node, inside), ""))
             children = list(node.iter(include_text=True, skip_empty=False))
@@ -99,16 +104,16 @@ def _headings(marked: str) -> tuple[str, list[dict[str, Any]]]:
 
 def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
     """Return node of a cell -> texts of the cells from rows above that stand before it in its row."""
-    found: dict[int, list[str]] = {}
+    texts_of: dict[int, list[str]] = {}
     for table in page.css("table:has([rowspan])"):
         below: dict[int, tuple[int, str]] = {}  # column -> how many rows it still reaches, and its text
         for row in table.css("tr"):
             column = 0
             reached: dict[int, tuple[int, str]] = {}
-            for cell in (one for one in row.iter() if one.tag in CELLS):
+            for cell in (node for node in row.iter() if node.tag in CELLS):
                 while column in below:
                     n_rows, text = below.pop(column)
-                    found.setdefault(cell.mem_id, []).append(text)
+                    texts_of.setdefault(cell.mem_id, []).append(text)
                     if n_rows > 1:
                         reached[column] = (n_rows - 1, text)
                     column += 1
@@ -117,18 +122,11 @@ def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
                     reached[column] = (n_rows - 1, text)
                 column += _span(cell, "colspan")
             below = {**{at: (n - 1, text) for at, (n, text) in below.items() if n > 1}, **reached}
-    return found
+    return texts_of
 
 
 def _span(cell: "LexborNode", name: str) -> int:
     return min(whole_number(cell.attributes.get(name), 1), MOST_SPAN)
-
-
-def _add_spanning(pieces: list[str], texts: Sequence[str]) -> None:
-    for text in texts:
-        if pieces and not pieces[-1].endswith("\n"):
-            pieces[-1] = pieces[-1].rstrip(" ") + " | "
-        pieces.append(text)
 
 
 def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
@@ -176,9 +174,3 @@ def _add_break(pieces: list[str], line_ends: int) -> None:
 def _first_text(page: "LexborHTMLParser", selector: str) -> str | None:
     node = page.css_first(selector)
     return " ".join(node.text().split()) or None if node else None
-
-
-def _language(page: "LexborHTMLParser") -> str | None:
-    html = page.css_first("html")
-    declared = _LANG.match((html.attributes.get("lang") or "").strip()) if html else None
-    return declared[1].lower() if declared else None

@@ -61,14 +61,14 @@ def lay_out(blocks: Iterable[OutlineBlock]) -> Outline:
 
 def _page_offsets(text: str) -> list[int]:
     """Return where the pages of a block begin in its text without marks and without space around it."""
-    found = []
+    offsets = []
     n_before = 0
     for part in text.split(PAGE)[:-1]:
         n_before += len(part)
-        found.append(n_before)
+        offsets.append(n_before)
     bare = text.replace(PAGE, "")
     blank = len(bare) - len(bare.lstrip())
-    return [min(max(offset - blank, 0), len(bare.strip())) for offset in found]
+    return [min(max(offset - blank, 0), len(bare.strip())) for offset in offsets]
 
 
 def outline_notes(outline: Outline) -> dict[str, Any]:

@@ -1,24 +1,12 @@
 """A PowerPoint file -> a document: its slides as pages, their titles as headings, the speaker's notes."""
 
-import zipfile
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.office import (
-    REPEATED,
-    attribute,
-    child,
-    children,
-    local,
-    main_part,
-    opened_package,
-    parsed,
-    relations_of,
-    title_of,
-)
+from ragstone.kernel.files.office import REPEATED, OfficeFile, attribute, child, children, local, open_office
 from ragstone.kernel.records import Document
 
 FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})  # date, footer, header, number, thumbnail
@@ -36,36 +24,37 @@ def read_pptx(file: File) -> Iterator[Document]:
 
     Raises Unreadable for a damaged, encrypted or old file, and for one without any text.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "ppt/presentation.xml")
-        slides = [list(_slide(archive, part)) for part in _slide_parts(archive, main)]
-        title = title_of(archive)
+    with open_office(file, "ppt/presentation.xml") as opened:
+        slides = [list(_slide(opened, part)) for part in _slide_parts(opened)]
+        title = opened.title()
     outline = lay_out(block for slide in slides for block in (OutlineBlock(PAGE), *slide))
     if not outline.text:
         raise Unreadable("it holds no text, only pictures: run it through OCR first")
-    shown = next((block.text for block in slides[0] if block.level), None)
+    heading = next((block.text for block in slides[0] if block.level), None)
     yield Document(
         id=file.id,
         text=outline.text,
-        title=shown or (title if title != NO_TITLE else None) or first_line(outline.text),
+        title=heading or (title if title != NO_TITLE else None) or first_line(outline.text),
         source=str(file.path),
         metadata=outline_notes(outline),
     )
 
 
-def _slide_parts(archive: zipfile.ZipFile, main: str) -> list[str]:
-    presentation = parsed(archive, main)
+def _slide_parts(opened: OfficeFile) -> list[str]:
+    presentation = opened.parsed(opened.main)
     slides = child(presentation, "sldIdLst")
     if presentation is None or local(presentation) != "presentation":
         raise Unreadable("it is no PowerPoint file: it has no presentation")
-    relations = relations_of(archive, main)
+    relations = opened.relations(opened.main)
     # An entry has two attributes named id: the relation's stands in a namespace.
-    names = (value for one in children(slides) for key, value in one.attrib.items() if key.endswith("}id"))
+    names = (
+        value for slide in children(slides) for key, value in slide.attrib.items() if key.endswith("}id")
+    )
     return [relations[name].target for name in names if name in relations]
 
 
-def _slide(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
-    slide = parsed(archive, part)
+def _slide(opened: OfficeFile, part: str) -> Iterator[OutlineBlock]:
+    slide = opened.parsed(part)
     if attribute(slide, "show") in ("0", "false"):
         return
     shapes = list(_shapes(child(slide, "cSld", "spTree")))
@@ -75,19 +64,19 @@ def _slide(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
     for number, shape in enumerate(shapes):
         if _placeholder(shape) not in TITLES | FURNITURE:
             yield from _shape(shape, f"{part} {number}")
-    for relation in relations_of(archive, part).values():
+    for relation in opened.relations(part).values():
         if relation.kind == "diagramData":
-            drawing = parsed(archive, relation.target)
+            drawing = opened.parsed(relation.target)
             for point in drawing.iter() if drawing is not None else ():
                 yield from (
                     OutlineBlock(text, kind=part) for text in _paragraphs(point) if local(point) == "t"
                 )
         elif relation.kind == "notesSlide":
-            yield from _notes(archive, relation.target)
+            yield from _notes(opened, relation.target)
 
 
-def _notes(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
-    notes = list(_shapes(child(parsed(archive, part), "cSld", "spTree")))
+def _notes(opened: OfficeFile, part: str) -> Iterator[OutlineBlock]:
+    notes = list(_shapes(child(opened.parsed(part), "cSld", "spTree")))
     texts = [text for shape in notes if _placeholder(shape) not in FURNITURE for text in _paragraphs(shape)]
     if any(text.strip() for text in texts):
         yield from (OutlineBlock(text, kind=part) for text in ("Notes:", *texts))
@@ -95,16 +84,16 @@ def _notes(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
 
 def _shapes(parent: Element | None) -> Iterator[Element]:
     """Yield the shapes that hold text or a table, those of groups in their place."""
-    for one in children(parent):
-        if local(one) in ("grpSp", "AlternateContent", "Choice"):
-            yield from _shapes(one)
-        elif local(one) in ("sp", "graphicFrame", "cxnSp"):
-            yield one
+    for element in children(parent):
+        if local(element) in ("grpSp", "AlternateContent", "Choice"):
+            yield from _shapes(element)
+        elif local(element) in ("sp", "graphicFrame", "cxnSp"):
+            yield element
 
 
 def _placeholder(shape: Element) -> str | None:
     """Return what a shape is the placeholder of, None for an ordinary one."""
-    mark = next((child(one, "nvPr", "ph") for one in shape if local(one) == "nvSpPr"), None)
+    mark = next((child(inner, "nvPr", "ph") for inner in shape if local(inner) == "nvSpPr"), None)
     return attribute(mark, "type")
 
 
@@ -114,9 +103,9 @@ def _shape(shape: Element, name: str) -> Iterator[OutlineBlock]:
         yield from (OutlineBlock(text, kind=name) for text in _paragraphs(shape))
         return
     above: dict[int, str] = {}
-    for row in (one for one in table if local(one) == "tr"):
+    for row in (element for element in table if local(element) == "tr"):
         texts = []
-        for column, cell in enumerate(one for one in row if local(one) == "tc"):
+        for column, cell in enumerate(element for element in row if local(element) == "tc"):
             if attribute(cell, "hMerge") in ("1", "true"):
                 continue
             goes_on = attribute(cell, "vMerge") in ("1", "true")
@@ -134,9 +123,9 @@ def _paragraphs(shape: Element) -> Iterator[str]:
 
 
 def _runs(paragraph: Element) -> Iterator[str]:
-    for one in paragraph:
-        if local(one) == "br":
+    for element in paragraph:
+        if local(element) == "br":
             yield "\n"
-        elif local(one) == "r" or (local(one) == "fld" and attribute(one, "type") != "slidenum"):
-            text = child(one, "t")
+        elif local(element) == "r" or (local(element) == "fld" and attribute(element, "type") != "slidenum"):
+            text = child(element, "t")
             yield (text.text or "") if text is not None else ""

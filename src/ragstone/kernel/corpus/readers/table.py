@@ -3,13 +3,13 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ragstone.kernel.corpus.file import IngestOptions
-from ragstone.kernel.files.decoding import decode, decode_unmixed, encoding_note, stray_byte
+from ragstone.kernel.files.decoding import decode, decode_unmixed, stray_byte
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.sheet import FileTable, named_cells, names_of
 from ragstone.kernel.records import Document
@@ -58,15 +58,15 @@ def _folded(name: str) -> str:
 
 def _chosen(columns: Mapping[str, str], options: IngestOptions) -> dict[str, list[str]]:
     """Return the columns that the user has chosen, by field."""
-    found = {}
+    by_field = {}
     for field, named in options.columns.items():
         wanted = [named] if isinstance(named, str) else named
         missing = [name for name in wanted if _folded(name) not in columns]
         if missing:
             there = ", ".join(map(repr, reversed(list(columns.values())))) or "none"
             raise Unreadable(f"it has no column {missing[0]!r}; its columns: {there}")
-        found[str(field)] = [columns[_folded(name)] for name in wanted]
-    return found
+        by_field[str(field)] = [columns[_folded(name)] for name in wanted]
+    return by_field
 
 
 def _document(
@@ -77,11 +77,14 @@ def _document(
     known = {
         field: [names[alias] for alias in aliases if alias in names][:1] for field, aliases in COLUMNS.items()
     }
-    used = {field: found for field, found in {**known, **chosen}.items() if found}
-    values = {field: _joined(cells, found) for field, found in used.items()}
+    used = {field: columns for field, columns in {**known, **chosen}.items() if columns}
+    values = {
+        field: _as_text(cells.get(columns[0], "")) if len(columns) == 1 else _lines(cells, columns)
+        for field, columns in used.items()
+    }
     rest: dict[str, Any] = {}
     if "text" in values:
-        taken = {name for found in used.values() for name in found}
+        taken = {name for columns in used.values() for name in columns}
         rest = {name: cell for name, cell in cells.items() if name not in taken}
     else:
         has_text = any(_folded(name) in COLUMNS["text"] for name in table.columns)
@@ -91,11 +94,6 @@ def _document(
     usual = {"id": f"{_place(table, file)}#{number}", "source": str(file.path)}
     values = {**usual, **{field: value for field, value in values.items() if value or field == "text"}}
     return msgspec.convert({**values, "metadata": metadata or None}, Document)
-
-
-def _joined(cells: Row, names: Sequence[str]) -> str:
-    """Return a cell as it is, several as lines."""
-    return _as_text(cells.get(names[0], "")) if len(names) == 1 else _lines(cells, names)
 
 
 def _lines(cells: Row, names: Iterable[str]) -> str:
@@ -120,7 +118,7 @@ def _whole(table: FileTable, file: File) -> Iterator[Document]:
         raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is not a document: read it by rows")
     lines = [" | ".join(table.columns)]
     for _, row in table.rows:
-        lines.append(" | ".join(_in_a_line(row.get(name, "")) for name in table.columns))
+        lines.append(" | ".join(" ".join(_as_text(row.get(name, "")).split()) for name in table.columns))
     if table.rows:
         yield Document(
             id=_place(table, file),
@@ -129,10 +127,6 @@ def _whole(table: FileTable, file: File) -> Iterator[Document]:
             source=str(file.path),
             metadata={name: note for name, note in _notes(table).items() if name != "caption"} or None,
         )
-
-
-def _in_a_line(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    return " ".join(_as_text(cell).split())
 
 
 SHOWN_MISTAKES = 3
@@ -146,8 +140,8 @@ def read_csv(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable where only some rows have more cells than the header, and for broken quotes.
     """
-    content, encoding = decode(file.read_bytes())
-    lines = csv_reader(io.StringIO(content, newline=""), content)
+    decoded = decode(file.read_bytes())
+    lines = csv_reader(io.StringIO(decoded.text, newline=""), decoded.text)
     rows: list[list[str]] = []
     begins: list[int] = []  # the line that a row ends in
     try:
@@ -173,7 +167,7 @@ def read_csv(file: File) -> Iterator[FileTable]:
     yield FileTable(
         rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],
         columns=[name for name in names if name],
-        notes=encoding_note(encoding),
+        notes=decoded.notes(),
         unnamed=bool(surplus),
     )
 
@@ -184,11 +178,12 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
     Raises Unreadable, naming the lines, if any line is no JSON object.
     """
     content = file.read_bytes()
-    text, encoding = decode_unmixed(content) or (None, "utf-8")
+    decoded = decode_unmixed(content)
+    lines = content if decoded is None else decoded.text.encode()
     decoder = msgspec.json.Decoder(dict[str, Any])
     mistakes: list[str] = []
     rows: list[tuple[int, dict[str, Any]]] = []
-    for number, line in enumerate((content if text is None else text.encode()).split(b"\n"), 1):
+    for number, line in enumerate(lines.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
@@ -201,4 +196,4 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
         more = f"; and {len(mistakes) - SHOWN_MISTAKES} lines more" if len(mistakes) > SHOWN_MISTAKES else ""
         raise Unreadable("; ".join(mistakes[:SHOWN_MISTAKES]) + more)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
-    yield FileTable(rows=rows, columns=columns, notes=encoding_note(encoding))
+    yield FileTable(rows=rows, columns=columns, notes=decoded.notes() if decoded else {})

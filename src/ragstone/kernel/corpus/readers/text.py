@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ragstone.kernel.files.decoding import decode, encoding_note
+from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import File
 from ragstone.kernel.records import Document
 
@@ -18,25 +18,25 @@ _SETEXT = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:=+|--+)[ \t]*$", re.MULTILINE)
 
 def read_text(file: File) -> Iterator[Document]:
     """Yield the one document of a text file, titled by its first line."""
-    text, encoding = decode(file.read_bytes())
+    decoded = decode(file.read_bytes())
     yield Document(
         id=file.id,
-        text=text,
-        title=first_line(text),
+        text=decoded.text,
+        title=first_line(decoded.text),
         source=str(file.path),
-        metadata=encoding_note(encoding) or None,
+        metadata=decoded.notes() or None,
     )
 
 
 def read_markdown(file: File) -> Iterator[Document]:
     """Yield the one document of a Markdown file, titled by its front matter, first heading or first line."""
-    text, encoding = decode(file.read_bytes())
+    decoded = decode(file.read_bytes())
     yield Document(
         id=file.id,
-        text=text,
-        title=markdown_title(text),
+        text=decoded.text,
+        title=markdown_title(decoded.text),
         source=str(file.path),
-        metadata=encoding_note(encoding) or None,
+        metadata=decoded.notes() or None,
     )
 
 
@@ -51,16 +51,14 @@ def markdown_title(text: str) -> str | None:
     front = _FRONT_MATTER.match(text)
     titled = _FRONT_TITLE.search(front[1]) if front else None
     if titled:
-        return _unquoted(titled[1].rstrip(" \t"))
+        title = titled[1].rstrip(" \t")
+        is_quoted = len(title) > 2 and title[0] == title[-1] and title[0] in "\"'"
+        return title[1:-1] if is_quoted else title
     body = _FENCED.sub("", text[front.end() :] if front else text)
     marked, underlined = _ATX.search(body), _SETEXT.search(body)
     if marked and not (underlined and underlined.start() < marked.start()):
         return (marked[1].rstrip(" \t#") or marked[1][:1]).strip()
     return underlined[1].strip() if underlined else first_line(body)
-
-
-def _unquoted(title: str) -> str:
-    return title[1:-1] if len(title) > 2 and title[0] == title[-1] and title[0] in "\"'" else title
 
 
 _ENDINGS = {
@@ -133,11 +131,11 @@ def read_source(file: File) -> Iterator[Document]:
     if code is None:
         yield from read_text(file)
         return
-    text, encoding = decode(file.read_bytes())
+    decoded = decode(file.read_bytes())
     yield Document(
         id=file.id,
-        text=text,
+        text=decoded.text,
         title=file.path.name,
         source=str(file.path),
-        metadata={"code": code, **encoding_note(encoding)},
+        metadata={"code": code, **decoded.notes()},
     )

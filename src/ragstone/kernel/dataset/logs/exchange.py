@@ -1,22 +1,21 @@
 """A row of a log, in anybody's columns -> what was asked and answered, and what people thought of it."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 import msgspec
 
-from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.records import Answer, Context
 from ragstone.kernel.tables.columns import as_contexts, as_number, value_at
 from ragstone.kernel.tables.interchange.values import answer_text, question_text, said_in, seconds_at
 from ragstone.kernel.tables.names import (
     ANSWER_NAMES,
     CONTEXT_NAMES,
     LOG_ID,
+    LOG_NAMES,
     QUESTION_NAMES,
-    TIMES,
     accepted_names,
 )
 
@@ -62,42 +61,32 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     """
     row = {str(name).strip().casefold(): value for name, value in raw.items()}
     row |= {str(name): value for name, value in raw.items()}
-    asked, answered = said_in(row)
+    question, answer = said_in(row)
     if columns.question is not None:
-        asked = question_text(value_at(raw, columns.question))
-    elif asked is None:
-        asked = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
-    if not asked:
+        question = question_text(value_at(raw, columns.question))
+    elif question is None:
+        question = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
+    if not question:
         return None
     if columns.answer is not None:
-        answered = answer_text(value_at(raw, columns.answer))
-    elif answered is None:
-        answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
+        answer = answer_text(value_at(raw, columns.answer))
+    elif answer is None:
+        answer = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
+    tags = {name: first_of(raw, (name, f"tags.{name}")) for name in columns.tags}  # rows of ours carry tags
+    if MONTH in tags and tags[MONTH] is None:
+        when = seconds_of(first_of(raw, LOG_NAMES.times if columns.time is None else (columns.time,)))
+        tags[MONTH] = None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
     return LoggedExchange(
-        question=asked,
+        question=question,
         id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
-        answer=answered,
+        answer=answer,
         contexts=_contexts(row),
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
         quality=value_at(raw, columns.quality) if columns.quality else None,
-        tags={
-            name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
-        },
+        tags={name: str(value) for name, value in tags.items() if value not in (None, "")},
     )
-
-
-def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
-    value = first_of(raw, (name, f"tags.{name}"))
-    return _month(raw, columns) if value is None and name == MONTH else value
-
-
-def _month(raw: Mapping[str, Any], columns: Columns) -> str | None:
-    """Return the month of a row's time, None where it tells none."""
-    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
-    return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
 
 
 def seconds_of(value: object) -> float | None:
@@ -108,8 +97,8 @@ def seconds_of(value: object) -> float | None:
     """
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time(), UTC)
-    found = seconds_at(value.strip() if isinstance(value, str) else value)
-    return found if found is not None and _EARLIEST <= found <= _LATEST else None
+    seconds = seconds_at(value.strip() if isinstance(value, str) else value)
+    return seconds if seconds is not None and _EARLIEST <= seconds <= _LATEST else None
 
 
 def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
@@ -122,11 +111,11 @@ def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: AN
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
-    given = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
-    if given is None:
+    contexts = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
+    if contexts is None:
         return None
     try:
-        return msgspec.convert(as_contexts(given), list[Context] | None)
+        return msgspec.convert(as_contexts(contexts), list[Context] | None)
     except (TypeError, ValueError):  # of a form that nobody knows: an answer without its contexts
         return None
 
@@ -169,7 +158,7 @@ def as_quality(value: object) -> float | None:
     """
     if isinstance(value, dict):
         names = ("score", "rating", "value", "thumbs", "stars", "type", "label")
-        return next((found for name in names if (found := as_quality(value.get(name))) is not None), None)
+        return next((quality for name in names if (quality := as_quality(value.get(name))) is not None), None)
     if isinstance(value, str):
         word = value.strip().casefold().removesuffix("\ufe0f")
         if word in _UP or word in _DOWN:
@@ -184,22 +173,3 @@ def as_quality(value: object) -> float | None:
         return as_number(value)
     except (TypeError, ValueError):
         return None
-
-
-def judged_qualities(
-    judgements: Iterable[Judgement], metric: str | None
-) -> tuple[dict[str, float], set[str]]:
-    """Return question id -> mean score from 0 to 1, and the metrics that there are.
-
-    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
-    is taken as it is. Judgements without a score do not count.
-    """
-    scores: dict[str, list[float]] = defaultdict(list)
-    metrics: set[str] = set()
-    for judgement in judgements:
-        metrics.add(judgement.metric)
-        if judgement.score is None or metric not in (None, judgement.metric):
-            continue
-        low, high = judgement.scale or (0.0, 1.0)
-        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
-    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

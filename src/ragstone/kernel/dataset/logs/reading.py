@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +38,9 @@ def log_files(sources: Iterable[Path | str]) -> list[Path]:
     files = []
     for source in map(Path, sources):
         if source.is_dir():
-            inside = [one for one in sorted(source.rglob("*")) if one.is_file() and _ending(one) in _known()]
+            inside = [
+                path for path in sorted(source.rglob("*")) if path.is_file() and _ending(path) in _known()
+            ]
             if not inside:
                 raise DataError(f"{source}: the folder holds no log. Logs are files of {_endings()}.")
             files += inside
@@ -131,3 +133,19 @@ LENIENT: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     _JSON_LINES: functools.partial(read_jsonl, decode=decode_line),
 }
 """Ending -> what reads a log of it: one bad row is no end of it. The others as all tables are read."""
+
+
+Row = Mapping[str, Any]
+
+
+Source = Sequence[Path | str] | Sequence[Row]
+
+
+def rows_of(source: Source) -> Iterator[tuple[LogLine | None, Row | str]]:
+    """Yield the rows of files and folders, or a caller's dicts, with their places. Raises DataError."""
+    if source and isinstance(source[0], Mapping):
+        for row in source:
+            yield None, row if isinstance(row, Mapping) else f"expected a dict, got {type(row).__name__}"
+        return
+    for path in log_files([file for file in source if isinstance(file, str | Path)]):
+        yield from read_log(path)

@@ -44,27 +44,21 @@ def why_left_out(text: str) -> Why | None:
     if not any(character.isalpha() for character in text):
         return "nothing_asked"
     known = _words()
-    words = [word for piece in text.casefold().split() if (word := piece.strip(_EDGES))]
-    plain = " ".join(words)
-    if all(word in known.small_talk for word in words) or plain in known.small_talk_unspaced:
+    tokens = [word for piece in text.casefold().split() if (word := piece.strip(_EDGES))]
+    plain = " ".join(tokens)
+    if all(word in known.small_talk for word in tokens) or plain in known.small_talk_unspaced:
         return "small_talk"
-    if plain in known.follow_ups or _goes_on(words, known) or _refers(words, known):
+    if plain in known.follow_ups:
+        return "follow_up"
+    begins = (" ".join(tokens[:n]) for n in range(1, min(len(tokens), 5) + 1))
+    if len(tokens) <= MOST_STARTED and any(begin in known.starts for begin in begins):
+        return "follow_up"
+    refers = any(word in known.refer for word in tokens) or tokens[-1] in known.refer_at_the_end
+    if refers and len(tokens) <= MOST_REFERRING and not _UNSPACED.search(tokens[0]):
         return "follow_up"
     if _UNSPACED.search(plain) and _UNSPACED_FOLLOW_UP.match(plain):
         return "follow_up"
     return None
-
-
-def _goes_on(words: list[str], known: _Words) -> bool:
-    if len(words) > MOST_STARTED:
-        return False
-    return any(" ".join(words[:n]) in known.starts for n in range(1, min(len(words), 5) + 1))
-
-
-def _refers(words: list[str], known: _Words) -> bool:
-    if len(words) > MOST_REFERRING or _UNSPACED.search(words[0]):
-        return False
-    return any(word in known.refer for word in words) or words[-1] in known.refer_at_the_end
 
 
 @cache

@@ -169,7 +169,7 @@ class Coordinator:
 
     async def look(self) -> tuple[Spent, Opened, Learnt, list[str]]:
         """Return what the run has spent, what workers opened, and learnt since, and those taken for dead."""
-        silent = [name for name, one in self._workers.items() if self._clock() - one.seen > SILENT_S]
+        silent = [name for name, worker in self._workers.items() if self._clock() - worker.seen > SILENT_S]
         for name in silent:
             await self.leave(name)
         learnt, self._learnt = self._learnt, {}

@@ -26,7 +26,6 @@ from ragstone.kernel.errors import DataError, ModelError, RagstoneError
 from ragstone.kernel.llm import open_ledger
 from ragstone.kernel.llm.budget import Spent
 from ragstone.kernel.llm.learnt import learnt_in_folder
-from ragstone.kernel.tables.storage import credentials
 
 AT_ONCE = 3  # blocks that a worker has begun, so that no slot is idle at the end of one
 AHEAD = 2  # blocks more than those, that wait to be written
@@ -280,8 +279,13 @@ class Workers:
             secret=self._session.secret(),
             learnt=learnt_in_folder(self._session.settings.path(".ragstone")).read(),
             environment=_keys(self._session)
-            | (credentials() if self._spec.name == "ragstone.kernel.stages.ingest:READING" else {}),
+            | (_storage_keys() if self._spec.name == "ragstone.kernel.stages.ingest:READING" else {}),
         )
+
+
+def _storage_keys() -> dict[str, str]:
+    """Return the variables of the environment by which drivers find storage, for workers that read files."""
+    return {name: text for name, text in os.environ.items() if name.startswith(("AWS_", "GOOGLE_"))}
 
 
 async def _exchange(coordinator: Actor, worker: str, calls: list[Call]) -> list[object]:

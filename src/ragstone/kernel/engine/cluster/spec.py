@@ -42,7 +42,7 @@ def stage_spec(name: str, settings: Settings, *, listening: bool = False, **argu
     return StageSpec(
         name=name,
         settings=msgspec.structs.replace(here, root=str(settings.path(".").absolute())),
-        arguments={key: msgspec.Raw(msgspec.msgpack.encode(given)) for key, given in arguments.items()},
+        arguments={key: msgspec.Raw(msgspec.msgpack.encode(argument)) for key, argument in arguments.items()},
         listening=listening,
     )
 
@@ -68,6 +68,6 @@ async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awa
     async def one(row: bytes) -> RowOutcome:
         with session.call_log.trace() as trace:
             out = await done(decode(row))
-        return RowOutcome(_encode(out), [_encode(one) for one in trace.exchanges()])
+        return RowOutcome(_encode(out), [_encode(exchange) for exchange in trace.exchanges()])
 
     return one

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.config import EngineSection, Settings
+from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.engine.cluster.starting import connected
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.models import IN_ROUNDS
 from ragstone.kernel.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.kernel.llm.rounds import AnsweredCall
 from ragstone.kernel.records import told_usage
@@ -92,7 +92,7 @@ def row_of(place: int, prompt: Prompt) -> Row:
         sampling["logprobs"] = prompt.top_logprobs
     if prompt.schema is not None:
         sampling["structured_outputs"] = {"json": prompt.schema.decode()}
-    messages = [{"role": one.role, "content": one.content} for one in prompt.messages]
+    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
     return {"place": place, "messages": messages, "sampling_params": sampling}
 
 

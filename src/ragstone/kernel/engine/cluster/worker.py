@@ -77,14 +77,14 @@ class StageWorker:
                 self._budget,
                 ledger,
                 begin.secret,
-                LearntStore(lambda: begin.learnt, self._keep_learnt),
+                LearntStore(lambda: begin.learnt, self._tell_learnt),
                 begin.spec.listening,
             ),
         )
         self._channel.start()
         self._counting = asyncio.create_task(self._count_on())
 
-    def _keep_learnt(self, model: str, fields: Mapping[str, object]) -> None:
+    def _tell_learnt(self, model: str, fields: Mapping[str, object]) -> None:
         self._channel.tell(Coordinator.learn, model, fields)
 
     async def close(self) -> None:

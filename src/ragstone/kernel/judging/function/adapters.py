@@ -66,8 +66,8 @@ def _function(
     scale: tuple[float, float] | None = None,
 ) -> Function:
     """Return the function with its name, its parameters and what it declares."""
-    parameters = [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY) for one in required]
-    parameters += [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=None) for one in optional]
+    parameters = [inspect.Parameter(part, inspect.Parameter.KEYWORD_ONLY) for part in required]
+    parameters += [inspect.Parameter(part, inspect.Parameter.KEYWORD_ONLY, default=None) for part in optional]
     plain = (
         re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name), flags=re.ASCII).strip("_").lower()
     )
@@ -107,7 +107,11 @@ def _ragas_single_turn(metric: Any) -> Function:  # noqa: ANN401
 def _ragas_simple(metric: Any) -> Function:  # noqa: ANN401
     called = getattr(metric, "_func", None) or metric.ascore  # of a decorated function that itself
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    named = [one.name for one in inspect.signature(called).parameters.values() if one.kind in kinds]
+    named = [
+        parameter.name
+        for parameter in inspect.signature(called).parameters.values()
+        if parameter.kind in kinds
+    ]
     allowed = getattr(metric, "allowed_values", None)
 
     async def judge(**parts: Any) -> Finding:  # noqa: ANN401
@@ -131,7 +135,9 @@ def _for_ragas(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _deepeval(metric: Any) -> Function:  # noqa: ANN401
-    needed = [str(getattr(one, "value", one)) for one in getattr(metric, "_required_params", ())]
+    needed = [
+        str(getattr(parameter, "value", parameter)) for parameter in getattr(metric, "_required_params", ())
+    ]
     names = {"actual_output": "answer", "expected_output": "reference"}
     names |= dict.fromkeys(("retrieval_context", "context"), "contexts")
     required = list(dict.fromkeys(["question", "answer", *(names.get(name, "question") for name in needed)]))
@@ -192,8 +198,8 @@ def _task_state(question: str, answer: str, references: list[str], metadata: Any
 def _autoevals(scorer: Any) -> Function:  # noqa: ANN401
     async def judge(**parts: Any) -> Finding:  # noqa: ANN401
         beside = {"input": parts.get("question"), "context": parts.get("contexts")}
-        given = {name: value for name, value in beside.items() if value is not None}
-        made = await scorer.eval_async(parts["answer"], _one(parts.get("reference")), **given)
+        inputs = {name: value for name, value in beside.items() if value is not None}
+        made = await scorer.eval_async(parts["answer"], _one(parts.get("reference")), **inputs)
         if made.score is None:
             return not_applicable(f"{made.name} gave no score")
         return _finding(made.score, made.name, (made.metadata or {}).get("rationale"))

@@ -46,12 +46,12 @@ async def finding_of_call(
     if missing is not None:
         return not_applicable(lacks(missing))
     parts |= {name: part for name in loaded.optional if (part := part_of(answer, name)) is not None}
-    given = {name: _own(part) for name, part in parts.items()}
+    copies = {name: _own(part) for name, part in parts.items()}
     replies: list[Reply] = []
     async with _turn(loaded):
         clock = _Clock()
         tools = _tools(loaded, context, clock, replies)
-        running = asyncio.ensure_future(call(loaded.function, **given, **tools))
+        running = asyncio.ensure_future(call(loaded.function, **copies, **tools))
         returned, mistake = await _within(rules.timeout_s, running, clock, loaded)
     spent = add_costs(replies) if replies else None
     if mistake is not None:
@@ -60,7 +60,7 @@ async def finding_of_call(
             f"{loaded.name} raised {raised(mistake, loaded.file)}",
             usage=spent.usage if spent else None,
         )
-    changed = next((name for name, part in parts.items() if given[name] != part), None)
+    changed = next((name for name, part in parts.items() if copies[name] != part), None)
     if changed is not None:
         raise CallFailed("error", f"{loaded.place} changed {changed!r} of the row. Let it work on a copy.")
     finding = _finding(returned, rules, loaded)
@@ -72,8 +72,8 @@ async def finding_of_call(
 def _own(part: object) -> object:
     """Return a copy of a part that could be changed: the row is that of other judges too."""
     if isinstance(part, Answer):
-        kept = {name: copy.copy(getattr(part, name)) for name in ("reference", "contexts", "tags")}
-        return msgspec.structs.replace(part, **kept, metadata=copy.deepcopy(part.metadata))
+        copies = {name: copy.copy(getattr(part, name)) for name in ("reference", "contexts", "tags")}
+        return msgspec.structs.replace(part, **copies, metadata=copy.deepcopy(part.metadata))
     return part if isinstance(part, str | float | int) else copy.deepcopy(part)
 
 
@@ -154,10 +154,10 @@ def _tools(
     async def ask(
         prompt: str, *, reply: type | None = None, max_tokens: int = 1024, temperature: float | None = None
     ) -> Any:  # noqa: ANN401 - text, or a value of the type that was asked for
-        asked = Prompt(
+        request = Prompt(
             messages=(Message("user", prompt),), reply=reply, max_tokens=max_tokens, temperature=temperature
         )
-        got = await context.ask(asked)
+        got = await context.ask(request)
         replies.append(got)
         return got.text if reply is None else got.value
 
@@ -203,9 +203,9 @@ def _finding(returned: object, rules: FunctionRules, loaded: LoadedFunction) -> 
     elif isinstance(returned, str):
         finding = Finding(score=None, label=returned)
     else:
-        shown = "nothing" if returned is None else f"{type(returned).__name__} ({str(returned)[:60]!r})"
+        described = "nothing" if returned is None else f"{type(returned).__name__} ({str(returned)[:60]!r})"
         raise _unusable(
-            loaded, f"returned {shown}: return a number, True or False, a label, or a ragstone.Finding"
+            loaded, f"returned {described}: return a number, True or False, a label, or a ragstone.Finding"
         )
     if finding.status == "scored" and finding.score is None and finding.label is not None:
         finding = msgspec.structs.replace(finding, score=_score_of(finding.label, rules, loaded))
@@ -246,5 +246,5 @@ def _on_scale(score: float, rules: FunctionRules, loaded: LoadedFunction) -> flo
     return min(max(float(score), low), high)
 
 
-def _unusable(loaded: LoadedFunction, words: str) -> CallFailed:
-    return CallFailed("unparsable", f"{loaded.place} {words}.")
+def _unusable(loaded: LoadedFunction, problem: str) -> CallFailed:
+    return CallFailed("unparsable", f"{loaded.place} {problem}.")

@@ -49,9 +49,9 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
             and not 0 < self.timeout_s < math.inf,
             f"at_once={self.at_once}: give 1 or more": self.at_once < 1,
         }
-        for told, is_so in mistakes.items():
+        for mistake, is_so in mistakes.items():
             if is_so:
-                raise ConfigError(f"judge_function: {told}.")
+                raise ConfigError(f"judge_function: {mistake}.")
 
 
 def declared_by(function: Callable[..., object]) -> Declared:

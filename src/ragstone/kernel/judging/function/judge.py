@@ -133,6 +133,6 @@ def loaded_judge(judge: FunctionJudge, *, named: bool = True) -> FunctionJudge:
         changed["source"] = loaded.declared.source or loaded.place
     own_inputs = [name for name in loaded.required if name not in ("row", *judge.inputs)]
     made = msgspec.structs.replace(judge, inputs=[*judge.inputs, *own_inputs], **changed)
-    if found := next(made.problems(), None):
-        raise ConfigError(f"judge {made.name}: {found[1]}")
+    if problem := next(made.problems(), None):
+        raise ConfigError(f"judge {made.name}: {problem[1]}")
     return made

@@ -41,7 +41,7 @@ def judge_function(
     once anyway. A metric of another tool, given in place of a function, becomes one. Raises ConfigError for
     values that no judge can have.
     """
-    given = {
+    declaration = {
         "name": name,
         "scale": scale,
         "best": best,
@@ -52,12 +52,12 @@ def judge_function(
 
     def declare(function: FunctionT) -> FunctionT:
         target = adapted(function) or function
-        chosen = {key: value for key, value in given.items() if value is not None}
+        chosen = {key: value for key, value in declaration.items() if value is not None}
         declared = msgspec.structs.replace(declared_by(target), version=version, at_once=at_once, **chosen)
         setattr(target, ATTRIBUTE, declared)
         return target  # type: ignore[return-value] # a metric becomes a function
 
-    Declared(version=version, at_once=at_once, **given)  # type: ignore[arg-type] # wrong values are told here
+    Declared(version=version, at_once=at_once, **declaration)  # type: ignore[arg-type] # wrong values are told here
     return declare
 
 
@@ -95,7 +95,7 @@ def call_of(function: Function) -> str:
     name, module = module_holding(function)
     if module is not None and module.__name__ != "__main__":
         return name
-    known = next((call for call, one in _given.items() if one is function), None)
+    known = next((call for call, held in _given.items() if held is function), None)
     if known is None:
         known = f"{GIVEN}:{name.rpartition(':')[2]}#{len(_given) + 1}"
         _given[known] = function
@@ -108,9 +108,9 @@ def load_function(call: str, folder: str, digest: str = "") -> LoadedFunction:
     digest: of an earlier load. Raises ConfigError where it cannot be had, is not what it was then, or cannot
     be given the parts of a row by name.
     """
-    found = _loaded.get((call, digest))
-    if found is not None:
-        return found
+    known = _loaded.get((call, digest))
+    if known is not None:
+        return known
     where = f"judge {call.partition(':')[2] if call.startswith(GIVEN) else call}"
     if not call.startswith(GIVEN):
         function, _module = load_object(call, Path(folder), where)
@@ -144,18 +144,18 @@ def _read(thing: object, where: str) -> LoadedFunction:
         raise ConfigError(
             f"{where}: it has no name that a judge can have. Give it one: @ragstone.judge_function(name=...)"
         )
-    said = "\0".join(
+    identity = "\0".join(
         [digest_of_source(thing if metric else function), str(declared.version), declared.source]
     )
     return LoadedFunction(
         function=function,
         declared=declared,
-        required=tuple(one for one in required if one not in TOOLS),
-        optional=tuple(one for one in optional if one not in TOOLS),
+        required=tuple(parameter for parameter in required if parameter not in TOOLS),
+        optional=tuple(parameter for parameter in optional if parameter not in TOOLS),
         tools=frozenset(TOOLS).intersection((*required, *optional)),
         is_async=is_async(function),
         name=name,
-        digest=hashlib.blake2b(said.encode(), digest_size=8).hexdigest(),
+        digest=hashlib.blake2b(identity.encode(), digest_size=8).hexdigest(),
         file=file,
         place=f"{name} ({Path(file).name}, line {code.co_firstlineno})" if code and file else name,
     )
@@ -169,8 +169,12 @@ def _parts_taken(function: Function, where: str) -> tuple[list[str], list[str]]:
         raise ConfigError(
             f"{where}: Python does not tell its parameters. Write a function around it: def f(answer): ..."
         ) from None
-    named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    nameless = [one.name for one in named if one.kind is one.POSITIONAL_ONLY]
+    named = [
+        parameter
+        for parameter in parameters
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    nameless = [parameter.name for parameter in named if parameter.kind is parameter.POSITIONAL_ONLY]
     if nameless:
         raise ConfigError(
             f"{where}: nobody can give its parameter {nameless[0]!r} by name, and a judge is given the parts "
@@ -181,8 +185,8 @@ def _parts_taken(function: Function, where: str) -> tuple[list[str], list[str]]:
             f"{where}: it takes nothing by name. Name what it reads of a row, such as "
             "def f(question, answer), or take the whole: def f(row)."
         )
-    required = [one.name for one in named if one.default is one.empty]
-    return required, [one.name for one in named if one.default is not one.empty]
+    required = [parameter.name for parameter in named if parameter.default is parameter.empty]
+    return required, [parameter.name for parameter in named if parameter.default is not parameter.empty]
 
 
 def _plain_name(function: Function) -> str:

@@ -58,7 +58,7 @@ def _source(thing: FunctionType | type) -> str:
 
 def _names(code: CodeType) -> set[str]:
     """Return the names that code looks up, that of functions within it too."""
-    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*inner)
 
 
@@ -69,7 +69,7 @@ def _told(value: object) -> str:
     if isinstance(value, re.Pattern):
         return f"{value.pattern!r} {value.flags}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{key!r}: {_told(one)}" for key, one in value.items())) + "}"
+        return "{" + ", ".join(sorted(f"{key!r}: {_told(part)}" for key, part in value.items())) + "}"
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_told, value)) + "]"
     if isinstance(value, set | frozenset):

@@ -29,7 +29,9 @@ _DEEPEVAL = {"expectedOutcome": "reference", "expected_outcome": "reference"} | 
 def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield a row for each conversation; what is no object as it is, a role that is unknown as an error."""
     for number, raw in rows:
-        column = (messages_in(raw) or _empty_in(raw)) if isinstance(raw, dict) else None
+        column = None
+        if isinstance(raw, dict):  # a conversation may have no messages yet
+            column = messages_in(raw) or next((name for name in MESSAGES if raw.get(name) == []), None)
         if column is None:
             yield number, raw
             continue
@@ -38,11 +40,6 @@ def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator
             yield number, conversation_row(rest, turns_of(raw[column]))
         except ValueError as mistake:
             yield number, mistake
-
-
-def _empty_in(raw: Mapping[str, Any]) -> str | None:
-    """Return the name of the column that would hold messages, of a row of a conversation without any."""
-    return next((name for name in MESSAGES if raw.get(name) == []), None)
 
 
 def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -58,21 +55,21 @@ def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]])
             turns.append({"role": "user", "content": question})
         turns.append({"role": "assistant", "content": answer})
     last = last_reply(turns)
-    asked = [turn["content"] for turn in turns[:last] if turn["role"] == "user" and turn.get("content")]
-    told: dict[str, Any] = {} if question is not None or not asked else {"question": asked[-1]}
+    questions = [turn["content"] for turn in turns[:last] if turn["role"] == "user" and turn.get("content")]
+    answered: dict[str, Any] = {} if question is not None or not questions else {"question": questions[-1]}
     if answer is None and "error" not in row:
-        told |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
+        answered |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
     if last is not None and turns[last].get("contexts") is not None and not row.keys() & set(_CONTEXTS):
-        told["contexts"] = turns[last]["contexts"]
-    if len(asked) > 1 and not row.keys() & set(_IDS):
+        answered["contexts"] = turns[last]["contexts"]
+    if len(questions) > 1 and not row.keys() & set(_IDS):
         # Many conversations end with the same words, which would give them one id.
-        told["id"] = (
+        answered["id"] = (
             f"c-{hashlib.blake2b(msgspec.json.encode(turns, enc_hook=str), digest_size=6).hexdigest()}"
         )
     steps = [step for turn in turns for step in turn.get("tool_calls") or ()]
     if steps and "steps" not in row:
-        told["steps"] = steps
-    return {**row, **told, "turns": turns}
+        answered["steps"] = steps
+    return {**row, **answered, "turns": turns}
 
 
 def _own(row: Mapping[str, Any], field: str) -> str | None:
@@ -81,8 +78,8 @@ def _own(row: Mapping[str, Any], field: str) -> str | None:
 
 def last_reply(turns: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the place of the last turn in which the assistant says something."""
-    said = [at for at, turn in enumerate(turns) if turn["role"] == "assistant" and turn.get("content")]
-    return said[-1] if said else None
+    replies = [at for at, turn in enumerate(turns) if turn["role"] == "assistant" and turn.get("content")]
+    return replies[-1] if replies else None
 
 
 def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
@@ -92,28 +89,24 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """
     turns: list[dict[str, Any]] = []
     open_calls: dict[str, dict[str, Any]] = {}
-    for place, fields in enumerate(plain_messages(messages), 1):
+    for number, fields in enumerate(plain_messages(messages), 1):
         role = role_in(fields)
         if role is None:
             known = ", ".join(get_args(Role))
-            raise ValueError(f"turn {place} has the role {role_name(fields)!r}, which is none of {known}")
+            raise ValueError(f"turn {number} has the role {role_name(fields)!r}, which is none of {known}")
         turn: dict[str, Any] = {"role": role, "content": content_in(fields) or ""}
         contexts = first_in(fields, _CONTEXTS)
         if contexts is not None:
             turn["contexts"] = as_contexts(contexts)
-        calls = [_step(call, open_calls) for name in CALLS for call in objects_in(fields.get(name))]
+        calls = [call for name in CALLS for call in objects_in(fields.get(name))]
         if calls:
-            turn["tool_calls"] = calls
-            for call in calls if fields.get("thought") else ():
-                call.setdefault("thought", fields["thought"])
+            steps = [step_row(call) for call in calls]
+            turn["tool_calls"] = steps
+            named = ((call.get("id"), step) for call, step in zip(calls, steps, strict=True))
+            open_calls |= {str(name): step for name, step in named if name is not None}
+            for step in steps if fields.get("thought") else ():
+                step.setdefault("thought", fields["thought"])
         if role == "tool":
             answer_call(open_calls.get(str(fields.get("tool_call_id"))), fields, turn["content"])
         turns.append(turn)
     return turns
-
-
-def _step(call: Mapping[str, Any], open_calls: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    step = step_row(call)
-    if call.get("id") is not None:
-        open_calls[str(call["id"])] = step
-    return step

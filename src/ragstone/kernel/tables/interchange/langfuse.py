@@ -45,7 +45,10 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
         else:
             steps.append(_trace(number, raw))
             inside = decoded(raw.get("observations"))
-            steps += [_observation(number, {"traceId": raw.get("id"), **one}) for one in objects_in(inside)]
+            steps += [
+                _observation(number, {"traceId": raw.get("id"), **observation})
+                for observation in objects_in(inside)
+            ]
     yield from answers_of(steps, where)
 
 
@@ -68,14 +71,22 @@ def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
 
 
 def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
-    kind = _kind(raw)
+    written = str(raw.get("type")).upper()
+    kind = _KINDS.get(written, "other")
+    # Before Langfuse had retrievers, they were spans of such a name.
+    if written == "SPAN" and "retriev" in str(raw.get("name")).casefold():
+        kind = "retriever"
     begun = seconds_at(raw.get("startTime", raw.get("start_time")))
     ended = seconds_at(raw.get("endTime", raw.get("end_time")))
     latency = amount_in(raw.get("latency"))
     if latency is None:
         latency = seconds_between(begun, ended)
-    given, made = ([] if kind == "tool" else messages_of(raw.get(side)) for side in ("input", "output"))
-    told = {"tool": raw.get("name"), "arguments": decoded(raw.get("input")), "result": raw.get("output")}
+    sent, made = ([] if kind == "tool" else messages_of(raw.get(side)) for side in ("input", "output"))
+    tool_fields = {
+        "tool": raw.get("name"),
+        "arguments": decoded(raw.get("input")),
+        "result": raw.get("output"),
+    }
     names = ("providedModelName", "provided_model_name", "model")
     return TraceStep(
         number=number,
@@ -84,10 +95,10 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
         parent=id_in(raw.get("parentObservationId", raw.get("parent_observation_id"))),
         name=id_in(raw.get("name")),
         kind=kind,
-        asked=None if kind == "tool" else asked_in(raw.get("input"), given),
+        asked=None if kind == "tool" else asked_in(raw.get("input"), sent),
         answered=None if kind == "tool" else answered_in(raw.get("output"), made),
-        call=tool_call(told, error=_error(raw), seconds=latency) if kind == "tool" else None,
-        calls=calls_of(given if kind == "model" else made),
+        call=tool_call(tool_fields, error=_error(raw), seconds=latency) if kind == "tool" else None,
+        calls=calls_of(sent if kind == "model" else made),
         chosen=calls_of(made) if kind == "model" else (),
         contexts=(contexts_in(raw.get("output")) or []) if kind == "retriever" else None,
         started=begun,
@@ -103,11 +114,11 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
 def _notes(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata and tags of a trace or observation, and the version of its prompt."""
     versions = (raw.get("promptVersion"), raw.get("prompt_version"), raw.get("version"))
-    version = next((one for one in versions if isinstance(one, str | int) and one != ""), None)
-    given = {} if version is None else {"prompt_version": version}
+    version = next((value for value in versions if isinstance(value, str | int) and value != ""), None)
+    noted = {} if version is None else {"prompt_version": version}
     names = (("session_id", "sessionId"), ("user_id", "userId"))
-    who = {name: str(one) for name, other in names if (one := raw.get(name) or raw.get(other))}
-    return {**notes_in(raw.get("tags")), **notes_in(raw.get("metadata")), **given, **who}
+    who = {name: str(value) for name, other in names if (value := raw.get(name) or raw.get(other))}
+    return {**notes_in(raw.get("tags")), **notes_in(raw.get("metadata")), **noted, **who}
 
 
 def _feedback(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,14 +130,6 @@ def _feedback(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _kind(raw: Mapping[str, Any]) -> Kind:
-    """Return what an observation is; before Langfuse had retrievers, they were spans of such a name."""
-    told = str(raw.get("type")).upper()
-    if told == "SPAN" and "retriev" in str(raw.get("name")).casefold():
-        return "retriever"
-    return _KINDS.get(told, "other")
-
-
 def _error(raw: Mapping[str, Any]) -> str | None:
     if raw.get("level") != "ERROR":
         return None
@@ -136,15 +139,15 @@ def _error(raw: Mapping[str, Any]) -> str | None:
 def _tokens(raw: Mapping[str, Any]) -> tuple[int, int, int] | None:
     for name in ("usageDetails", "usage_details", "usage"):
         counts = decoded(raw.get(name))
-        if isinstance(counts, Mapping) and (found := _counted(counts)):
-            return found
+        if isinstance(counts, Mapping) and (tokens := _counted(counts)):
+            return tokens
     # `input` of the row itself is a text.
     return _counted({name: value for name, value in raw.items() if name not in ("input", "output")})
 
 
 def _counted(counts: Mapping[str, Any]) -> tuple[int, int, int] | None:
-    given, made = count_in(counts, _INPUT), count_in(counts, _OUTPUT)
-    return None if given is None and made is None else (given or 0, made or 0, count_in(counts, _CACHED) or 0)
+    sent, made = count_in(counts, _INPUT), count_in(counts, _OUTPUT)
+    return None if sent is None and made is None else (sent or 0, made or 0, count_in(counts, _CACHED) or 0)
 
 
 def _cost(raw: Mapping[str, Any]) -> float | None:

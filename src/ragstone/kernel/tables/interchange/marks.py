@@ -41,19 +41,15 @@ def is_openinference(raw: Mapping[str, Any]) -> bool:
 
 def is_langfuse(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a trace or an observation."""
-    return is_observation(raw) or _is_trace(raw)
+    names = raw.keys()
+    is_trace = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
+    return is_observation(raw) or (is_trace and not names & _NOT_LANGFUSE)
 
 
 def is_observation(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is an observation of Langfuse, a part of a trace."""
     has_trace = bool(raw.keys() & {"traceId", "trace_id"})
     return has_trace and "type" in raw and bool(raw.keys() & _IN_OBSERVATIONS)
-
-
-def _is_trace(raw: Mapping[str, Any]) -> bool:
-    names = raw.keys()
-    told = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
-    return told and not names & _NOT_LANGFUSE
 
 
 def is_run(raw: Mapping[str, Any]) -> bool:
@@ -99,6 +95,10 @@ def messages_in(raw: Mapping[str, Any]) -> str | None:
 def _are_messages(value: object) -> bool:
     if not isinstance(value, list):
         return False
-    objects = (one for one in value if isinstance(one, Mapping))
-    inside = (one["kwargs"] if isinstance(one.get("kwargs"), Mapping) else one for one in objects)
-    return any(str(one.get(name)).casefold() in ROLES for one in inside for name in (*ROLE_NAMES, "type"))
+    objects = (message for message in value if isinstance(message, Mapping))
+    inside = (
+        message["kwargs"] if isinstance(message.get("kwargs"), Mapping) else message for message in objects
+    )
+    return any(
+        str(message.get(name)).casefold() in ROLES for message in inside for name in (*ROLE_NAMES, "type")
+    )

@@ -6,6 +6,7 @@ those that it serialised.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ragstone.kernel.tables.calls import step_row, tool_named
@@ -53,21 +54,17 @@ def plain_messages(messages: Iterable[Any]) -> list[Message]:
     """
     plain: list[Message] = []
     thought = ""
-    for message in _flat(messages):
-        for one in _plain(message):
-            if one.pop("only_thought", False):
-                thought = "\n".join(filter(None, (thought, one["thought"])))
+    # LangSmith has a list for each of the prompts that were sent together.
+    for message in chain.from_iterable(part if isinstance(part, list) else (part,) for part in messages):
+        for part in _plain(message):
+            if part.pop("only_thought", False):
+                thought = "\n".join(filter(None, (thought, part["thought"])))
                 continue
-            if thought and role_in(one) == "assistant":
-                one["thought"] = "\n".join(filter(None, (thought, one.get("thought"))))
+            if thought and role_in(part) == "assistant":
+                part["thought"] = "\n".join(filter(None, (thought, part.get("thought"))))
                 thought = ""
-            plain.append(one)
+            plain.append(part)
     return plain
-
-
-def _flat(messages: Iterable[Any]) -> Iterator[Any]:
-    for message in messages:  # LangSmith has a list for each of the prompts that were sent together
-        yield from message if isinstance(message, list) else (message,)
 
 
 def unwrapped(message: object) -> Message:
@@ -76,7 +73,7 @@ def unwrapped(message: object) -> Message:
     if any("." in str(name) for name in fields):
         fields = nested(fields)
     while "content" not in fields and (
-        name := next((one for one in _WRAPPERS if fields_in(fields.get(one))), None)
+        name := next((wrapper for wrapper in _WRAPPERS if fields_in(fields.get(wrapper))), None)
     ):
         fields |= fields.pop(name)
     if "contents" in fields and fields.get("content") is None:
@@ -104,7 +101,10 @@ def _plain(message: object) -> Iterator[Message]:
 
 def _with_parts(fields: Message) -> Iterator[Message]:
     """Yield a message whose calls, results and thoughts may stand among the parts of its content."""
-    calls = [_call(unwrapped(call)) for call in _listed_calls(fields)]
+    # LangChain may keep the calls as they were sent, beside the message.
+    beside = fields_in(fields.get("additional_kwargs")).get("tool_calls")
+    listed_calls = objects_in(decoded(fields.get("tool_calls"))) or objects_in(decoded(beside))
+    calls = [_call(unwrapped(call)) for call in listed_calls]
     listed = next((value for name in CONTENT_NAMES if isinstance(value := fields.get(name), list)), None)
     parts = [unwrapped(part) for part in objects_in(listed)]
     known = {call["id"] for call in calls} - {None}
@@ -113,9 +113,9 @@ def _with_parts(fields: Message) -> Iterator[Message]:
     thoughts = [_thought(part) for part in parts if _type(part) in _THOUGHTS]
     if calls or results or thoughts:
         apart = (*_RESULTS, *_THOUGHTS)
-        said = [part for part in parts if not _is_call(part) and _type(part) not in apart]
-        kept = {name: value for name, value in fields.items() if value is not listed or value is None}
-        fields = kept if listed is None else {**kept, "content": said}
+        texts = [part for part in parts if not _is_call(part) and _type(part) not in apart]
+        others = {name: value for name, value in fields.items() if value is not listed or value is None}
+        fields = others if listed is None else {**others, "content": texts}
         fields |= {"tool_calls": calls} if calls else {}
     yield from results
     if results and not calls and not content_in(fields):
@@ -127,14 +127,6 @@ def _with_parts(fields: Message) -> Iterator[Message]:
     yield {**fields, "failed": True} if fields.get("status") == "error" else fields
 
 
-def _listed_calls(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the calls of a message; LangChain may keep them as they were sent, beside the message."""
-    beside = fields_in(fields.get("additional_kwargs")).get("tool_calls")
-    return next(
-        (found for given in (fields.get("tool_calls"), beside) if (found := objects_in(decoded(given)))), []
-    )
-
-
 def _is_call(part: Mapping[str, Any]) -> bool:
     return _type(part) in _CALLS or isinstance(part.get("functionCall"), Mapping)
 
@@ -144,16 +136,16 @@ def _type(part: Mapping[str, Any]) -> str:
 
 
 def _call_id(fields: Mapping[str, Any]) -> str | None:
-    given = first_in(fields, _CALL_IDS)
-    return None if given is None else str(given)
+    call_id = first_in(fields, _CALL_IDS)
+    return None if call_id is None else str(call_id)
 
 
 def _call(fields: Mapping[str, Any]) -> Message:
     """Return a call with its id in a form that step_row reads; without a name it has that of its item."""
     call = {**fields, **fields_in(fields.get("functionCall")), "id": _call_id(fields)}
     for name, others in _MORE_NAMES.items():
-        if call.get(name) is None and (given := first_in(call, others)) is not None:
-            call[name] = given
+        if call.get(name) is None and (value := first_in(call, others)) is not None:
+            call[name] = value
     if tool_named(call) is None:
         call["name"] = str(fields.get("type") or "unknown").removesuffix("_call")
     return call
@@ -189,7 +181,7 @@ def messages_of(value: object) -> list[Message]:
             (inside[name] for name in _HOLDERS if isinstance(inside.get(name), list | Mapping)), [inside]
         )
     listed = [inside] if isinstance(inside, Mapping) else inside if isinstance(inside, list) else []
-    return [one for one in plain_messages(listed) if role_in(one) is not None]
+    return [message for message in plain_messages(listed) if role_in(message) is not None]
 
 
 def asked_in(value: object, messages: Sequence[Message]) -> str | None:
@@ -199,8 +191,10 @@ def asked_in(value: object, messages: Sequence[Message]) -> str | None:
 
 def answered_in(value: object, messages: Sequence[Message]) -> str | None:
     """Return the answer that an output holds, see answer_in; None where it only says which tools to call."""
-    replies = [text for one in messages if role_in(one) == "assistant" and (text := content_in(one))]
-    if replies or any(one.get("tool_calls") for one in messages):
+    replies = [
+        text for message in messages if role_in(message) == "assistant" and (text := content_in(message))
+    ]
+    if replies or any(message.get("tool_calls") for message in messages):
         return replies[-1] if replies else None
     return None if value is None else answer_in(value)
 

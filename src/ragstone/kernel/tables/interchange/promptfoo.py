@@ -36,20 +36,20 @@ def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tup
     for number, raw in rows:
         inside = raw.get("results") if isinstance(raw, dict) else None
         if isinstance(inside, Mapping):
-            for at, one in enumerate(inside["results"], 1):
-                if isinstance(one, dict):
-                    results.append((at, one))
+            for at, result in enumerate(inside["results"], 1):
+                if isinstance(result, dict):
+                    results.append((at, result))
                 else:
-                    yield at, one
+                    yield at, result
         elif isinstance(raw, dict):
             results.append((number, raw))
         else:
             yield number, raw
-    names = _systems([one for _, one in results])
+    names = _systems([result for _, result in results])
     # Providers answer at their own speed: by test, so that a question asked twice is numbered alike for all.
     results.sort(key=lambda item: (_index(item[1], "testIdx"), _index(item[1], "promptIdx")))
-    for number, one in results:
-        yield number, _row(one, names[_provider(one), _prompt(one)])
+    for number, result in results:
+        yield number, _row(result, names[_provider(result), _prompt(result)])
 
 
 def refuse_table(_rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
@@ -66,16 +66,16 @@ def _index(result: Mapping[str, Any], name: str) -> int:
 
 
 def _provider(result: Mapping[str, Any]) -> str:
-    given = result.get("provider")
-    if isinstance(given, Mapping):
-        given = given.get("label") or given.get("id")
-    return str(given or "default")
+    provider = result.get("provider")
+    if isinstance(provider, Mapping):
+        provider = provider.get("label") or provider.get("id")
+    return str(provider or "default")
 
 
 def _prompt(result: Mapping[str, Any]) -> str:
     """Return what all results of one prompt share: its id or label, for `raw` has the variables filled in."""
-    given = result.get("prompt")
-    label = given.get("label") or given.get("raw") if isinstance(given, Mapping) else given
+    prompt = result.get("prompt")
+    label = prompt.get("label") or prompt.get("raw") if isinstance(prompt, Mapping) else prompt
     return str(result.get("promptId") or label or "")
 
 
@@ -83,16 +83,16 @@ def _systems(results: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]
     """Return (provider, prompt) -> system, with the prompt's name or number where there are several."""
     prompts: dict[str, str] = {}
     pairs: dict[tuple[str, str], None] = {}
-    for one in results:
-        given = one.get("prompt")
-        label = str(given.get("label") or "") if isinstance(given, Mapping) else ""
+    for result in results:
+        prompt = result.get("prompt")
+        label = str(prompt.get("label") or "") if isinstance(prompt, Mapping) else ""
         named = label if 0 < len(label) <= _SHORT and "\n" not in label and "{{" not in label else ""
-        prompts.setdefault(_prompt(one), named or f"prompt {len(prompts) + 1}")
-        pairs[_provider(one), _prompt(one)] = None
+        prompts.setdefault(_prompt(result), named or f"prompt {len(prompts) + 1}")
+        pairs[_provider(result), _prompt(result)] = None
     if len(prompts) < 2:
         return {(provider, prompt): provider for provider, prompt in pairs}
-    told = list(prompts.values())
-    alike = {key: name for key, name in prompts.items() if told.count(name) == 1}
+    labels = list(prompts.values())
+    alike = {key: name for key, name in prompts.items() if labels.count(name) == 1}
     numbers = {key: f"prompt {number}" for number, key in enumerate(prompts, 1)}
     return {(provider, prompt): f"{provider}/{(numbers | alike)[prompt]}" for provider, prompt in pairs}
 
@@ -102,7 +102,11 @@ def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
     variables = fields_in(result.get("vars") or case.get("vars"))
     output = response.get("output")
     answer = answer_in(output)
-    error = _error(result, response, answer)
+    reason = result.get("error") or response.get("error")
+    error = None if answer is not None else "promptfoo holds no output"
+    # An assertion that was not met is no error of the application.
+    if result.get("failureReason") == _FAILED or (answer is None and reason):
+        error = str(reason or "promptfoo says that it failed, and not why")
     row: dict[str, Any] = {
         "question": _question(result, variables),
         "answer": "" if error else answer,
@@ -124,14 +128,6 @@ def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _error(result: Mapping[str, Any], response: Mapping[str, Any], answer: str | None) -> str | None:
-    """Return why there is no answer; an assertion that was not met is no error of the application."""
-    told = result.get("error") or response.get("error")
-    if result.get("failureReason") == _FAILED or (answer is None and told):
-        return str(told or "promptfoo says that it failed, and not why")
-    return None if answer is not None else "promptfoo holds no output"
-
-
 def _question(result: Mapping[str, Any], variables: Mapping[str, Any]) -> str | None:
     """Return the variable that is a question, else the only text of them, else the prompt as it was sent."""
     by_name = {str(name).casefold(): value for name, value in variables.items()}
@@ -150,11 +146,11 @@ def _reference(variables: Mapping[str, Any], case: Mapping[str, Any]) -> Any:
     asserted = objects_in(case.get("assert"))
     return next(
         (
-            one["value"]
-            for one in asserted
-            if str(one.get("type")) in _REFERENCE_ASSERTIONS
-            and isinstance(one.get("value"), str | list)
-            and one["value"]
+            assertion["value"]
+            for assertion in asserted
+            if str(assertion.get("type")) in _REFERENCE_ASSERTIONS
+            and isinstance(assertion.get("value"), str | list)
+            and assertion["value"]
         ),
         None,
     )
@@ -162,28 +158,28 @@ def _reference(variables: Mapping[str, Any], case: Mapping[str, Any]) -> Any:
 
 def _contexts(output: object, *places: object) -> Any:
     """Return what was retrieved: named in the output, the variables, or the metadata of the response."""
-    objects = [output, *places, *(one.get("metadata") for one in places if isinstance(one, Mapping))]
+    objects = [output, *places, *(source.get("metadata") for source in places if isinstance(source, Mapping))]
     return next(
         (
-            one[name]
-            for one in objects
-            if isinstance(one, Mapping)
+            source[name]
+            for source in objects
+            if isinstance(source, Mapping)
             for name in _CONTEXTS
-            if isinstance(one.get(name), list | str) and one[name]
+            if isinstance(source.get(name), list | str) and source[name]
         ),
         None,
     )
 
 
-def _usage(given: object) -> dict[str, int] | None:
+def _usage(tokens: object) -> dict[str, int] | None:
     """Return the provider's tokens; None where none are told, as of replies from promptfoo's own cache."""
-    told = fields_in(given)
-    sent, made = count_in(told, ["prompt"]), count_in(told, ["completion"])
+    fields = fields_in(tokens)
+    sent, made = count_in(fields, ["prompt"]), count_in(fields, ["completion"])
     if not sent and not made:
         return None
     return {
         "input": sent or 0,
         "output": made or 0,
-        "cached": count_in(told, ["cached"]) or 0,
-        "calls": count_in(told, ["numRequests"]) or 1,
+        "cached": count_in(fields, ["cached"]) or 0,
+        "calls": count_in(fields, ["numRequests"]) or 1,
     }

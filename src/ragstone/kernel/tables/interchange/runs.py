@@ -45,19 +45,19 @@ def read_runs(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int
             steps.append(_run(number, run) if "run_type" in run else _span(number, run))
             above = {"trace_id": steps[-1].trace, "parent_run_id": run.get("id")}
             below = (*objects_in(run.get("child_runs")), *objects_in(run.get("spans")))
-            waiting += [{**above, **one} for one in below]
+            waiting += [{**above, **inner} for inner in below]
     yield from answers_of(steps, where)
 
 
 def _run(number: int, run: Mapping[str, Any]) -> TraceStep:
     extra = fields_in(decoded(run.get("extra")))
     metadata = {**fields_in(extra.get("metadata")), **fields_in(decoded(run.get("metadata")))}
-    asked, made = decoded(run.get("inputs")), decoded(run.get("outputs"))
+    sent, made = decoded(run.get("inputs")), decoded(run.get("outputs"))
     return _step(
         number,
         {**run, "trace_id": run.get("trace_id") or run.get("id"), "parent": run.get("parent_run_id")},
         kind=_KINDS.get(str(run.get("run_type")), "other"),
-        given=asked,
+        given=sent,
         made=made,
         usage={**fields_in(_usage(made)), **{name: run[name] for name in (*_GIVEN, *_MADE) if name in run}},
         model=metadata.get("ls_model_name") or fields_in(extra.get("invocation_params")).get("model"),
@@ -68,21 +68,21 @@ def _run(number: int, run: Mapping[str, Any]) -> TraceStep:
 
 def _usage(made: object) -> object:
     """Return the tokens that an output of a model tells: LangChain's, or OpenAI's."""
-    told = fields_in(made)
-    said = [fields_in(one.get("usage_metadata")) for one in messages_of(made)]
-    given = (
-        told.get("usage_metadata"),
-        told.get("usage"),
-        fields_in(told.get("llm_output")).get("token_usage"),
+    fields = fields_in(made)
+    messages = [fields_in(usage.get("usage_metadata")) for usage in messages_of(made)]
+    places = (
+        fields.get("usage_metadata"),
+        fields.get("usage"),
+        fields_in(fields.get("llm_output")).get("token_usage"),
     )
-    return next((one for one in (*given, *said) if one), None)
+    return next((usage for usage in (*places, *messages) if usage), None)
 
 
 def _span(number: int, span: Mapping[str, Any]) -> TraceStep:
-    told = fields_in(span.get("span_data"))
-    response = fields_in(told.get("response"))
+    fields = fields_in(span.get("span_data"))
+    response = fields_in(fields.get("response"))
     is_trace = span.get("object") == "trace"
-    name = told.get("name") or span.get("workflow_name")
+    name = fields.get("name") or span.get("workflow_name")
     return _step(
         number,
         {
@@ -93,15 +93,15 @@ def _span(number: int, span: Mapping[str, Any]) -> TraceStep:
             "end_time": span.get("ended_at"),
             "name": name,
         },
-        kind="trace" if is_trace else _KINDS.get(str(told.get("type")), "other"),
-        given=told.get("input"),
-        made=response.get("output") if told.get("output") is None else told["output"],
-        usage=fields_in(told.get("usage") or response.get("usage")),
-        model=told.get("model") or response.get("model"),
+        kind="trace" if is_trace else _KINDS.get(str(fields.get("type")), "other"),
+        given=fields.get("input"),
+        made=response.get("output") if fields.get("output") is None else fields["output"],
+        usage=fields_in(fields.get("usage") or response.get("usage")),
+        model=fields.get("model") or response.get("model"),
         error=span.get("error"),
         notes={
             **fields_in(span.get("metadata")),
-            **{one: span[one] for one in ("group_id",) if span.get(one)},
+            **{name_of: span[name_of] for name_of in ("group_id",) if span.get(name_of)},
         },
     )
 
@@ -126,7 +126,7 @@ def _step(
     n_given, n_made = count_in(usage, _GIVEN), count_in(usage, _MADE)
     details = fields_in(usage.get("input_token_details") or usage.get("input_tokens_details"))
     cached = count_in(details, ["cache_read", "cached_tokens"]) or 0
-    heard, said = ([] if kind == "tool" else messages_of(one) for one in (given, made))
+    heard, replies = ([] if kind == "tool" else messages_of(side) for side in (given, made))
     is_tool, is_model = kind == "tool", kind == "model"
     return TraceStep(
         number=number,
@@ -136,10 +136,10 @@ def _step(
         name=id_in(run.get("name")),
         kind=kind,
         asked=None if is_tool else asked_in(given, heard),
-        answered=None if is_tool else answered_in(made, said),
+        answered=None if is_tool else answered_in(made, replies),
         call=tool_call(_called(run, given, made), error=failed, seconds=latency) if is_tool else None,
-        calls=calls_of(heard if is_model else said),
-        chosen=calls_of(said) if is_model else (),
+        calls=calls_of(heard if is_model else replies),
+        chosen=calls_of(replies) if is_model else (),
         contexts=(contexts_in(made) or []) if kind == "retriever" else None,
         started=begun,
         latency_s=latency,

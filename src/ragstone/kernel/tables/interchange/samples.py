@@ -49,30 +49,30 @@ def read_deepeval(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
         if not lists:
             yield number, _case_row(raw)
             continue
-        for at, one in enumerate(chain.from_iterable(lists), 1):
-            if isinstance(one, dict) and "turns" in one:
-                yield from read_conversations([(at, one)], where)
+        for at, case in enumerate(chain.from_iterable(lists), 1):
+            if isinstance(case, dict) and "turns" in case:
+                yield from read_conversations([(at, case)], where)
             else:
-                yield at, _case_row(one) if isinstance(one, dict) else one
+                yield at, _case_row(case) if isinstance(case, dict) else case
 
 
 def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return a case in the names of an answer sheet. Beside what was found, `context` is what should be."""
     row = {_NAMES.get(name, name): value for name, value in case.items() if name not in _SPENT}
-    found = case.get("retrievalContext", case.get("retrieval_context"))
-    if found is not None and "context" in row:
+    retrieved = case.get("retrievalContext", case.get("retrieval_context"))
+    if retrieved is not None and "context" in row:
         row["reference_contexts"] = row.pop("context")
-    if isinstance(found, str) and found and not found.lstrip().startswith("["):
-        found = found.split("|")
-    if isinstance(found, list):
-        found = [one for item in found if (one := context_in(item))]
-    given = count_in(case, ["inputTokenCount", "input_token_count"])
+    if isinstance(retrieved, str) and retrieved and not retrieved.lstrip().startswith("["):
+        retrieved = retrieved.split("|")
+    if isinstance(retrieved, list):
+        retrieved = [context for item in retrieved if (context := context_in(item))]
+    sent = count_in(case, ["inputTokenCount", "input_token_count"])
     made = count_in(case, ["outputTokenCount", "output_token_count"])
     more = {
-        "retrieval_context": found,
+        "retrieval_context": retrieved,
         "latency_s": amount_in(case.get("completionTime", case.get("completion_time"))),
         "cost_usd": amount_in(case.get("tokenCost", case.get("token_cost"))),
-        "usage": None if given is None and made is None else {"input": given or 0, "output": made or 0},
+        "usage": None if sent is None and made is None else {"input": sent or 0, "output": made or 0},
     }
     row |= {name: value for name, value in more.items() if value is not None}
     tags = row.pop("tags", None)  # a list; ours are named
@@ -90,8 +90,8 @@ def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[
             continue
         if not raw["samples"]:
             raise DataError(f"{where}: the log holds no samples. Write it again without --no-log-samples.")
-        for at, one in enumerate(raw["samples"], 1):
-            yield at, _inspect_row(one) if isinstance(one, dict) else one
+        for at, sample in enumerate(raw["samples"], 1):
+            yield at, _inspect_row(sample) if isinstance(sample, dict) else sample
 
 
 def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,17 +126,17 @@ def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[i
 
 def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
     row = dict(sample)
-    ids, found = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
-    if ids is not None and found is not None:
+    ids, retrieved = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
+    if ids is not None and retrieved is not None:
         names = as_list(ids)
         try:
-            contexts = as_contexts(found) or []
+            contexts = as_contexts(retrieved) or []
         except TypeError:  # it is told with its place when the row itself is read
             return row
         if len(contexts) == len(names):
             del row["retrieved_context_ids"]
             row["retrieved_contexts"] = [
-                {**one, "id": str(name)} for one, name in zip(contexts, names, strict=True)
+                {**context, "id": str(name)} for context, name in zip(contexts, names, strict=True)
             ]
     turns = sample.get("user_input")
     if isinstance(turns, str) and turns.lstrip().startswith("[{"):

@@ -71,19 +71,14 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     rows = _rows(traces)
     yield from rows
     if not rows:
-        raise nothing_asked(where, len(traces))
+        raise _nothing_asked(where, len(traces))
 
 
-def nothing_asked(where: str, n_traces: int) -> DataError:
-    """Return the error for traces without a question."""
+def _nothing_asked(where: str, n_traces: int) -> DataError:
     return DataError(
         f"{where}: {n_traces} traces, and no question in any of them. Export the spans with their "
         "inputs and outputs."
     )
-
-
-QUIET_S = 120.0  # a trace of which no span has come for so long is not waited for
-GRACE_S = 10.0  # in which other programs may still send spans of a trace that seems whole
 
 
 class OpenTraces:
@@ -91,6 +86,9 @@ class OpenTraces:
 
     A trace is whole when its top has come, a span without a parent, and all the parents that its spans name.
     """
+
+    quiet_s = 120.0  # a trace of which no span has come for so long is not waited for
+    grace_s = 10.0  # in which other programs may still send spans of a trace that seems whole
 
     def __init__(self) -> None:
         self.newest = 0.0  # the time of the last end of a span
@@ -109,19 +107,24 @@ class OpenTraces:
         self._sources.setdefault(trace, set()).add(source)
 
     def take(self, now: float, *, grace_s: float) -> list[tuple[int, dict[str, Any]]]:
-        """Return the answers in the traces that were quiet for QUIET_S then, whole ones for grace_s.
+        """Return the answers in the traces that were quiet for quiet_s then, whole ones for grace_s.
 
         As answers_of, but traces in which nothing was asked are none.
         """
         done = [
             trace
             for trace, steps in self._open.items()
-            if (ended := self._ends[trace]) + grace_s < now and (ended + QUIET_S < now or _is_whole(steps))
+            if (ended := self._ends[trace]) + grace_s < now
+            and (ended + self.quiet_s < now or _is_whole(steps))
         ]
         self.n_taken += len(done)
         for trace in done:
             del self._ends[trace], self._sources[trace]
         return _rows(_traces(step for trace in done for step in self._open.pop(trace)))
+
+    def nothing_asked(self, where: str) -> DataError:
+        """Return the error for traces without a question."""
+        return _nothing_asked(where, self.n_taken)
 
     def sources(self) -> set[object]:
         """Return where the spans come from that were not taken."""

@@ -95,7 +95,7 @@ def find_gutter(pieces: list[InkPiece]) -> Gutter | None:
     if not any(_has_strip(ink, width) for _, ink in _windows({0: _inks(pieces)}, MIN_WINDOW)):
         return None
     lines = _lines(pieces)
-    strip = next((one for one in _candidates(lines, width) if _is_gutter(lines, one)), None)
+    strip = next((candidate for candidate in _candidates(lines, width) if _is_gutter(lines, candidate)), None)
     if strip is None:
         return None
     y0, y1 = lines[strip.first].base - EDGE, lines[strip.last].base + EDGE
@@ -157,7 +157,7 @@ def _windows(tables: dict[int, list[int]], height: int) -> Iterator[tuple[int, i
     for lower in range(level):
         if lower + 1 not in tables:
             below, step = tables[lower], 1 << lower
-            tables[lower + 1] = [one | other for one, other in zip(below, below[step:], strict=False)]
+            tables[lower + 1] = [bits | other for bits, other in zip(below, below[step:], strict=False)]
     inks, second = tables[level], height - (1 << level)
     stride = max(height // 8, 1)
     for first in range(0, len(tables[0]) - height + 1, stride):
@@ -181,7 +181,7 @@ def _strips(ink: int, strip: re.Pattern[str]) -> list[tuple[int, int]]:
     bits = bin(ink)[:1:-1]
     start = bits.index("1")
     middle = (start + len(bits)) / 2
-    spans = [found.span() for found in strip.finditer(bits, start)]
+    spans = [match.span() for match in strip.finditer(bits, start)]
     return sorted(spans, key=lambda span: abs((span[0] + span[1]) / 2 - middle))
 
 
@@ -209,11 +209,11 @@ def _is_gutter(lines: list[_InkLine], strip: _Strip) -> bool:
 def _halves(lines: list[_InkLine], strip: _Strip) -> "tuple[list[_LineWords], list[_LineWords]]":
     left, right = [], []
     for line in lines:
-        place = bisect_left(line.starts, strip.x0 + 1)
-        if place:
-            left.append(_words(line, place - 1, -1))
-        if place < len(line.runs):
-            right.append(_words(line, place, 1))
+        number = bisect_left(line.starts, strip.x0 + 1)
+        if number:
+            left.append(_words(line, number - 1, -1))
+        if number < len(line.runs):
+            right.append(_words(line, number, 1))
     return left, right
 
 
@@ -228,18 +228,18 @@ class _LineWords(msgspec.Struct, frozen=True, gc=False):
     size: float
 
 
-def _words(line: _InkLine, place: int, step: int) -> _LineWords:
+def _words(line: _InkLine, number: int, step: int) -> _LineWords:
     """place: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
-    key = place, step
+    key = number, step
     if key in line.words:
         return line.words[key]
     runs = line.runs
-    first = runs[place]
+    first = runs[number]
     x0, x1, ink, characters = first.x0, first.x1, first.x1 - first.x0, first.end - first.start
     gap = WIDE_GAP * first.size
-    place += step
-    while 0 <= place < len(runs):
-        run = runs[place]
+    number += step
+    while 0 <= number < len(runs):
+        run = runs[number]
         left, right = run.x0, run.x1
         if left - x1 > gap or x0 - right > gap:
             break
@@ -249,7 +249,7 @@ def _words(line: _InkLine, place: int, step: int) -> _LineWords:
             x1 = right
         ink += right - left
         characters += run.end - run.start
-        place += step
+        number += step
     line.words[key] = _LineWords(line.base, x0, x1, ink, characters, first.size)
     return line.words[key]
 
@@ -257,31 +257,33 @@ def _words(line: _InkLine, place: int, step: int) -> _LineWords:
 def _beside(side: list[_LineWords], strip: _Strip) -> list[_LineWords]:
     """Return the lines of the column next to a strip, without those of columns beyond."""
     near = [
-        one for one in side if strip.x0 - one.x1 < NEAR * one.size and one.x0 - strip.x1 < NEAR * one.size
+        words_of
+        for words_of in side
+        if strip.x0 - words_of.x1 < NEAR * words_of.size and words_of.x0 - strip.x1 < NEAR * words_of.size
     ]
     if not near:
         return []
-    left, right = median([one.x0 for one in near]), median([one.x1 for one in near])
-    return [one for one in side if one.x0 < right and one.x1 > left]
+    left, right = median([words_of.x0 for words_of in near]), median([words_of.x1 for words_of in near])
+    return [words_of for words_of in side if words_of.x0 < right and words_of.x1 > left]
 
 
 def _is_prose(side: list[_LineWords]) -> bool:
     """Return whether most lines are filled with text, as the cells of a table's column are not."""
     n = len(side)
     # The widest tenth are headings over several columns, or tables.
-    left = sorted(one.x0 for one in side)[n // 10]
-    right = sorted(one.x1 for one in side)[n - 1 - n // 10]
-    filled = sum(one.ink for one in side) >= PROSE_INK * (right - left) * n
-    return filled and median(one.characters for one in side) >= PROSE_CHARACTERS
+    left = sorted(line.x0 for line in side)[n // 10]
+    right = sorted(line.x1 for line in side)[n - 1 - n // 10]
+    filled = sum(line.ink for line in side) >= PROSE_INK * (right - left) * n
+    return filled and median(line.characters for line in side) >= PROSE_CHARACTERS
 
 
-def _aligned(one: list[_LineWords], other: list[_LineWords]) -> float:
+def _aligned(left: list[_LineWords], other: list[_LineWords]) -> float:
     """Return the share of the lines of the side with fewer that have a partner on the other."""
-    few, many = sorted((one, other), key=len)
-    tolerance = SAME_LINE * min(max(words.size for words in side) for side in (few, many))
-    bases = sorted(words.base for words in many)
+    few, many = sorted((left, other), key=len)
+    tolerance = SAME_LINE * min(max(piece.size for piece in side) for side in (few, many))
+    bases = sorted(piece.base for piece in many)
     partners = at = 0
-    for base in sorted(words.base for words in few):
+    for base in sorted(piece.base for piece in few):
         while at < len(bases) and bases[at] < base - tolerance:
             at += 1
         partners += at < len(bases) and bases[at] <= base + tolerance
@@ -316,16 +318,18 @@ class PdfColumn(msgspec.Struct, frozen=True):
 def read_columns(runs: list[TextRun], *, rtl: bool) -> list[PdfColumn]:
     """Return the columns of a page in reading order, those in its margin last."""
     columns = list(_columns(pieces_of(runs), rtl=rtl))
-    return [one for one in columns if not one.margin] + [one for one in columns if one.margin]
+    return [column for column in columns if not column.margin] + [
+        column for column in columns if column.margin
+    ]
 
 
 def _columns(pieces: list[InkPiece], *, rtl: bool) -> Iterator[PdfColumn]:
-    found = find_gutter(pieces)
-    if found is None:
+    gutter = find_gutter(pieces)
+    if gutter is None:
         if pieces:
             yield PdfColumn([piece.run for piece in pieces])
         return
-    above, left, right, below = _parts(pieces, found)
+    above, left, right, below = _parts(pieces, gutter)
     yield from _columns(above, rtl=rtl)
     sides = [right, left] if rtl else [left, right]
     margin = _margin_of(*([piece.run for piece in side] for side in sides))

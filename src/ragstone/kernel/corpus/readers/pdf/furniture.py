@@ -65,31 +65,33 @@ def remove_furniture(pages: list[PageRuns], size: float) -> tuple[list[PageRuns]
     gone = {(line.page, run.start) for lines in taken for line in lines for run in line.runs}
     if not gone:
         return pages, []
-    left = [_without(page, number, gone) for number, page in enumerate(pages)]
+    left = [
+        msgspec.structs.replace(
+            page,
+            runs=[run for run in page.runs if (number, run.start) not in gone],
+            turned=[run for run in page.turned if (number, run.start) not in gone],
+        )
+        for number, page in enumerate(pages)
+    ]
     return left, [Furniture(lines[0].text, len({line.page for line in lines})) for lines in taken]
-
-
-def _without(page: PageRuns, number: int, gone: set[tuple[int, int]]) -> PageRuns:
-    runs = [run for run in page.runs if (number, run.start) not in gone]
-    turned = [run for run in page.turned if (number, run.start) not in gone]
-    return msgspec.structs.replace(page, runs=runs, turned=turned)
 
 
 def _repeated(pages: list[PageRuns], size: float) -> list[list[_EdgeLine]]:
     alike: dict[str, list[_EdgeLine]] = defaultdict(list)
     for number, page in enumerate(pages):
         for line in _edge_lines(page, number):
-            alike[_pattern(line)].append(line)
-    found = [
+            pattern = "#" if _ROMAN.fullmatch(line.text) else _NUMBER.sub("#", line.text)
+            alike[pattern].append(line)
+    groups = [
         group
         for lines in alike.values()
         if len(lines) > 1
         for group in _at_one_place(lines)
         if _is_furniture(group, len(pages), size)
     ]
-    numbers = [line for line in alike["#"] if not any(line in group for group in found)]
-    offsets = {_offset(group) for group in found}
-    return found + [[line] for line in numbers if int(line.numbers[0][-9:]) - line.page in offsets]
+    numbers = [line for line in alike["#"] if not any(line in group for group in groups)]
+    offsets = {_offset(group) for group in groups}
+    return groups + [[line] for line in numbers if int(line.numbers[0][-9:]) - line.page in offsets]
 
 
 def _offset(lines: list[_EdgeLine]) -> int | None:
@@ -117,21 +119,19 @@ def _edge_lines(page: PageRuns, number: int) -> Iterator[_EdgeLine]:
         yield _line(page, number, run.x0, [run])
 
 
-def _line(page: PageRuns, number: int, place: float, runs: list[TextRun]) -> _EdgeLine:
+def _line(page: PageRuns, number: int, edge: float, runs: list[TextRun]) -> _EdgeLine:
     runs.sort(key=lambda run: run.x0)
     text = clean(" ".join(page.text[run.start : run.end] for run in runs))
     roman = _ROMAN.fullmatch(text)
     numbers = (str(_value(text.lower())),) if roman else tuple(_NUMBER.findall(text))
-    return _EdgeLine(number, place, max(run.size for run in runs), text, numbers, runs)
-
-
-def _pattern(line: _EdgeLine) -> str:
-    return "#" if _ROMAN.fullmatch(line.text) else _NUMBER.sub("#", line.text)
+    return _EdgeLine(number, edge, max(run.size for run in runs), text, numbers, runs)
 
 
 def _value(roman: str) -> int:
     values = [_ROMAN_DIGITS[letter] for letter in roman]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+    return sum(
+        -digit if digit < after else digit for digit, after in zip(values, [*values[1:], 0], strict=True)
+    )
 
 
 def _at_one_place(lines: list[_EdgeLine]) -> Iterator[list[_EdgeLine]]:
@@ -273,10 +273,10 @@ def _after_title(blocks: list[PdfBlock], size: float) -> int:
     largest = max(sizes, default=0.0)
     if largest < TITLE_SIZE * size:
         return len(blocks)
-    place = sizes.index(largest)
-    while place < len(blocks) and abs(sizes[place] - largest) <= SAME_SIZE * largest:
-        place += 1
-    return place
+    number = sizes.index(largest)
+    while number < len(blocks) and abs(sizes[number] - largest) <= SAME_SIZE * largest:
+        number += 1
+    return number
 
 
 def _is_of_names(block: PdfBlock, size: float) -> bool:
@@ -312,8 +312,8 @@ def _returning_keys(run: list[PdfBlock]) -> bool:
     if not run[0].raised:
         return False
     text = "\n".join(block.text for block in run)
-    places = {found[1]: found.start() for found in reversed(list(_ADDRESS_KEY.finditer(text)))}
+    places = {match[1]: match.start() for match in reversed(list(_ADDRESS_KEY.finditer(text)))}
     addresses = min(places.values(), default=0)
-    named = [key for found in _AUTHOR_KEY.finditer(text, 0, addresses) for key in re.findall(_KEY, found[0])]
+    named = [key for match in _AUTHOR_KEY.finditer(text, 0, addresses) for key in re.findall(_KEY, match[0])]
     # A sign such as * may lead to a note at the foot of the page.
     return any(key in places for key in named) and all(key in places or not key.isalnum() for key in named)

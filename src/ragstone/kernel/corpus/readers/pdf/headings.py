@@ -83,9 +83,9 @@ def find_headings(
 ) -> list[PdfHeading]:
     """Return the headings in the order of the text. size: that of the document's text in points."""
     entries = [entry for entry in outline if _key(entry.title)]
-    found = list(_outlined(entries, blocks))
-    if entries and len(found) >= FOUND * len(entries):
-        return sorted(found, key=lambda heading: heading.start)
+    headings = list(_outlined(entries, blocks))
+    if entries and len(headings) >= FOUND * len(entries):
+        return sorted(headings, key=lambda heading: heading.start)
     return _by_type(blocks, size)
 
 
@@ -97,16 +97,13 @@ def _outlined(entries: Iterable[OutlineEntry], blocks: Iterable[PlacedBlock]) ->
     for entry in entries:
         wanted = _key(entry.title)
         for placed in pages.get(entry.page if entry.page is not None else -1, ()):
-            if placed.start not in taken and _is_titled(placed.block, wanted):
+            block = placed.block
+            if placed.start in taken or block.tabular or len(block.text) > 2 * MAX_LENGTH:
+                continue
+            if wanted in (_key(block.text), _key(block.text.split("\n", 1)[0])):
                 taken.add(placed.start)
                 yield PdfHeading(placed.start, min(entry.level, MAX_LEVEL), entry.title)
                 break
-
-
-def _is_titled(block: PdfBlock, wanted: str) -> bool:
-    if block.tabular or len(block.text) > 2 * MAX_LENGTH:
-        return False
-    return wanted in (_key(block.text), _key(block.text.split("\n", 1)[0]))
 
 
 def _key(title: str) -> str:
@@ -114,12 +111,12 @@ def _key(title: str) -> str:
 
 
 def _by_type(blocks: list[PlacedBlock], size: float) -> list[PdfHeading]:
-    found = [placed for placed in blocks[:-1] if is_heading(placed.block, size)]
-    kinds = sorted({_kind(placed.block) for placed in found}, reverse=True)
+    headings = [placed for placed in blocks[:-1] if is_heading(placed.block, size)]
+    kinds = sorted({_kind(placed.block) for placed in headings}, reverse=True)
     levels = {kind: min(level, MAX_LEVEL) for level, kind in enumerate(kinds, 1)}
     return [
         PdfHeading(placed.start, levels[_kind(placed.block)], " ".join(placed.block.text.split()))
-        for placed in found
+        for placed in headings
     ]
 
 

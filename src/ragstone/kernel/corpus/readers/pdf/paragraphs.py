@@ -228,7 +228,10 @@ def _link(frame: _Frame, draft: _Draft, row: PdfRow, after: PdfRow | None) -> st
         return _table_link(frame, before, row, after, gap)
     size = row.size
     pitch = max(frame.pitch, 1.05 * size)
-    if (gap > PARAGRAPH_GAP * pitch and gap > pitch + 0.2 * size) or not _share_size(before.sizes, row.sizes):
+    alike = not before.sizes.isdisjoint(row.sizes) or any(
+        abs(own - other) <= SAME_SIZE * own for own in before.sizes for other in row.sizes
+    )
+    if (gap > PARAGRAPH_GAP * pitch and gap > pitch + 0.2 * size) or not alike:
         return ""
     full, ended = _is_full(frame, before, row), _is_terminated(before.text)
     if before.style != row.style and (not full or ended or before.style & BOLD):
@@ -253,12 +256,6 @@ def _table_link(frame: _Frame, before: PdfRow, row: PdfRow, after: PdfRow | None
 
 def _is_terminated(text: str) -> bool:
     return text[-1] in _TERMINATORS or text.rstrip(_CLOSERS)[-1:] in _TERMINATORS
-
-
-def _share_size(sizes: frozenset[float], others: frozenset[float]) -> bool:
-    return not sizes.isdisjoint(others) or any(
-        abs(size - other) <= SAME_SIZE * size for size in sizes for other in others
-    )
 
 
 def _is_full(frame: _Frame, row: PdfRow, after: PdfRow) -> bool:

@@ -62,11 +62,11 @@ def lay_out(page: PageRuns, words: DocumentWords) -> Laid:
     for column in read_columns(page.runs, rtl=page.rtl):
         rows, n = drop_line_numbers(make_rows(page, column.runs))
         n_line_numbers += n
-        found = make_blocks(mark_tables(rows), words, margin=column.margin)
-        if column.margin and are_publication_notes(found):
-            notes.append(joined(found))
+        made = make_blocks(mark_tables(rows), words, margin=column.margin)
+        if column.margin and are_publication_notes(made):
+            notes.append(joined(made))
         else:
-            _add_column(blocks, ends, found, words)
+            _add_column(blocks, ends, made, words)
     turned = [clean(page.text[run.start : run.end]) for run in page.turned]
     if any(turned):
         text = "\n".join(line for line in turned if line)
@@ -165,8 +165,8 @@ def write_text(pages: list[list[PdfBlock]], words: DocumentWords, size: float) -
             length += len(BETWEEN_BLOCKS)
         if len(starts) == number:
             starts.append(length)
-        for place, block in enumerate(rest):
-            if place or rest is not blocks:
+        for at, block in enumerate(rest):
+            if at or rest is not blocks:
                 pieces.append(BETWEEN_BLOCKS)
                 length += len(BETWEEN_BLOCKS)
             placed.append(PlacedBlock(number, length, block))
@@ -245,7 +245,7 @@ def _without_front(laid: list[Laid], size: float) -> tuple[list[Laid], str]:
         return laid, ""
     blocks = laid[number].blocks
     taken = front_matter(blocks, size)
-    left = [block for place, block in enumerate(blocks) if place not in taken]
+    left = [block for at, block in enumerate(blocks) if at not in taken]
     page = msgspec.structs.replace(laid[number], blocks=left)
     return [*laid[:number], page, *laid[number + 1 :]], joined(blocks[taken.start : taken.stop])
 
@@ -302,8 +302,8 @@ def _notes(
     headings = find_headings(contents.outline, text.blocks, size)
     blank = [n for n, page in enumerate(laid, 1) if not page.blocks and not page.margin_notes]
     notes = {
-        "headings": [{"start": one.start, "level": one.level, "title": one.title} for one in headings],
-        "page_furniture": [{"text": one.text, "n_pages": one.n_pages} for one in furniture],
+        "headings": [{"start": each.start, "level": each.level, "title": each.title} for each in headings],
+        "page_furniture": [{"text": each.text, "n_pages": each.n_pages} for each in furniture],
         "front_matter": front,
         "margin_notes": [
             {"page": n, "text": note} for n, page in enumerate(laid, 1) for note in page.margin_notes

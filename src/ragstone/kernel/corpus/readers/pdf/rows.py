@@ -109,7 +109,9 @@ def _row(page: PageRuns, line: list[TextRun]) -> PdfRow | None:
         size = max(counts, key=counts.__getitem__)
         base = max(line, key=lambda run: (run.size, run.end - run.start)).base
         sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
-        raised = len(counts) > 1 and any(_is_raised(run, base, size) for run in line)
+        raised = len(counts) > 1 and any(
+            run.size < SMALLER * size and base - run.base > RAISED * size for run in line
+        )
     cells = _cells(page.text, line, size, rtl=rtl)
     if not cells:
         return None
@@ -121,50 +123,46 @@ def _row(page: PageRuns, line: list[TextRun]) -> PdfRow | None:
     return PdfRow(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
 
 
-def _is_raised(run: TextRun, base: float, size: float) -> bool:
-    return run.size < SMALLER * size and base - run.base > RAISED * size
-
-
 def _cells(text: str, line: list[TextRun], size: float, *, rtl: bool) -> list[PdfCell]:
     cells: list[PdfCell] = []
     first = line[0]
-    x0, x1, said, end = first.x0, first.x1, text[first.start : first.end], first.end
+    x0, x1, content, end = first.x0, first.x1, text[first.start : first.end], first.end
     last = first
     for run in line[1:]:
         gap = max(run.x0 - x1, x0 - run.x1)
         piece = text[run.start : run.end]
-        if (gap > CELL_GAP * size or said.endswith("....")) and not _MARKER.fullmatch(said.strip()):
-            cells += _cell(x0, x1, said, rtl=rtl)
-            x0, x1, said = run.x0, run.x1, piece
+        if (gap > CELL_GAP * size or content.endswith("....")) and not _MARKER.fullmatch(content.strip()):
+            cells += _cell(x0, x1, content, rtl=rtl)
+            x0, x1, content = run.x0, run.x1, piece
         else:
             between = text[end : run.start]
             follows = 0 <= run.start - end < 3 and not between.strip()
             # PDFium sees no space after the raised number of a note.
             spaced = bool(between) if follows and last.size > SMALLER * run.size else gap > SPACE * size
-            said = f"{said} {piece}" if spaced or gap > CELL_GAP * size else said + piece
+            content = f"{content} {piece}" if spaced or gap > CELL_GAP * size else content + piece
             x0, x1 = min(x0, run.x0), max(x1, run.x1)
         end, last = run.end, run
-    cells += _cell(x0, x1, said, rtl=rtl)
+    cells += _cell(x0, x1, content, rtl=rtl)
     return cells
 
 
-def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> list[PdfCell]:
+def _cell(x0: float, x1: float, content: str, *, rtl: bool) -> list[PdfCell]:
     """Return a cell, or those that rows of dots lead to; none for white."""
-    if "...." in said or ". . . ." in said:
-        return list(_led_to(x0, x1, said))
-    said = clean(said)
+    if "...." in content or ". . . ." in content:
+        return list(_led_to(x0, x1, content))
+    content = clean(content)
     if rtl:
-        said = _STRAY_MARK.sub(r"\2\1", said)
-    return [PdfCell(x0, x1, said)] if said else []
+        content = _STRAY_MARK.sub(r"\2\1", content)
+    return [PdfCell(x0, x1, content)] if content else []
 
 
-def _led_to(x0: float, x1: float, said: str) -> Iterator[PdfCell]:
+def _led_to(x0: float, x1: float, content: str) -> Iterator[PdfCell]:
     """Yield the cells between rows of dots (as in a list of contents), placed by letters."""
-    width, at = (x1 - x0) / len(said), 0
-    for dots in [*_LEADER.finditer(said), None]:
-        stop = dots.start() if dots else len(said)
-        if said[at:stop].strip():
-            yield PdfCell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
+    width, at = (x1 - x0) / len(content), 0
+    for dots in [*_LEADER.finditer(content), None]:
+        stop = dots.start() if dots else len(content)
+        if content[at:stop].strip():
+            yield PdfCell(x0 + at * width, x0 + stop * width, clean(content[at:stop]))
         at = dots.end() if dots else stop
 
 
@@ -203,45 +201,43 @@ def mark_tables(rows: list[PdfRow]) -> list[PdfRow]:
     if not several:
         return rows
     gaps = [_gaps(rows[number]) for number in several]
-    found = list(rows)
-    for place, number in enumerate(several):
+    marked = list(rows)
+    for at, number in enumerate(several):
         near = [
             gaps[other] if 0 <= other < len(several) and abs(several[other] - number) <= 3 else []
-            for other in range(place - 2, place + 3)
+            for other in range(at - 2, at + 3)
         ]
         size = rows[number].size
-        parting = [gap for gap in gaps[place] if _parts_cells(gap, near, size)]
-        if len(parting) >= MOST_GAPS * len(gaps[place]):
-            found[number] = msgspec.structs.replace(rows[number], tabular=True)
-    return list(_with_wrapped_cells(_with_neighbours(found)))
+        parting = [gap for gap in gaps[at] if _parts_cells(gap, near, size)]
+        if len(parting) >= MOST_GAPS * len(gaps[at]):
+            marked[number] = msgspec.structs.replace(rows[number], tabular=True)
+    return list(_with_wrapped_cells(_with_neighbours(marked)))
 
 
 def _with_neighbours(rows: list[PdfRow]) -> list[PdfRow]:
     """Return the rows, with those marked too that share half of their gaps with a table's row beside them."""
-    found = list(rows)
+    marked = list(rows)
     for step in (1, -1):
-        places = range(1, len(found)) if step == 1 else range(len(found) - 2, -1, -1)
-        for place in places:
-            row, beside = found[place], found[place - step]
+        places = range(1, len(marked)) if step == 1 else range(len(marked) - 2, -1, -1)
+        for at in places:
+            row, beside = marked[at], marked[at - step]
             if row.tabular or len(row.cells) < 2 or not beside.tabular:
                 continue
             gaps, others = _gaps(row), _gaps(beside)
             shared = [
-                gap for gap in gaps if any(_overlap(gap, other) >= STRIP * row.size for other in others)
+                gap
+                for gap in gaps
+                if any(min(gap[1], other[1]) - max(gap[0], other[0]) >= STRIP * row.size for other in others)
             ]
             near = abs(row.base - beside.base) < FAR * row.size
             if near and len(shared) >= 0.5 * len(gaps):
-                found[place] = msgspec.structs.replace(row, tabular=True)
-    return found
-
-
-def _overlap(gap: Gap, other: Gap) -> float:
-    return min(gap[1], other[1]) - max(gap[0], other[0])
+                marked[at] = msgspec.structs.replace(row, tabular=True)
+    return marked
 
 
 def _gaps(row: PdfRow) -> list[Gap]:
     cells = sorted(row.cells, key=lambda cell: cell.x0)
-    return [(one.x1, after.x0) for one, after in pairwise(cells)]
+    return [(cell.x1, after.x0) for cell, after in pairwise(cells)]
 
 
 def _parts_cells(gap: Gap, near: list[list[Gap]], size: float) -> bool:
@@ -249,8 +245,8 @@ def _parts_cells(gap: Gap, near: list[list[Gap]], size: float) -> bool:
     if gap[1] - gap[0] >= SURE_GAP * size:
         return True
     before2, before, _, after, after2 = near
-    for one, other in ((before, after), (before, before2), (after, after2)):
-        for first in one:
+    for near_gaps, other in ((before, after), (before, before2), (after, after2)):
+        for first in near_gaps:
             shared = (max(gap[0], first[0]), min(gap[1], first[1]))
             if shared[1] - shared[0] < STRIP * size:
                 continue
@@ -303,13 +299,13 @@ def drop_line_numbers(rows: list[PdfRow]) -> tuple[list[PdfRow], int]:
     if not empty and (len(chain) < 2 * MIN_NUMBERED or tables > 0.1 * len(chain)):
         return rows, 0
     counted = set(chain)
-    kept = []
+    left = []
     for number, row in enumerate(rows):
         if number not in counted:
-            kept.append(row)
+            left.append(row)
         elif len(row.cells) > 1:
-            kept.append(row_of(row.cells[1:], row))
-    return kept, len(chain)
+            left.append(row_of(row.cells[1:], row))
+    return left, len(chain)
 
 
 def _longest_count(rows: list[PdfRow]) -> list[int]:

@@ -236,9 +236,10 @@ def read_page(page: "PdfPage") -> PageRuns:
         turned_page = (height, width) if upright % 2 else (width, height)
         runs: list[TextRun] = []
         others: list[TextRun] = []
-        for run, place in zip(_runs(text, spans, places, upright, bounds), places, strict=True):
-            if _is_on_paper(run):
-                (runs if place.quarter == upright else others).append(run)
+        for run, drawn in zip(_runs(text, spans, places, upright, bounds), places, strict=True):
+            # Damaged files have text at 1e9 points, or nowhere.
+            if -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR:
+                (runs if drawn.quarter == upright else others).append(run)
         runs = list(_parted(text, runs, upright))
     finally:
         layer.close()
@@ -249,8 +250,8 @@ def read_page(page: "PdfPage") -> PageRuns:
 def _upright(spans: list[Span], places: list[DrawingPlace]) -> int:
     """Return the quarter turns of most characters."""
     quarters = [0] * 4
-    for (start, end, _), place in zip(spans, places, strict=True):
-        quarters[place.quarter] += end - start
+    for (start, end, _), drawn in zip(spans, places, strict=True):
+        quarters[drawn.quarter] += end - start
     return quarters.index(max(quarters))
 
 
@@ -262,22 +263,19 @@ def _runs(
     styles: dict[int | None, int] = {}
     for (start, end, _), ((x0, y0, x1, y1), font, size, x, y, _) in zip(spans, places, strict=True):
         if font not in styles:
-            styles[font] = _style(layer.font_name(font)) if font else 0
+            name = layer.font_name(font) if font else b""
+            styles[font] = (BOLD if _BOLD.search(name) else 0) | (ITALIC if _ITALIC.search(name) else 0)
         if not MIN_SIZE < size < FAR:
             size = MIN_SIZE
         if quarter == 0:
-            place = (x0 - left, top - y1, x1 - left, top - y0, top - y)
+            box = (x0 - left, top - y1, x1 - left, top - y0, top - y)
         elif quarter == 1:
-            place = (y0 - bottom, x0 - left, y1 - bottom, x1 - left, x - left)
+            box = (y0 - bottom, x0 - left, y1 - bottom, x1 - left, x - left)
         elif quarter == 2:
-            place = (right - x1, y0 - bottom, right - x0, y1 - bottom, y - bottom)
+            box = (right - x1, y0 - bottom, right - x0, y1 - bottom, y - bottom)
         else:
-            place = (top - y1, right - x1, top - y0, right - x0, right - x)
-        yield TextRun(start, end, *place, size, styles[font])
-
-
-def _style(font_name: bytes) -> int:
-    return (BOLD if _BOLD.search(font_name) else 0) | (ITALIC if _ITALIC.search(font_name) else 0)
+            box = (top - y1, right - x1, top - y0, right - x0, right - x)
+        yield TextRun(start, end, *box, size, styles[font])
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -327,11 +325,6 @@ def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
     return outside
 
 
-def _is_on_paper(run: TextRun) -> bool:
-    """Return whether a run is where a page can be: damaged files have text at 1e9 points, or nowhere."""
-    return -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR
-
-
 def _parted(layer: TextLayer, runs: list[TextRun], quarter: int) -> Iterator[TextRun]:
     """Yield the runs, those with a gap as wide as between cells in parts."""
     usual = _usual_widths(runs)
@@ -351,23 +344,24 @@ def _usual_widths(runs: list[TextRun]) -> dict[tuple[float, int], float]:
         n = run.end - run.start
         if n >= LINE_OF_TEXT and run.size:
             widths.setdefault((run.size, run.style), []).append((run.x1 - run.x0) / n / run.size)
-    return {kind: min(median(found), USUAL) for kind, found in widths.items()}
+    return {kind: min(median(sizes), USUAL) for kind, sizes in widths.items()}
 
 
 def _parts(layer: TextLayer, run: TextRun, quarter: int) -> Iterator[TextRun]:
     axis = quarter % 2
     sign = -1 if quarter > 1 else 1
     start, x0 = run.start, run.x0
-    place, after = -1, (0.0,) * 4
+    position, after = -1, (0.0,) * 4
     for end, after_gap in _breaks(layer.text, run):
-        before = after if place == end - 1 else layer.char_box(end - 1)
-        place, after = after_gap, layer.char_box(after_gap)
+        before = after if position == end - 1 else layer.char_box(end - 1)
+        position, after = after_gap, layer.char_box(after_gap)
         # To the far edge of the character before and the near edge of the one after, along the line.
         far = before[axis + 2] if sign > 0 else before[axis]
         near = after[axis] if sign > 0 else after[axis + 2]
         gap = (near - far) * sign
         if gap > CELL_GAP * run.size:
-            edge = run.x0 + abs(far - _left_edge(layer, run.start, axis, sign))
+            box = layer.char_box(run.start)
+            edge = run.x0 + abs(far - (box[axis] if sign > 0 else box[axis + 2]))
             yield msgspec.structs.replace(run, start=start, end=end, x0=x0, x1=edge)
             start, x0 = after_gap, edge + gap
     yield msgspec.structs.replace(run, start=start, x0=x0)
@@ -383,15 +377,10 @@ def _breaks(text: str, run: TextRun) -> Iterator[tuple[int, int]]:
     for space in [*_SPACES.finditer(text, run.start, run.end), None]:
         stop = space.start() if space else run.end
         if short:
-            yield from ((place, place) for place in range(at + 1, stop))
+            yield from ((position, position) for position in range(at + 1, stop))
         if space:
             yield stop, space.end()
             at = space.end()
-
-
-def _left_edge(layer: TextLayer, position: int, axis: int, sign: int) -> float:
-    box = layer.char_box(position)
-    return box[axis] if sign > 0 else box[axis + 2]
 
 
 def _mend_ligatures(layer: TextLayer) -> str:
@@ -402,9 +391,9 @@ def _mend_ligatures(layer: TextLayer) -> str:
     """
     text = layer.text
     swaps = [
-        found.start()
-        for found in _ALEF_LAM.finditer(text)
-        if layer.origin(found.start()) == layer.origin(found.start() + 1)
+        match.start()
+        for match in _ALEF_LAM.finditer(text)
+        if layer.origin(match.start()) == layer.origin(match.start() + 1)
     ]
     if not swaps:
         return text

@@ -1,0 +1,1 @@
+"""`ragstone bench languages`: indexes of one language, of each, and of all."""

@@ -1,0 +1,125 @@
+"""What the pages of drafts share: what their forms send and are told, and which model is asked."""
+
+import math
+import re
+
+import msgspec
+
+from ragstone.features.improve.values import Scale
+from ragstone.features.judges.testing import prompts_of
+from ragstone.kernel.agreement.mapping import read_mapping
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.console.asking import forecast_lines
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging import Judge
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.llm.providers import providers
+
+LONGEST = 200_000  # characters of a judge's file
+
+
+LINE = re.compile(r"\.toml:(\d+):|\bline (\d+)")
+
+
+class HowToRun(msgspec.Struct, frozen=True, kw_only=True):
+    """How a judge is to be run. threshold, mapping: how scores meet labels; model: "" for the one set."""
+
+    labels: str
+    threshold: str = ""
+    mapping: str = ""
+    model: str = ""
+    budget: str = ""
+
+
+class DraftText(msgspec.Struct, frozen=True):
+    """A draft's text, to be looked at alone."""
+
+    text: str
+
+
+class DraftChecked(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft's text. problem: in the loader's words, None for a judge; prompts: for an example row."""
+
+    problem: str | None = None
+    line: int | None = None
+    prompts: list[dict[str, str]] = []
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would ask, in words. budget: a cap that leaves room for what is asked twice."""
+
+    lines: list[str]
+    calls: int
+    budget: str
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of the draft that was saved. words: what to know of it, where it does not run yet."""
+
+    draft: int
+    running: bool
+    words: str | None = None
+
+
+def messages_of(judge: Judge) -> list[dict[str, str]]:
+    """Return what the model would be sent for an example row; empty for a judge that asks none."""
+    return [message for prompt in prompts_of(judge) for message in prompt.messages]
+
+
+def check_length(text: str, name: str) -> None:
+    """Raise ConfigError for a text that is too long for a prompt."""
+    if len(text) > LONGEST:
+        raise ConfigError(f"{name}.toml: {len(text):,} characters are more than a prompt may have.")
+
+
+def expected_of(forecast: Forecast) -> Expected:
+    """Return a forecast as pages show it."""
+    room = forecast.calls + max(5, forecast.calls // 4)
+    return Expected(lines=forecast_lines(forecast), calls=forecast.calls, budget=f"{room}calls")
+
+
+def scale_of(form: HowToRun) -> Scale:
+    """Return how scores meet labels. Raises ConfigError for what is none."""
+    label_words, mapping = read_mapping([form.mapping] if form.mapping.strip() else [], "mapping")
+    threshold = number_in(form.threshold, "threshold") if form.threshold.strip() else None
+    return Scale(threshold=threshold, mapping=mapping, words=label_words)
+
+
+def number_in(text: str, what: str) -> float:
+    """Return the number that was typed. Raises ConfigError for what is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"{what} {text.strip()!r} is not a number.")
+    return number
+
+
+def settings_of(settings: Settings, model: str) -> Settings:
+    """Return the settings with the model that was chosen. Raises ConfigError for one that is not offered."""
+    if model and model not in models_of(settings):
+        raise ConfigError(f'model {model!r} is not in ragstone.toml. Add its table, [models."{model}"].')
+    return choose(settings, "judge", model=model or None)
+
+
+def models_of(settings: Settings) -> list[str]:
+    """Return the models that may be asked: the judge's own first, then those with a table, if any can be."""
+    own = [settings.judge.model] if settings.judge.model else []
+    known = [name for name in settings.models if name.partition("/")[0] in providers()]
+    return list(dict.fromkeys([*own, *known]))
+
+
+def check_model(judge: Judge, settings: Settings) -> None:
+    """Raise ConfigError where a judge asks a model, and none is set."""
+    if judge.asks_default and settings.judge.model is None:
+        raise ConfigError(
+            f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
+            "the table [judge] of ragstone.toml, and start the workbench again."
+        )
+
+
+def line_in(message: str) -> int | None:
+    """Return the line that a message of the loader names."""
+    match = LINE.search(message)
+    return int(match[1] or match[2]) if match else None

@@ -1,0 +1,228 @@
+"""A page of the questions of a run: those that filters leave, in the order that is asked for."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import STATUSES
+from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
+from ragstone.kernel.serve.rows.indexing import CODES, plain
+
+if TYPE_CHECKING:
+    import duckdb
+
+A_PAGE = 50
+MOST_GROUPS = 40  # offered in the menu, as in the report: a longer menu is worse than the search
+
+SCORED = f"status = {CODES['scored']}"
+ON_SCALE = f"{SCORED} AND NOT isnan(c.low)"  # NaN is what an index has for none, and DuckDB's greatest number
+MIDDLE = "(c.low + c.high) / 2"
+RESULTS = {
+    "low": f"{ON_SCALE} AND score < {MIDDLE}",
+    "high": f"{ON_SCALE} AND score >= {MIDDLE}",
+    "unscored": f"NOT {SCORED}",
+    **{f"is-{status}": f"status = {code}" for status, code in CODES.items()},
+}
+FOUND = {"found": "found > 0", "first": "found = 1", "missed": "found = 0", "unknown": "found = -1"}
+# As the report sorts: what has no score comes last, whichever way.
+ORDERS = {
+    "file": "place",
+    "lowest": "share ASC NULLS LAST, place",
+    "highest": "share DESC NULLS LAST, place",
+    "rank": "CASE found WHEN 0 THEN 1e9 WHEN -1 THEN -1e9 ELSE found END DESC, place",
+}
+
+
+class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for; the words are those of the report's menus.
+
+    judge: number of a column, or None for every judge that asks a model (every one where none does). low,
+    high: ends of the score, in the judge's units. tag, value: a group of questions. page: from 0.
+    """
+
+    judge: int | None = None
+    result: str = "any"
+    found: str = "any"
+    tag: str = ""
+    value: str = ""
+    cause: str = "any"
+    text: str = ""
+    low: float | None = None
+    high: float | None = None
+    order: Literal["file", "lowest", "highest", "rank"] = "file"
+    at: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 0
+
+
+class Lines(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of lines. n: questions that fit; of: all. results: result -> questions that have it."""
+
+    lines: list[LineView]
+    n: int
+    of: int
+    page: int
+    results: dict[str, int]
+
+
+class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list of a run's questions needs once: the judges, and what can be chosen.
+
+    groups: (key, value, questions), the largest; n_groups: of all. causes: with their questions.
+    """
+
+    columns: list[ColumnView]
+    groups: list[tuple[str, str, int]]
+    n_groups: int
+    causes: list[tuple[str, int]]
+
+
+def columns_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> list[ColumnView]:
+    """Return the columns of an index by number, with what the summary of the run tells of them."""
+    known = {(column.system, column.judge, column.metric, column.model): column for column in summarised}
+    rows = con.execute("SELECT system, judge, metric, model, low, high FROM columns ORDER BY col").fetchall()
+    return [
+        known.get((system, judge, metric, model))
+        or ColumnView(
+            system=system, judge=judge, metric=metric, model=model, low=_number(low), high=_number(high)
+        )
+        for system, judge, metric, model, low, high in rows
+    ]
+
+
+def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> RowsHead:
+    """Return the judges of an index, and what the menus of groups and causes offer."""
+    rows = con.execute(
+        "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
+    ).fetchall()
+    keys = sorted({name for name, _, _ in rows}, key=lambda name: (name != "lang", name))
+    largest = sorted(rows[:MOST_GROUPS], key=lambda row: (keys.index(row[0]), -row[2]))
+    causes = con.execute(
+        "SELECT cause, count(*) n FROM causes GROUP BY ALL ORDER BY n DESC, min(place)"
+    ).fetchall()
+    return RowsHead(columns=columns_in(con, summarised), groups=largest, n_groups=len(rows), causes=causes)
+
+
+def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[ColumnView]) -> Lines:
+    """Return a page of lines. Raises DataError for a filter that there is not."""
+    places = _chosen_columns(chosen, columns)
+    where, values = _where(chosen, len(places))
+    judged = f"""WITH judged AS (
+        SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
+            bool_or({_hit(chosen)}) AS hit
+        FROM cells JOIN columns c USING (col) WHERE col IN ({_listed(places)}) GROUP BY place
+    ) SELECT {{}} FROM lines LEFT JOIN judged USING (place) WHERE {where}"""  # noqa: S608 - texts are ?
+    (n,) = _one(con, judged.format("count(*)"), values)
+    page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
+    order = _of("order", ORDERS, chosen.order)
+    paged = f"{judged.format('place')} ORDER BY {order} LIMIT {A_PAGE} OFFSET {page * A_PAGE}"
+    on_page = [at for (at,) in con.execute(paged, values).fetchall()]
+    (of,) = _one(con, "SELECT count(*) FROM lines", [])
+    return Lines(
+        lines=lines_at(con, on_page, len(columns)), n=n, of=of, page=page, results=_results(con, places, of)
+    )
+
+
+def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns: int) -> list[LineView]:
+    """Return the lines of questions, in this order, with their cells."""
+    if not places:
+        return []
+    wanted = _listed(places)
+    texts = dict(con.execute(f"SELECT place, line FROM lines WHERE place IN ({wanted})").fetchall())  # noqa: S608
+    cells: dict[int, list[Cell]] = {at: [None] * n_columns for at in places}
+    rows = con.execute(f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})").fetchall()  # noqa: S608
+    for at, column, status, score in rows:
+        cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
+    decode = msgspec.json.Decoder(LineView).decode
+    return [msgspec.structs.replace(decode(texts[at]), cells=cells[at]) for at in places]
+
+
+def page_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
+    """Return the page of a question in the order of the file; None where there is no such question."""
+    at = place_of(con, question_id)
+    return None if at is None else at // A_PAGE
+
+
+def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
+    """Return the place of a question in the order of the file; None where there is none."""
+    row = con.execute("SELECT place FROM lines WHERE id = ?", [question_id]).fetchone()
+    return row[0] if row else None
+
+
+def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
+    if chosen.judge is not None:
+        if not 0 <= chosen.judge < len(columns):
+            raise DataError("There is no such judge in this run: reload the run's page.")
+        return [chosen.judge]
+    by_model = [at for at, column in enumerate(columns) if column.model != "none"]
+    return by_model or list(range(len(columns)))
+
+
+def _hit(chosen: RowFilter) -> str:
+    hits = [_of("result", RESULTS, chosen.result)] if chosen.result not in ("any", "absent") else []
+    for sign, end in ((">=", chosen.low), ("<=", chosen.high)):
+        if end is not None:
+            if not math.isfinite(end):
+                raise DataError(f"The score {end} is not a number: give one such as 0.5.")
+            hits.append(f"{SCORED} AND score {sign} {end!r}")
+    return " AND ".join(hits) or "true"
+
+
+def _where(chosen: RowFilter, n_columns: int) -> tuple[str, list[str]]:
+    """Return the conditions on lines, and the values of their places."""
+    conditions, values = ["true"], []
+    if chosen.result == "absent":
+        conditions.append(f"coalesce(n_judged, 0) < {n_columns}")
+    if _hit(chosen) != "true":
+        conditions.append("coalesce(hit, false)")
+    if chosen.found != "any":
+        conditions.append(_of("found", FOUND, chosen.found))
+    if chosen.tag:
+        conditions.append("place IN (SELECT place FROM groups WHERE name = ? AND value = ?)")
+        values += [chosen.tag, chosen.value]
+    if chosen.cause != "any":
+        conditions.append("place IN (SELECT place FROM causes WHERE cause = ?)")
+        values.append(chosen.cause)
+    for word in plain(chosen.text).split():
+        conditions.append("contains(haystack, ?)")
+        values.append(word)
+    return " AND ".join(conditions), values
+
+
+def _results(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_lines: int) -> dict[str, int]:
+    """Return how many questions have each result by the chosen judges, as the menu offers them."""
+    if not places:
+        return {}
+    counts = ", ".join(f"count(DISTINCT place) FILTER ({condition})" for condition in RESULTS.values())
+    wanted = _listed(places)
+    row = _one(con, f"SELECT {counts} FROM cells JOIN columns c USING (col) WHERE col IN ({wanted})", [])  # noqa: S608
+    (whole,) = _one(
+        con,
+        f"SELECT count(*) FROM (SELECT place FROM cells WHERE col IN ({wanted}) GROUP BY place "  # noqa: S608
+        f"HAVING count(*) = {len(places)})",
+        [],
+    )
+    by_result = {**dict(zip(RESULTS, row, strict=True)), "absent": n_lines - whole}
+    return {name: n for name, n in by_result.items() if n}
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "-1"
+
+
+def _of(what: str, offered: dict[str, str], name: str) -> str:
+    if name not in offered:
+        raise DataError(f"There is no {what} {name!r}. Choose one of: {', '.join(offered)}.")
+    return offered[name]
+
+
+def _one(con: "duckdb.DuckDBPyConnection", query: str, values: list[str]) -> tuple[int, ...]:
+    row = con.execute(query, values).fetchone()
+    if row is None:
+        raise ValueError("an aggregate has one row")
+    return row
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

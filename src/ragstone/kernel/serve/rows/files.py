@@ -1,0 +1,148 @@
+"""The files of rows in a run folder, and what tells one state of them from another."""
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
+from ragstone.kernel.runs.asked import CALLS_FILE
+from ragstone.kernel.runs.blamed import BLAME, CAUSES
+from ragstone.kernel.stages.given import rows_in
+from ragstone.kernel.tables import partial_path, read_rows, write_rows
+from ragstone.kernel.version import __version__
+
+RowT = TypeVar("RowT")
+Ints = NDArray[np.int64]
+
+BLOCK_BYTES = 16_000_000
+NEWLINE = ord("\n")
+INDEX_VERSION = 2  # of the tables that indexing.py makes: a new one makes them anew
+TICK_S = 0.02
+"""What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
+
+KINDS: dict[str, type[AnyRow]] = {
+    "documents": Document,
+    "chunks": Chunk,
+    "questions": Question,
+    "answers": Answer,
+    "judgements": Judgement,
+    "rankings": Ranking,
+}
+
+
+class RunFiles(msgspec.Struct, frozen=True):
+    """The files of a run: kind of row -> file, and their stamp, which another state of them does not have."""
+
+    folder: Path
+    paths: dict[str, Path]
+    stamp: str
+
+
+def rows_file(folder: Path, kind: str) -> Path | None:
+    """Return the file that holds a kind of row, of a run that goes on the rows so far; None without one."""
+    partial = partial_path(folder / f"{kind}.jsonl")
+    return rows_in(folder, kind) or (partial if partial.is_file() else None)
+
+
+def stats_of(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files of a run; one that is put in place or removed at this moment is left out."""
+    for file in folder.iterdir():
+        if not file.name.startswith("."):
+            with contextlib.suppress(FileNotFoundError):
+                yield file.name, file.stat()
+
+
+def files_of(folder: Path) -> RunFiles:
+    """Return the files of a run as they are now.
+
+    The stamp holds size, both times and the inode of each: writing, replacing, copying and touching change
+    it, without that a file is read.
+    """
+    paths = {kind: path for kind in KINDS if (path := rows_file(folder, kind))}
+    others = [path for name in (CALLS_FILE, BLAME, CAUSES) if (path := folder / name).is_file()]
+    while True:
+        stats = [(path.name, path.stat()) for path in (*paths.values(), *others)]
+        newest = max((stat.st_ctime for _, stat in stats), default=0.0)
+        if not 0 <= time.time() - newest < TICK_S:
+            break
+        time.sleep(TICK_S)
+    states = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in stats]
+    digest = hashlib.blake2b(repr((INDEX_VERSION, __version__, states)).encode(), digest_size=12)
+    return RunFiles(folder, paths, digest.hexdigest())
+
+
+def as_lines(path: Path, kind: str, folder: Path) -> Path:
+    """Return a file that holds the rows as lines of JSON in our names: that one, or a copy in the folder.
+
+    Raises DataError as read_rows does.
+    """
+    if path.suffix in (".jsonl", ".ndjson", ".partial") and _is_ours(path, KINDS[kind]):
+        return path
+    copy = folder / f"{kind}.jsonl"
+    write_rows(copy, read_rows(path, KINDS[kind]), KINDS[kind], force=True)  # type: ignore[type-var]
+    return copy
+
+
+def _is_ours(path: Path, row_type: type) -> bool:
+    with path.open("rb") as file:
+        first = next((line for line in file if not line.isspace()), b"")
+    try:
+        msgspec.json.decode(first, type=row_type)
+    except msgspec.DecodeError:
+        return path.suffix == ".partial"
+    return True
+
+
+def decoded(path: Path, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Ints, Ints]]:
+    """Yield the rows of a file by the block, with the place where the line of each starts, and its length.
+
+    The last line of a file that is being written is left out until it is whole. Raises DataError.
+    """
+    decoder = msgspec.json.Decoder(row_type)
+    for start, block in _blocks(path):
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == NEWLINE) + 1
+        starts = np.concatenate(([0], ends[:-1]))
+        try:
+            rows = decoder.decode_lines(block)
+        except msgspec.DecodeError:  # a line that is blank, or that is no row
+            written = [block[at:end].strip() != b"" for at, end in zip(starts, ends, strict=True)]
+            starts, ends = starts[written], ends[written]
+            rows = [
+                _row(block[at:end], decoder, path, start + at) for at, end in zip(starts, ends, strict=True)
+            ]
+        yield rows, starts + start, ends - starts
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield whole lines, some megabytes at once, with the place where they start in the file."""
+    start, left = 0, b""
+    with path.open("rb") as file:
+        while read := file.read(BLOCK_BYTES):
+            whole, newline, rest = (left + read).rpartition(b"\n")
+            if newline:
+                yield start, whole + newline
+                start += len(whole) + 1
+            left = rest
+    if left and path.suffix != ".partial":
+        yield start, left + b"\n"
+
+
+def _row(line: bytes, decoder: "msgspec.json.Decoder[RowT]", path: Path, start: int) -> RowT:
+    """Return the row of a line that starts there. Raises DataError with its number."""
+    try:
+        return decoder.decode(line)
+    except msgspec.DecodeError as mistake:
+        with path.open("rb") as file:
+            number = file.read(start).count(b"\n") + 1
+        raise DataError(
+            f"{path}:{number}: not a row ({mistake}). Restore the file, or make the run again."
+        ) from None

@@ -1,0 +1,440 @@
+"""The files of a run -> one DuckDB file: a line a question, its scores, and where its rows stand.
+
+The files are read once, from the first line to the last; texts of documents, contexts and reasons are not
+kept, but the places where they stand, so that a question is opened by reading its rows alone. An index is
+made when a run is first opened, and kept in the workbench's store; it is never stale.
+"""
+
+import contextlib
+import hashlib
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from ragstone.kernel.errors import explaining, optional_package
+from ragstone.kernel.records import STATUSES, Ranking, Status, alternatives
+from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.runs.blamed import read_blame, read_causes
+from ragstone.kernel.runs.embedded import LineView
+from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
+from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
+from ragstone.kernel.tables.private import make_folder
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+RowT = TypeVar("RowT")
+Table = dict[str, Any]  # name of a column -> array
+LINES = {
+    "kind": np.uint8,
+    "start": np.int64,
+    "size": np.int64,
+}  # the kind of a row, and where its line stands
+ColumnKey = tuple[str, str, str, str]  # system, judge, metric, model
+
+
+class _RowId(msgspec.Struct, gc=False):
+    id: str
+    document_id: str | None = None
+
+
+class _Given(msgspec.Struct, gc=False):
+    id: str | None = None
+    document_id: str | None = None
+
+
+class _IndexedText(msgspec.Struct, gc=False):
+    """What a line needs of a question, or of an answer that carries its question."""
+
+    question: str | None = None
+    reference: str | list[str] | None = None
+    tags: dict[str, str] | None = None
+
+
+class _Question(_IndexedText, gc=False, kw_only=True):
+    id: str
+    document_ids: list[str] | None = None
+    answerable: bool | None = None
+    lang: str | None = None
+
+
+class _IndexedAnswer(_IndexedText, gc=False, kw_only=True):
+    question_id: str
+    answer: str
+    contexts: list[_Given] | None = None
+    error: str | None = None
+
+
+class _IndexedJudgement(msgspec.Struct, gc=False):
+    question_id: str
+    system: str
+    judge: str
+    metric: str
+    model: str
+    status: Status
+    score: float | None = None
+    scale: tuple[float, float] | None = None
+
+
+class _Seen(msgspec.Struct, gc=False):
+    """What is known of one question."""
+
+    question: _Question | None = None
+    answers: list[_IndexedAnswer] = []
+    ranked: list[int | None] = []
+
+
+CODES: dict[Status, int] = {status: code for code, status in enumerate(STATUSES)}
+"""Status -> how an index has it: a number is stored in a tenth of the time of a text."""
+KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
+
+
+def make_index(files: RunFiles, target: Path) -> None:
+    """Write the index of these files. Raises DataError for what is no row, MissingExtra without DuckDB."""
+    reading = _Reading(files, target.parent)
+    reading.read()
+    with_tables(target, reading.tables())
+
+
+def with_tables(target: Path, tables: dict[str, Table]) -> None:
+    """Write a DuckDB file of tables, given as columns, in place of one that is there, whole or not at all."""
+    unfinished = target.with_suffix(".partial")
+    unfinished.unlink(missing_ok=True)
+    con = connect(unfinished, read_only=False)
+    try:
+        for name, columns in tables.items():
+            con.register("given", columns)
+            con.execute(f"CREATE TABLE {name} AS SELECT * FROM given")  # noqa: S608 - our own names
+            con.unregister("given")
+    finally:
+        con.close()
+    unfinished.replace(target)
+
+
+def connect(path: Path, *, read_only: bool = True) -> "duckdb.DuckDBPyConnection":
+    """Return a connection to an index, which reaches no other file and no network."""
+    with optional_package("the workbench", "serve"):
+        import duckdb
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 2,
+        "memory_limit": "1GB",
+        "enable_external_access": False,
+        "autoload_known_extensions": False,
+    }
+    return duckdb.connect(str(path), read_only=read_only, config=config)
+
+
+class _Reading:
+    """One pass over the files."""
+
+    def __init__(self, files: RunFiles, folder: Path) -> None:
+        self.paths = {kind: as_lines(path, kind, folder) for kind, path in files.paths.items()}
+        self.causes = read_causes(files.folder) if read_blame(files.folder) else {}
+        self.places: dict[str, int] = {}
+        self.seen: list[_Seen] = []
+        self.columns: dict[ColumnKey, int] = {}
+        self.scales: list[tuple[float, float] | None] = []
+        self.cells: list[Table] = []
+        self.spans: list[Table] = []
+        self.named: list[Table] = []
+        self.of_chunk: dict[str, str | None] = {}
+
+    def read(self) -> None:
+        """Read every file, in an order in which each finds what it needs of the others."""
+        for documents, lines in self._rows("documents", _RowId):
+            self.named.append({"id": _texts([row.id for row in documents]), **lines})
+        for chunks, lines in self._rows("chunks", _RowId):
+            self.named.append({"id": _texts([row.id for row in chunks]), **lines})
+            self.of_chunk.update((row.id, row.document_id) for row in chunks)
+        for questions, lines in self._rows("questions", _Question):
+            places = self._places([row.id for row in questions], lines)
+            for at, question in zip(places, questions, strict=True):
+                self.seen[at].question = question
+        for answers, lines in self._rows("answers", _IndexedAnswer):
+            places = self._places([row.question_id for row in answers], lines)
+            for at, answer in zip(places, answers, strict=True):
+                self.seen[at].answers.append(answer)
+        for judged, lines in self._rows("judgements", _IndexedJudgement):
+            self._judged(judged, self._places([row.question_id for row in judged], lines))
+        for rankings, lines in self._rows("rankings", Ranking):
+            self._ranked(rankings, lines)
+
+    def _rows(self, kind: str, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Table]]:
+        """Yield rows by the block, and where their lines stand."""
+        if kind not in self.paths:
+            return
+        for rows, start, size in decoded(self.paths[kind], row_type):
+            yield rows, {"kind": np.full(len(rows), KIND_CODES[kind], np.uint8), "start": start, "size": size}
+
+    def _places(self, ids: list[str], lines: Table) -> list[int]:
+        """Return the place of each question, those seen for the first time after all others."""
+        known = self.places
+        for name in ids:
+            if name not in known:
+                known[name] = len(known)
+                self.seen.append(_Seen())
+        places = [known[name] for name in ids]
+        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        return places
+
+    def _judged(self, rows: list[_IndexedJudgement], places: list[int]) -> None:
+        columns = [self._column(row) for row in rows]
+        nan = float("nan")
+        self.cells.append(
+            {
+                "place": np.array(places, dtype=np.int32),
+                "col": np.array(columns, dtype=np.int16),
+                "status": np.array([CODES[row.status] for row in rows], dtype=np.uint8),
+                "score": np.array(
+                    [nan if row.score is None else row.score for row in rows], dtype=np.float64
+                ),
+            }
+        )
+
+    def _column(self, row: _IndexedJudgement) -> int:
+        key = (row.system, row.judge, row.metric, row.model)
+        column = self.columns.get(key)
+        if column is None:
+            column = self.columns[key] = len(self.columns)
+            self.scales.append(None)
+        if row.scale is not None and self.scales[column] is None:
+            self.scales[column] = row.scale
+        return column
+
+    def _ranked(self, rankings: list[Ranking], lines: Table) -> None:
+        """Take the rankings of questions that were asked or judged."""
+        places = [self.places.get(row.question_id, -1) for row in rankings]
+        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        for at, ranking in zip(places, rankings, strict=True):
+            if at >= 0:
+                rank = first_rank(ranked_documents(ranking), _relevant(self.seen[at].question))
+                self.seen[at].ranked.append(rank)
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables of the index, as columns."""
+        lines = [
+            self._line(question_id, seen) for question_id, seen in zip(self.places, self.seen, strict=True)
+        ]
+        return {
+            "lines": {
+                "place": np.arange(len(lines), dtype=np.int32),
+                "id": _texts(list(self.places)),
+                "line": _texts([msgspec.json.encode(line).decode() for line, _ in lines]),
+                "found": np.array(
+                    [-1 if line.found is None else line.found for line, _ in lines], dtype=np.int32
+                ),
+                "haystack": _texts([haystack for _, haystack in lines]),
+            },
+            "groups": _of_lines(lines, groups_of, ("name", "value")),
+            "causes": _of_lines(lines, lambda line: [(cause,) for cause in line.causes or []], ("cause",)),
+            "columns": self._columns(),
+            "cells": self._cells(),
+            "spans": _joined(self.spans, {"place": np.int32, **LINES}),
+            "named": _joined(self.named, {"id": "U1", **LINES}),
+            "sources": {
+                "kind": _texts(list(self.paths)),
+                "path": _texts([str(path) for path in self.paths.values()]),
+            },
+        }
+
+    def _columns(self) -> Table:
+        names = ("system", "judge", "metric", "model")
+        cells = list(zip(*self.columns, strict=True)) or [()] * len(names)
+        return {
+            "col": np.arange(len(self.columns), dtype=np.int16),
+            **{name: _texts(list(texts)) for name, texts in zip(names, cells, strict=True)},
+            **self._ends(),
+        }
+
+    def _ends(self) -> Table:
+        """Return the lowest and the highest score of each column's scale; NaN where it is not known."""
+        unknown = (np.nan, np.nan)
+        ends = np.array([scale or unknown for scale in self.scales], dtype=np.float64).reshape(-1, 2)
+        return {"low": ends[:, 0].copy(), "high": ends[:, 1].copy()}
+
+    def _cells(self) -> Table:
+        """Return the cells with their share of the scale, 0 to 1; the score itself where it is not known."""
+        cells = _joined(
+            self.cells, {"place": np.int32, "col": np.int16, "status": np.uint8, "score": np.float64}
+        )
+        ends = self._ends()
+        low, width = ends["low"][cells["col"]], (ends["high"] - ends["low"])[cells["col"]]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(width > 0, (cells["score"] - low) / width, cells["score"])
+        return {**cells, "share": share}
+
+    def _line(self, question_id: str, seen: _Seen) -> tuple[LineView, str]:
+        """Return the line of a question, without its cells, and the words that a search looks through."""
+        question = seen.question
+        sources: list[_IndexedText] = [*([question] if question else []), *seen.answers]
+        text = next((row.question for row in sources if row.question), None)
+        tags = next((row.tags for row in sources if row.tags), None)
+        first = seen.answers[0] if seen.answers else None
+        documents = [
+            [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts]
+            for answer in seen.answers
+            if answer.contexts is not None
+        ]
+        line = LineView(
+            id=question_id,
+            cells=[],
+            question=text,
+            preview=preview(first.answer or first.error or "") if first else None,
+            tags=tags,
+            lang=question.lang if question else None,
+            found=worst_rank(documents, seen.ranked, _relevant(question)),
+            causes=list(dict.fromkeys(each.cause for each in self.causes.get(question_id, []))) or None,
+        )
+        given_references = next((right for row in sources if (right := alternatives(row.reference))), [])
+        groups = [part for pair in groups_of(line) for part in pair]
+        texts = [question_id, text or "", *groups, *given_references]
+        return line, plain("\n".join([*texts, *(row.answer for row in seen.answers)]))
+
+
+def groups_of(line: LineView) -> list[tuple[str, str]]:
+    """Return the tags of a question and, first, its language, which may be a tag as well."""
+    tags = list((line.tags or {}).items())
+    known = line.lang is None or ("lang", line.lang) in tags
+    return tags if known else [("lang", line.lang or ""), *tags]
+
+
+def plain(text: str) -> str:
+    """Return a text as searches compare it."""
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+
+
+def _texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of objects
+    return np.array(texts, dtype=object) if texts else np.array([], dtype="U1")
+
+
+def _joined(parts: list[Table], columns: dict[str, Any]) -> Table:
+    """Return the parts of a table as one. columns: their types, for a table without any part."""
+    empty = {name: np.array([], dtype=kind) for name, kind in columns.items()}
+    return {name: np.concatenate([part[name] for part in parts] or [empty[name]]) for name in columns}
+
+
+def _relevant(question: _Question | None) -> set[str]:
+    """Return what joining.relevant_documents does, of what is kept of a question."""
+    return set() if question is None or question.answerable is False else set(question.document_ids or ())
+
+
+def _of_lines(
+    lines: list[tuple[LineView, str]],
+    of: Callable[[LineView], Sequence[tuple[str, ...]]],
+    names: tuple[str, ...],
+) -> Table:
+    """Return a table of what lines have several of."""
+    pairs = [(at_line, each) for at_line, (line, _) in enumerate(lines) for each in of(line)]
+    columns = {name: _texts([each[at] for _, each in pairs]) for at, name in enumerate(names)}
+    return {"place": np.array([at_line for at_line, _ in pairs], dtype=np.int32), **columns}
+
+
+MOST_OPEN = 8
+GROWING_S = 5.0
+"""Seconds for which the index of a run that goes on is shown, though rows have come since."""
+
+
+class _OpenIndex(msgspec.Struct, kw_only=True):
+    """An open index. made: when, monotonic seconds. users: cursors on it; is_left: the last one closes it."""
+
+    stamp: str
+    con: "duckdb.DuckDBPyConnection"
+    made: float
+    users: int = 0
+    is_left: bool = False
+
+
+class RowIndexes:
+    """The open indexes of a workbench. folder: where they are kept; any of it may be deleted at any time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[Path, _OpenIndex] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def of(self, run: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+        """Give a cursor on the index of a run as its files are now; of one that goes on, a few seconds old.
+
+        Raises DataError for rows that cannot be read, MissingExtra without DuckDB.
+        """
+        with self._lock:
+            index = self._opened(run)
+            cursor = index.con.cursor()
+            index.users += 1
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+            with self._lock:
+                index.users -= 1
+                if index.is_left:
+                    self._leave(index)
+
+    def _opened(self, run: Path) -> _OpenIndex:
+        files = files_of(run)
+        index = self._open.get(run)
+        grows = any(path.suffix == ".partial" for path in files.paths.values())
+        if index and (index.stamp == files.stamp or (grows and time.monotonic() - index.made < GROWING_S)):
+            self._open[run] = self._open.pop(run)  # the last one used is the last one closed
+            return index
+        target = self._made(files)
+        if index:
+            self._leave(self._open.pop(run))
+        while len(self._open) >= MOST_OPEN:
+            self._leave(self._open.pop(next(iter(self._open))))
+        con = _connected(target) or connect(self._made(files))
+        self._open[run] = _OpenIndex(stamp=files.stamp, con=con, made=time.monotonic())
+        return self._open[run]
+
+    def _leave(self, index: _OpenIndex) -> None:
+        """Close an index, or leave that to the last cursor: closing it would take it from under them."""
+        index.is_left = True
+        if not index.users:
+            index.con.close()
+
+    def folder_of(self, run: Path) -> Path:
+        """Return the folder in which what is made of a run's rows is kept; it need not be there yet."""
+        return self._folder / hashlib.blake2b(str(run.resolve()).encode(), digest_size=8).hexdigest()
+
+    def _made(self, files: RunFiles) -> Path:
+        """Return the file of the index, made where there is none; those of earlier states are removed."""
+        folder = self.folder_of(files.folder)
+        target = folder / f"{files.stamp}.duckdb"
+        if target.is_file():
+            return target
+        with explaining(
+            f"{folder}: the index of the run cannot be written",
+            "Make room, or make the folder writable: it is `store` in [workbench] of ragstone.toml.",
+        ):
+            make_folder(folder)
+            make_index(files, target)
+            for old in folder.glob("*.duckdb"):
+                if old != target:
+                    old.unlink(missing_ok=True)
+        return target
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            for index in self._open.values():
+                index.con.close()
+            self._open.clear()
+
+
+def _connected(target: Path) -> "duckdb.DuckDBPyConnection | None":
+    """Return a connection; None, and no file, where it is one that this DuckDB cannot read."""
+    import duckdb
+
+    try:
+        return connect(target)
+    except duckdb.Error:
+        target.unlink(missing_ok=True)
+        return None

@@ -1,0 +1,267 @@
+"""The runs of a project: what stands in each folder, for their list and, beside the rows, for their pages."""
+
+import contextlib
+from collections.abc import Callable, Container, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from litestar.exceptions import NotFoundException
+
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.engine.progress_file import FILE as PROGRESS
+from ragstone.kernel.engine.progress_file import Life, read_progress
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging import MetricSummary, Tally
+from ragstone.kernel.records import NO_MODEL, Judgement, Question
+from ragstone.kernel.runs.blamed import read_blame, read_causes
+from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
+from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.serve.rows.files import rows_file, stats_of
+from ragstone.kernel.stages.notes import judgements_alone
+from ragstone.kernel.tables import read_rows
+
+KINDS = ("questions", "rankings", "answers", "judgements")
+
+KindOf = Callable[[Container[str]], str | None]
+
+
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder as the list shows it. id: how pages address it, `{index of its folder}/{name}`.
+
+    written: when the newest of its files was, seconds since 1970; made: the oldest, for no row tells the
+    time of day. kind: what it holds. metrics: its means. manifest: None without one; settings: those that
+    decided its numbers. calls: None where nothing tells them. cards: of its judges. life: how it goes on,
+    None for one that is finished. wrong: what keeps it from being shown, or None.
+    """
+
+    id: str
+    name: str
+    folder: Path
+    written: float
+    made: float = 0.0
+    kind: str
+    counts: dict[str, int] = {}
+    models: list[str] = []
+    metrics: list[MetricSummary] = []
+    manifest: RunManifest | None = None
+    settings: dict[str, RunSetting] = {}
+    calls: Calls | None = None
+    cards: list[ReportCard] = []
+    life: Life | None = None
+    wrong: str | None = None
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """A run without its rows. run: None where there are no numbers; wrong: what keeps them back."""
+
+    run: Run | None
+    wrong: str | None
+
+
+class Runs:
+    """The runs in some folders. What has not changed since it was looked at is not read again.
+
+    folders: in which they are looked for, where an address has their number. now: seconds since 1970.
+    kind_of: names of files -> what other than a run wrote them, None for nothing that it knows.
+    """
+
+    MOST_VIEWS = 16
+
+    def __init__(self, folders: Sequence[Path], kind_of: KindOf, now: Callable[[], float]) -> None:
+        self.folders, self._kind_of, self._now = folders, kind_of, now
+        # folder of a run -> its files when it was last looked at, and what was found
+        self._seen: dict[Path, tuple[object, RunEntry | None]] = {}
+        self._views: dict[Path, tuple[object, RunView]] = {}
+
+    def all(self) -> list[RunEntry]:
+        """Return the runs, the newest first."""
+        entries = [
+            entry
+            for index, parent in enumerate(self.folders)
+            if parent.is_dir()
+            for folder in parent.iterdir()
+            if not folder.name.startswith(".") and folder.is_dir()
+            if (entry := self._entry(index, folder))
+        ]
+        return sorted(entries, key=lambda entry: -entry.written)
+
+    def find(self, run_id: str) -> Path:
+        """Return the folder of a run, from `{index of its folder}/{name}`. Raises NotFoundException."""
+        index, _, name = run_id.partition("/")
+        plain = name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
+        if plain and index.isdecimal() and len(index) < 4 and int(index) < len(self.folders):
+            folder = self.folders[int(index)] / name
+            with contextlib.suppress(OSError, ValueError):  # a name that no file system takes
+                if folder.is_dir():
+                    return folder
+        raise NotFoundException(
+            f"There is no run {name!r} here: it was renamed or removed, or its folder is not among those of "
+            "[workbench] runs in ragstone.toml. The list of runs shows what there is."
+        )
+
+    def hold(self, path: Path) -> bool:
+        """Return whether a file stands in one of the folders."""
+        return any(folder.resolve() in path.resolve().parents for folder in self.folders)
+
+    def view(self, folder: Path) -> RunView:
+        """Return what a run folder holds beside its rows; of one that goes on there are no numbers yet."""
+        stats = (file for file in stats_of(folder) if file[0].endswith((".json", ".jsonl", ".parquet")))
+        stamp = sorted(
+            (name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS
+        )
+        cached = self._views.get(folder)
+        if cached and cached[0] == stamp:
+            return cached[1]
+        view = _view(folder)
+        self._views[folder] = (stamp, view)
+        for old in list(self._views)[: -self.MOST_VIEWS]:
+            self._views.pop(old, None)
+        return view
+
+    def _entry(self, index: int, folder: Path) -> RunEntry | None:
+        name = folder.name.encode(errors="replace").decode()
+        broken = RunEntry(id=f"{index}/{name}", name=name, folder=folder, written=0.0, kind="")
+        if name != folder.name:
+            return msgspec.structs.replace(broken, wrong="The folder's name is not valid UTF-8: rename it.")
+        try:
+            stats = list(stats_of(folder))
+        except OSError as mistake:
+            return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
+        seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+        cached = self._seen.get(folder)
+        if cached and cached[0] == seen and PROGRESS not in dict(stats):
+            return cached[1]
+        times = [stat.st_mtime for name, stat in stats if name != PROGRESS] or [0.0]
+        entry = _look(
+            f"{index}/{folder.name}", folder, {name for name, _ in stats}, times, self._now(), self._kind_of
+        )
+        self._seen[folder] = (seen, entry)
+        return entry
+
+
+def _look(
+    run_id: str, folder: Path, names: set[str], times: list[float], now: float, kind_of: KindOf
+) -> RunEntry | None:
+    """Return the entry of a folder, None of one that holds no run. times: when its files were written."""
+    entry = RunEntry(
+        id=run_id, name=folder.name, folder=folder, written=max(times), made=min(times), kind="run"
+    )
+    going = read_progress(folder)
+    if going:
+        entry = msgspec.structs.replace(entry, life=going.life(now))
+    if "summary.json" in names:
+        return _summarised(entry)
+    if kind := kind_of(names):
+        return msgspec.structs.replace(entry, kind=kind)
+    if going:
+        return entry
+    kinds = [kind for kind in KINDS if any(name.startswith(kind) for name in names)]
+    if kinds or "manifest.json" in names:
+        unfinished = "manifest.json" in names or any(name.endswith(".partial") for name in names)
+        return msgspec.structs.replace(
+            entry,
+            kind=" and ".join(kinds) or "rows",
+            wrong="It has no summary.json: the command that writes it did not finish. Run it again: no call "
+            "in the ledger is paid for twice."
+            if unfinished
+            else None,
+        )
+    return None
+
+
+def _summarised(entry: RunEntry) -> RunEntry:
+    try:
+        summary = read_summary(entry.folder)
+        manifest = read_run_manifest(entry.folder / MANIFEST)
+    except DataError as mistake:
+        return msgspec.structs.replace(entry, wrong=str(mistake))
+    lacks = (
+        None
+        if rows_file(entry.folder, "judgements")
+        else "Its judgements are missing, so no row can be opened."
+    )
+    return msgspec.structs.replace(
+        entry,
+        counts=summary.counts,
+        models=list(dict.fromkeys(summary.models.values())),
+        metrics=summary.metrics,
+        manifest=manifest,
+        settings=run_settings(manifest) if manifest else {},
+        calls=summary.calls,
+        cards=summary.cards,
+        wrong=lacks,
+    )
+
+
+def _view(folder: Path) -> RunView:
+    try:
+        summary = read_summary(folder)
+    except DataError as mistake:
+        if (folder / "summary.json").is_file():
+            return RunView(None, str(mistake))
+        judgements = rows_file(folder, "judgements")
+        if (folder / PROGRESS).is_file() or judgements is None or judgements.suffix == ".partial":
+            return RunView(None, None)
+        summary = summary_of_rows(folder, judgements)
+    parts, wrongs = _parts(folder)
+    return RunView(_without_rows(summary, **parts), " ".join(wrongs) or None)
+
+
+def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return what stands beside the summary, and what of it cannot be read."""
+    contents: dict[str, Any] = {}
+    wrongs = []
+    for name, read in (
+        ("manifest", lambda folder: read_manifest(folder / MANIFEST)),
+        ("blamed", read_blame),
+        ("certified", _certified),
+    ):
+        try:
+            contents[name] = read(folder)
+        except DataError as mistake:
+            wrongs.append(str(mistake))
+    if contents.get("blamed"):
+        contents["causes"] = read_causes(folder)
+    return contents, wrongs
+
+
+def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside others in a table
+    if not (folder / CERTIFICATE).is_file():
+        return None
+    questions = rows_file(folder, "questions")
+    return certified_in(folder, read_rows(questions, Question) if questions else ())
+
+
+def _without_rows(summary: RunSummary, **parts: Any) -> Run:  # noqa: ANN401 - of several types
+    others = {"manifest": None, **parts}
+    empty: dict[str, Any] = {
+        name: {}
+        for name in ("questions", "rankings", "answers", "judgements", "chunks", "titles", "evidence")
+    }
+    return Run(summary=summary, **empty, **others)
+
+
+def summary_of_none(folder: Path) -> RunSummary:
+    """Return the summary of a run that has no numbers yet."""
+    return judgements_alone(folder.name, [], [])
+
+
+def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
+    """Return the means of judgements that no command has summarised. Raises DataError."""
+    tally = Tally()
+    for row in read_rows(judgements, Judgement):
+        tally.add(row)
+    metrics = tally.summaries()
+    summary = judgements_alone(folder.name, metrics, [])
+    models = [metric.model for metric in metrics if metric.model != NO_MODEL]
+    note = (
+        "This folder has no summary.json, so the means were computed from the judgements. Questions about "
+        "one document were treated as independent."
+    )
+    return msgspec.structs.replace(
+        summary,
+        models={"judge": " and ".join(dict.fromkeys(models)) or NO_MODEL},
+        notes=[*summary.notes, note],
+    )

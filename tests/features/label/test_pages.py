@@ -1,0 +1,541 @@
+"""Labelling over HTTP: blind, kept at once, refused where it does not fit, by role."""
+
+import csv
+import io
+
+import msgspec
+import pytest
+from tests.support.labelled_runs import HOSTILE, RATIONALE, SYSTEMS, write_run
+from tests.support.served_project import project
+from tests.support.texts import element
+from tests.support.workbench import peopled
+
+from ragstone.features.label.queue import read_queue
+from ragstone.kernel.agreement.corrected import corrected_means
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.humans import annotator_agreement
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.tables import read_rows, write_rows
+
+__all__ = ["project"]  # its fixtures
+
+LABEL = "/workbench/label"
+RUN = "0/mine"
+SCRIPT = {"Accept": "application/json"}
+
+
+@pytest.fixture
+def run(project):
+    (project / "runs" / "mine").mkdir()
+    write_run(project / "runs" / "mine")
+    return project
+
+
+@pytest.fixture
+def people(run):
+    with peopled(load_settings(run / "ragstone.toml")) as all_of_them:
+        yield all_of_them
+
+
+@pytest.fixture
+def olga(people):
+    return people.person("olga", "owner")
+
+
+def made(client, **given):
+    form = {"name": "first", "run": RUN, "judge": "containment|correctness", "by": "stratified", "n": 10}
+    reply = client.post(f"{LABEL}/new", json=form | given, headers=SCRIPT)
+    assert reply.status_code == 200, reply.text
+    return reply.json()["go"].split("/")[-2]
+
+
+def mark(client, place, kind="label", *, annotator, queue="first", **given):
+    body = {"place": place, "kind": kind, "annotator": annotator} | given
+    return client.post(f"{LABEL}/{queue}/marks", json=body, headers=SCRIPT)
+
+
+def labels_of(project, queue="first"):
+    path = project / "labels" / f"{queue}.jsonl"
+    return [*read_rows(path, Label)] if path.exists() and path.stat().st_size else []
+
+
+def queue_of(project, name="first"):
+    return read_queue(project / ".ragstone" / "workbench" / "queues", name)
+
+
+def test_a_label_is_a_row_of_the_file_at_once(run, people, olga):
+    made(olga)
+    assert mark(olga, 3, annotator="olga", score=1, comment=" sure ").json() == {"saved": True}
+    [row] = labels_of(run)
+    item = queue_of(run).items[3]
+    assert (row.question_id, row.system, row.metric) == (item.question_id, item.system, "correctness")
+    assert (row.score, row.annotator, row.rationale) == (1.0, "olga", "sure")
+    assert row.metadata["queue"] == "first"
+    assert "inclusion" not in row.metadata
+
+
+def test_sent_twice_it_is_kept_once_and_the_last_of_several_counts(run, people, olga):
+    made(olga)
+    for score in (1, 1, 0):
+        mark(olga, 0, annotator="olga", score=score)
+    assert [row.score for row in labels_of(run)] == [0.0]
+
+
+def test_withdrawn_and_skipped_items_have_no_label_and_a_label_ends_a_skip(run, people, olga):
+    made(olga)
+    mark(olga, 0, annotator="olga", score=1)
+    mark(olga, 1, annotator="olga", score=1)
+    mark(olga, 0, "withdraw", annotator="olga")
+    mark(olga, 1, "skip", annotator="olga", comment="cannot tell")
+    assert labels_of(run) == []
+    assert olga.get(f"{LABEL}/first/mine").json()["given"] == {
+        "1": {"score": None, "comment": "cannot tell", "skipped": True}
+    }
+    mark(olga, 1, annotator="olga", score=0)
+    assert [row.score for row in labels_of(run)] == [0.0]
+    assert olga.get(f"{LABEL}/first/mine").json()["given"] == {
+        "1": {"score": 0.0, "comment": None, "skipped": False}
+    }
+
+
+def test_two_annotators_on_one_item_both_count(run, people, olga):
+    made(olga, annotators="ann, bo", overlap=1.0)
+    for who, score in (("ann", 1), ("bo", 0)):
+        assert mark(people.person(who, "annotator"), 0, annotator=who, score=score).status_code == 200
+    assert {(row.annotator, row.score) for row in labels_of(run)} == {("ann", 1.0), ("bo", 0.0)}
+
+
+def test_labelling_is_blind(run, people, olga):
+    made(olga, annotators="ann, bo", overlap=1.0, by="random")
+    ann, bo = people.person("ann", "annotator"), people.person("bo", "annotator")
+    mark(bo, 0, annotator="bo", score=1, comment="bo was here")
+    pages = [ann.get(f"{LABEL}/first"), ann.get(f"{LABEL}/first/mine"), ann.get(f"{LABEL}/first/progress")]
+    pages += [ann.get(f"{LABEL}/first/items/{place}") for place in range(10)]
+    pages += [ann.get(f"{LABEL}/first/items/{place}/text") for place in range(10)]
+    pages += [mark(ann, 0, annotator="ann", score=1), ann.get(LABEL)]
+    for reply in pages:
+        assert reply.status_code == 200
+        for hidden in (*SYSTEMS, RATIONALE, "-id", "hidden-c", "bo was here", "containment"):
+            assert hidden not in reply.text, (str(reply.url), hidden)
+        if not str(reply.url).endswith("/progress"):  # which says who has labelled how many, and not what
+            assert ">bo<" not in reply.text
+            assert '"bo"' not in reply.text
+    shown = msgspec.json.decode(pages[3].content)
+    told = {"place", "question", "answer", "error", "references", "contexts", "given", "turns", "is_cut"}
+    assert set(shown) == told
+
+
+def test_systems_and_means_are_shown_when_ones_own_items_are_done(run, people, olga):
+    made(olga, n=3)
+    ann = people.person("ann", "annotator")
+    for place in range(3):
+        assert "blind to systems" in ann.get(f"{LABEL}/first/progress").text
+        mark(ann, place, annotator="ann", score=1)
+    assert SYSTEMS[0] in ann.get(f"{LABEL}/first/progress").text
+    assert "blind to systems" not in olga.get(f"{LABEL}/first/progress").text
+
+
+def test_supporting_sentences_and_evidence_are_marked(run, people, olga):
+    made(olga)
+    shown = olga.get(f"{LABEL}/first/items/0").json()
+    kinds = {part["kind"]: part["text"] for part in shown["contexts"][0] if part["kind"]}
+    assert kinds["evidence"] == "The ground is tilled in autumn."
+    assert "tractor" in kinds["answer"]
+    whole = "".join(part["text"] for part in shown["contexts"][0])
+    assert whole.endswith(HOSTILE)
+
+
+@pytest.mark.parametrize(("reference", "n"), [("hidden", 0), ("folded", 1), ("shown", 1)])
+def test_the_right_answer_is_sent_only_where_the_queue_shows_it(run, people, olga, reference, n):
+    made(olga, reference=reference)
+    assert len(olga.get(f"{LABEL}/first/items/0").json()["references"]) == n
+    assert ("Right answer 1" in olga.get(f"{LABEL}/first").text) is False
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"score": 2}, "2 is not on the scale of this queue (0, 1): nothing was saved"),
+        ({"score": 0.5}, "0.5 is not on the scale"),
+        ({}, "has no score"),
+        ({"score": 1, "comment": "x" * 4001}, "4,000 are kept"),
+        ({"place": 10, "score": 1}, "has no item 11"),
+        ({"place": -1, "score": 1}, "has no item 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words_and_nothing_is_kept(run, people, olga, given, words):
+    made(olga)
+    reply = mark(olga, **({"place": 0, "annotator": "olga"} | given))
+    assert reply.status_code == 422
+    assert words in reply.json()["detail"]
+    assert labels_of(run) == []
+
+
+def test_items_of_another_annotator_are_refused(run, people, olga):
+    made(olga, annotators="ann, bo")
+    ann = people.person("ann", "annotator")
+    mine = ann.get(f"{LABEL}/first/mine").json()["places"]
+    other = next(place for place in range(10) if place not in mine)
+    assert len(mine) == 5
+    reply = mark(ann, other, annotator="ann", score=1)
+    assert (reply.status_code, "for another annotator" in reply.json()["detail"]) == (422, True)
+    assert ann.get(f"{LABEL}/first/items/{other}", headers=SCRIPT).status_code == 422
+    assert olga.get(f"{LABEL}/first/mine").json()["places"] == []
+
+
+def test_a_label_that_arrives_after_somebody_else_has_logged_in_is_not_theirs(run, people, olga, says):
+    made(olga)
+    reply = mark(olga, 0, annotator="ann", score=1)
+    assert reply.status_code == 409
+    says(reply.json()["detail"])
+    assert labels_of(run) == []
+
+
+def test_readers_see_progress_and_nothing_else(run, people, olga):
+    made(olga)
+    rita = people.person("rita", "reader")
+    assert rita.get(f"{LABEL}/first/progress").status_code == 200
+    assert rita.get(LABEL).status_code == 200
+    for path in ("first", "first/mine", "first/items/0", "first/adjudicate", "first/export/csv", "new"):
+        assert rita.get(f"{LABEL}/{path}").status_code == 403, path
+    assert mark(rita, 0, annotator="rita", score=1).status_code == 403
+    assert labels_of(run) == []
+
+
+def test_annotators_label_and_owners_make_queues_and_settle(run, people, olga):
+    made(olga)
+    ann = people.person("ann", "annotator")
+    assert ann.get(f"{LABEL}/first").status_code == 200
+    for path in ("new", "first/adjudicate", "first/export/jsonl"):
+        assert ann.get(f"{LABEL}/{path}").status_code == 403, path
+    for path in ("new", "first/decide", "first/import"):
+        body = (
+            {"place": 0, "score": 1}
+            if path.endswith("decide")
+            else {"file": "x", "text": "", "annotator": ""}
+        )
+        if path == "new":
+            body = {"name": "x", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+        assert ann.post(f"{LABEL}/{path}", json=body, headers=SCRIPT).status_code == 403, path
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": "first"}, "a queue never changes"),
+        ({"name": "../x"}, "cannot be the name"),
+        ({"name": "new"}, "cannot be called"),
+        ({"by": "luck"}, "not a way to choose"),
+        ({"n": 0}, "give 1 or more"),
+        ({"scale": "wide"}, "is not a scale"),
+        ({"scale": "5-1"}, "a scale of 5 to 1"),
+        ({"overlap": 0.5}, "at least two annotators"),
+        ({"run": "0/gone"}, "no run"),
+        ({"run": "0/../x"}, "no run"),
+        ({"judge": "x|correctness"}, "no judgement is by judge"),
+        ({"by": "ppi"}, "Label 20 or more"),
+        ({"stratum": "colour"}, "no answer has a tag"),
+    ],
+)
+def test_a_queue_that_cannot_be_made_is_told(run, people, olga, given, words):
+    made(olga)
+    form = {"name": "second", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 5} | given
+    if "stratum" in given:
+        form["by"] = "stratified"
+    reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
+    assert reply.status_code in (404, 422)
+    assert words in reply.json()["detail"]
+
+
+def test_the_form_offers_what_the_run_was_judged_for(run, people, olga):
+    first = olga.get(f"{LABEL}/new").text
+    assert 'value="0/mine"' in first
+    page = olga.get(f"{LABEL}/new?run=0/mine").text
+    assert 'value="containment|correctness"' in page
+    assert 'name="name" value="mine"' in page
+    made(olga, name="mine")
+    assert 'name="name" value="mine-2"' in olga.get(f"{LABEL}/new?run=0/mine").text
+
+
+def test_instructions_and_a_scale_of_numbers(run, people, olga, says):
+    made(olga, scale="0-100", instructions=f"Mind the details {HOSTILE}")
+    page = olga.get(f"{LABEL}/first").text
+    says(element(page, "Mind the details"))
+    assert HOSTILE not in page
+    says(element(page, "Score from"))
+    assert mark(olga, 0, annotator="olga", score=62.5).status_code == 200
+    assert mark(olga, 0, annotator="olga", score=101).status_code == 422
+
+
+def disagreeing(project, people, olga):
+    """Two annotators on all of ten items; they differ on the first three."""
+    made(olga, annotators="ann, bo", overlap=1.0)
+    for who in ("ann", "bo"):
+        client = people.person(who, "annotator")
+        for place in range(10):
+            score = (place + (who == "bo" and place < 3)) % 2
+            mark(
+                client,
+                place,
+                annotator=who,
+                score=score,
+                comment=f"{who} says {HOSTILE}" if place == 0 else None,
+            )
+
+
+def test_kappa_on_the_page_is_that_of_the_agreement(run, people, olga, says):
+    disagreeing(run, people, olga)
+    page = olga.get(f"{LABEL}/first/progress").text
+    [pair] = annotator_agreement(labels_of(run), "correctness", [0, 1]).pairs
+    assert f"<b>{number(pair.kappa.value)}</b>" in page
+    assert interval(pair.kappa) in page
+    says(element(page, "they differ"))
+
+
+def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(run, people, olga, says):
+    disagreeing(run, people, olga)
+    page = olga.get(f"{LABEL}/first/adjudicate").text
+    says(element(page, "to settle"))
+    for name in ("ann<", "bo<", '"ann"', *SYSTEMS, RATIONALE):
+        assert name not in page.replace("bo says", "").replace("ann says", "")
+    assert HOSTILE not in page
+    reply = olga.post(
+        f"{LABEL}/first/decide", json={"place": 0, "score": 1, "comment": "read it again"}, headers=SCRIPT
+    )
+    assert sorted(reply.json()["annotators"]) == ["ann", "bo"]
+    after = olga.get(f"{LABEL}/first/adjudicate").text
+    says(element(after, "to settle"))
+    assert "adjudicator olga" in after
+    item = queue_of(run).items[0]
+    rows = [row for row in labels_of(run) if (row.question_id, row.system) == (item.question_id, item.system)]
+    assert [row.annotator for row in rows] == ["ann", "bo", "adjudicator olga"]
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    [card] = report_cards(judgements, labels_of(run), resamples=20)
+    assert (card.n, card.n_tied) == (8, 2)
+    assert "queue made" in [line["action"] for line in people.log()]
+    assert "difference settled" in [line["action"] for line in people.log()]
+
+
+def test_what_nobody_differs_on_cannot_be_settled(run, people, olga):
+    disagreeing(run, people, olga)
+    for place, score, words in (
+        (5, 1, "nobody differs"),
+        (99, 1, "nobody differs"),
+        (0, 7, "not on the scale"),
+    ):
+        reply = olga.post(f"{LABEL}/first/decide", json={"place": place, "score": score}, headers=SCRIPT)
+        assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
+
+
+def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olga, says):
+    made(olga, n=50)
+    for place in range(50):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    page = olga.get(f"{LABEL}/first/progress?within=0.2").text
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    means = corrected_means(judgements, labels_of(run), resamples=20)
+    assert [mean.system for mean in means] == [*SYSTEMS]
+    for mean in means:
+        assert number(mean.corrected.value) in page
+        assert interval(mean.corrected) in page
+    says(element(page, "± 0.2"))
+    assert "reached" in page
+
+
+def test_the_page_ends_with_the_judges_card_of_these_labels(run, people, olga):
+    made(olga, n=50)
+    assert "How far the judge agrees" not in olga.get(f"{LABEL}/first/progress").text
+    for place in range(50):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    [card] = report_cards(judgements, labels_of(run), resamples=20)
+    page = olga.get(f"{LABEL}/first/progress").text
+    told = page[page.index("How far the judge agrees with them") :]
+    assert number(card.agreement["exact agreement"].value) in told
+
+
+def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):
+    n = sum(1 for _ in read_rows(run / "runs" / "mine" / "answers.jsonl", Answer))
+    made(olga, n=n)
+    for place in range(n):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    page = olga.get(f"{LABEL}/first/progress").text
+    assert "their exact mean" in page
+    for system in SYSTEMS:
+        scores = [row.score for row in labels_of(run) if row.system == system]
+        told = page[page.index("people gave") :]
+        assert number(sum(scores) / len(scores)) in told[told.index(system) :][:200]
+
+
+def test_without_its_run_what_people_gave_is_still_told(run, people, olga, says):
+    made(olga)
+    mark(olga, 0, annotator="olga", score=1)
+    (run / "runs" / "mine").rename(run / "runs" / "other")
+    page = olga.get(f"{LABEL}/first/progress").text
+    says(element(page, "labels only"))
+
+
+def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):
+    made(olga)
+    (run / "runs" / "mine").rename(run / "runs" / "other")
+    assert mark(olga, 0, annotator="olga", score=1).status_code == 200
+    assert "There is no run" in olga.get(f"{LABEL}/first/progress").text
+    assert olga.get(f"{LABEL}/first/items/1").status_code == 200
+
+
+def test_unequal_chances_go_with_the_labels(run, people, olga):
+    made(olga, n=80)
+    for place in range(80):
+        item = queue_of(run).items[place]
+        mark(olga, place, annotator="olga", score=float(int(item.question_id[1:-3]) % 4 != 0))
+    made(olga, name="next", by="ppi", n=20)
+    mark(olga, 0, annotator="olga", score=1, queue="next")
+    [row] = labels_of(run, "next")
+    assert row.metadata["inclusion"] == queue_of(run, "next").items[0].inclusion
+    assert 0 < row.metadata["inclusion"] < 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_what_is_exported_can_be_read_by_ragstone(run, people, olga, form, tmp_path):
+    made(olga)
+    mark(olga, 0, annotator="olga", score=1, comment="yes")
+    mark(olga, 1, annotator="olga", score=0)
+    reply = olga.get(f"{LABEL}/first/export/{form}")
+    assert f'filename="first-labels.{form}"' in reply.headers["content-disposition"]
+    path = tmp_path / f"x.{form}"
+    path.write_bytes(reply.content)
+    back = [
+        (row.question_id, row.system, row.score, row.annotator, row.rationale or None)
+        for row in read_rows(path, Label)
+    ]
+    assert back == [(r.question_id, r.system, r.score, r.annotator, r.rationale) for r in labels_of(run)]
+    assert olga.get(f"{LABEL}/first/export/xlsx").status_code == 404
+
+
+def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga, says):
+    made(olga)
+    items = queue_of(run).items
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["question_id", "system", "score", "annotator"])
+    for item in items[:4]:
+        writer.writerow([item.question_id, item.system, 1, "carla"])
+    good = {"file": "them.csv", "text": out.getvalue(), "annotator": "x"}
+    assert olga.post(f"{LABEL}/first/import", json=good, headers=SCRIPT).json() == {"n_labels": 4, "n_new": 4}
+    assert olga.post(f"{LABEL}/first/import", json=good, headers=SCRIPT).json() == {"n_labels": 4, "n_new": 0}
+    writer.writerow([items[4].question_id, items[4].system, 9, "carla"])
+    bad = {"file": "them.csv", "text": out.getvalue(), "annotator": "x"}
+    reply = olga.post(f"{LABEL}/first/import", json=bad, headers=SCRIPT)
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
+    assert {row.annotator for row in labels_of(run)} == {"carla"}
+    assert len(labels_of(run)) == 4
+    broken = {"file": "them.jsonl", "text": "{", "annotator": "x"}
+    told = olga.post(f"{LABEL}/first/import", json=broken, headers=SCRIPT).json()["detail"]
+    assert "them.jsonl:1" in told
+
+
+@pytest.mark.parametrize(
+    "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.docx"]
+)
+def test_a_file_of_another_kind_is_told(run, people, olga, name, says):
+    made(olga)
+    file = {"file": name, "text": "question_id,system,score\n", "annotator": "x"}
+    reply = olga.post(f"{LABEL}/first/import", json=file, headers=SCRIPT)
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
+
+
+def test_a_queue_that_is_not_there_and_one_that_is_broken_are_told(run, people, olga, says):
+    says(olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"])
+    made(olga)
+    folder = run / ".ragstone" / "workbench" / "queues"
+    (folder / "broken.json").write_text("{")
+    page = olga.get(LABEL).text
+    says(element(page, "broken.json"))
+    assert ">first<" in page
+
+
+def test_no_page_lets_texts_of_the_run_through(run, people, olga):
+    made(olga, annotators="olga, ann", overlap=1.0, instructions=HOSTILE)
+    for client, who, score in ((olga, "olga", 1), (people.person("ann", "annotator"), "ann", 0)):
+        mark(client, 0, annotator=who, score=score, comment=HOSTILE)
+    for path in ("", "/new", "/new?run=0/mine", "/first", "/first/progress", "/first/adjudicate"):
+        reply = olga.get(f"{LABEL}{path}")
+        assert reply.status_code == 200
+        assert "<script>alert" not in reply.text
+        assert "<img src=x" not in reply.text
+
+
+def test_a_label_that_no_file_takes_now_is_no_refusal_so_the_browser_keeps_it(run, people, olga):
+    made(olga)
+    (run / "labels" / "first.jsonl").mkdir(parents=True)  # nothing can be written there, nor read
+    for kind in ("label", "skip", "withdraw"):
+        reply = mark(olga, 0, kind, annotator="olga", score=1)
+        assert (reply.status_code, "could not be written" in reply.text) == (503, True)
+    assert mark(olga, 0, annotator="olga", score=7).status_code == 422  # that none of these would ever take
+    (run / "labels" / "first.jsonl").rmdir()
+    assert mark(olga, 0, annotator="olga", score=1).json() == {"saved": True}
+
+
+@pytest.mark.parametrize("break_it", ["by hand", "no file"])
+def test_labels_that_cannot_be_read_are_told_beside_the_other_queues(run, people, olga, break_it):
+    made(olga)
+    made(olga, name="second")
+    mark(olga, 0, annotator="olga", score=1)
+    path = run / "labels" / "first.jsonl"
+    if break_it == "by hand":
+        path.write_bytes(path.read_bytes() + b"{broken\n")
+    else:
+        path.unlink()
+        path.mkdir()
+    listed = olga.get(LABEL)
+    assert listed.status_code == 200
+    assert ("Mend the line" in listed.text) or ("could not be read" in listed.text)
+    assert f'href="{LABEL}/second"' in listed.text
+    assert olga.get(f"{LABEL}/first/progress").status_code == 422
+
+
+def test_a_queue_does_not_take_the_name_of_labels_that_are_there(run, people, olga):
+    (run / "labels").mkdir(exist_ok=True)
+    (run / "labels" / "mine.jsonl").write_text("")
+    assert 'name="name" value="mine-2"' in olga.get(f"{LABEL}/new?run={RUN}").text
+    form = {"name": "mine", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
+    assert (reply.status_code, "another name" in reply.text) == (422, True)
+
+
+def test_a_seed_below_0_is_told(run, people, olga):
+    form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3, "seed": -1}
+    reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
+    assert (reply.status_code, "give 0 or more" in reply.text) == (422, True)
+
+
+HARD = (
+    "=cmd|' /C calc'!A0",
+    "+1+A1",
+    "-2+A1",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "a\nb",
+    "a\r\nb",
+    'say "x", y',
+    "'=x",
+    "''=x",
+    "é😀",
+)
+
+
+def test_labels_as_csv_hold_no_formula_and_are_read_back_as_they_were(tmp_path):
+    rows = [
+        Label(question_id=text, system=text, metric="m", score=1, annotator=text, rationale=text)
+        for text in HARD
+    ]
+    path = tmp_path / "labels.csv"
+    write_rows(path, rows, Label)
+    assert [*read_rows(path, Label)] == rows
+    cells = [cell for row in csv.reader(io.StringIO(path.read_bytes().decode(), newline="")) for cell in row]
+    assert [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")] == []

@@ -1,0 +1,159 @@
+"""The pages of traces: the list, one with what a tool was given and gave, and both in a browser."""
+
+import json
+
+import pytest
+from tests.support.browser import opened_tab
+from tests.support.served_project import client, project
+from tests.support.served_workbench import served
+from tests.support.spans import TRACE, as_protobuf, request, span
+from tests.support.texts import element
+from tests.support.workbench import create_workbench, opened
+
+import ragstone
+from ragstone.features.watch.trace_pages import indented, lasted
+from ragstone.kernel.config import load_settings
+from ragstone.workbench.serving import project_at
+
+__all__ = ["client", "project"]  # its fixtures
+
+EVIL = "<script>alert('x')</script><img src=x onerror=\"alert(1)\">"
+
+
+def store(project, *spans):
+    ragstone.store_spans(as_protobuf(request(*spans)), project / ".ragstone" / "traces")
+
+
+def an_agent():
+    tool = {"openinference__span__kind": "TOOL", "input__value": '{"place": "north"}', "output__value": EVIL}
+    failed = span(3, parent=1, **tool) | {"status": {"code": 2, "message": f"no answer {EVIL}"}}
+    return (
+        span(1, input__value="Will it rain?", output__value="Yes."),
+        span(2, parent=1, **tool),
+        failed,
+        span(4, parent=99),
+        *(span(10 + at, parent=9 + at if at else 1) for at in range(20)),
+    )
+
+
+def test_without_traces_the_page_says_how_to_get_some(client, says):
+    page = client.get("/workbench/traces").text
+    says(element(page, "no trace yet"))
+    assert "ragstone serve --otlp" in page
+    assert client.get(f"/workbench/traces/{TRACE}").status_code == 404
+
+
+def test_traces_are_listed_and_a_trace_has_its_spans(client, project, says):
+    store(project, *an_agent())
+    page = client.get("/workbench/traces").text
+    assert f'href="/workbench/traces/{TRACE}"' in page
+    assert "Will it rain?" in page
+    page = client.get(f"/workbench/traces/{TRACE}").text
+    says(element(page, "with a parent"))
+    assert "no answer &lt;script&gt;" in page
+    assert "&#34;place&#34;: &#34;north&#34;" in page
+    assert page.count("<rect ") == 24
+    assert "<script>alert" not in page
+    assert "style=" not in page  # the page's policy would take it away
+
+
+def test_a_list_of_many_has_pages(client, project):
+    store(project, *(span(1, trace=f"{at:032x}") for at in range(1, 56)))
+    assert client.get("/workbench/traces").text.count("data-row") == 50
+    second = client.get("/workbench/traces?at=2").text
+    assert second.count("data-row") == 5
+    assert "Newer" in second
+    assert "Older" not in second
+
+
+def test_a_file_of_traces_is_served_with_its_page(project, monkeypatch):
+    store(project, span(1, input__value="Will it rain?", output__value="Yes."))
+    (file,) = (project / ".ragstone" / "traces").iterdir()
+    moved = file.rename(project / "mine.jsonl")
+    monkeypatch.chdir(project)
+    with opened(create_workbench(project_at([moved]).settings)) as client:
+        assert "Will it rain?" in client.get("/workbench/traces").text
+        assert "mine" in client.get("/workbench/").text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, "–"), (0.0, "0 ms"), (0.0123, "12.3 ms"), (1.5, "1.50 s"), (4000, "4,000.00 s")],
+)
+def test_times_are_read_at_a_glance(seconds, words):
+    assert lasted(seconds) == words
+
+
+def test_json_is_set_in_and_any_other_text_stays():
+    assert indented('{"a":"é"}') == '{\n  "a": "é"\n}'
+    assert indented("{no json") == "{no json"
+    assert indented("[" * 100_000) == "[" * 100_000
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
+def test_traces_are_read_with_keys_alone_and_axe_finds_nothing(project, scheme, width):
+    store(project, *an_agent())
+    size = {"width": width, "height": 800}
+    with (
+        served(load_settings(project / "ragstone.toml")) as address,
+        opened_tab(loopback=True, color_scheme=scheme, viewport=size, bypass_csp=True) as tab,
+    ):
+        tab.page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+        tab.visit(f"{address}/workbench/")
+        tab.page.get_by_role("link", name="Traces").click()
+        tab.page.wait_for_url("**/traces")
+        assert tab.axe() == []
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+        tab.page.keyboard.press("j")
+        tab.page.keyboard.press("Enter")
+        tab.page.wait_for_url(f"**/traces/{TRACE}")
+        for key in ("j", "j", "Enter"):
+            tab.page.keyboard.press(key)
+        tab.until("document.querySelectorAll('.spans details[open]').length", 1)
+        assert tab.page.get_by_text('"place": "north"').first.is_visible()
+        for summary in tab.page.locator(".spans summary").all()[2:5]:
+            summary.click()
+        assert tab.axe() == []
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.complaints == []
+
+
+KB = 1_000
+HOSTILE = {
+    "nested": "[" * 800 + "1," * 124 * KB + "1" + "]" * 800,
+    "nested a little": "[" * 19 + "1," * 9 * KB + "1" + "]" * 19,
+    "one letter": "a" * KB * KB,
+    "quotes": '"' * 250 * KB,
+    "few quotes": '"' * 3_900,
+    "ampersands": "&" * 250 * KB,
+    "brackets": "<" * 250 * KB,
+    "lines": "line\n" * 10 * KB,
+    "JSON of quotes": json.dumps(['"'] * 2 * KB),
+    "half a pair": json.dumps(["\ud800"] * KB),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("n_spans", [1, 20])
+def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, n_spans):
+    text = HOSTILE[name]
+    store(project, span(1, input__value="short"))
+    plain = len(client.get(f"/workbench/traces/{TRACE}").content)
+    for file in (project / ".ragstone" / "traces").iterdir():
+        file.unlink()
+    body = json.loads(
+        request(*(span(1 + at, input__value=text, output__value=f"{text} ") for at in range(n_spans)))
+    )
+    (project / ".ragstone" / "traces" / "a.jsonl").write_text(json.dumps(body) + "\n")
+    page = client.get(f"/workbench/traces/{TRACE}")
+    assert page.status_code == 200
+    n_in = 2 * n_spans * len(text.encode())
+    assert len(page.content) <= plain * n_spans + min(4 * n_in, 1_500_000)
+    if len(text) > 20 * KB:
+        raw = client.get(f"/workbench/traces/{TRACE}/0")
+        assert f'href="/workbench/traces/{TRACE}/0"' in page.text
+        assert raw.headers["content-type"] == "text/plain; charset=utf-8"
+        assert raw.headers["x-content-type-options"] == "nosniff"
+        assert raw.text.count(text) == 2
+    assert client.get(f"/workbench/traces/{TRACE}/{n_spans}").status_code == 404

@@ -1,0 +1,69 @@
+"""A feature that nobody else uses can be deleted: its folder, its tests, its lines; the rest stands.
+
+What is deleted is a copy. The rest is imported, module by module, and lists its commands.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support import house
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "ragstone"
+TABLES = ("cli/app.py", "workbench/pages.py", "notebook.py", "features/__init__.py", "__init__.pyi")
+USED = {  # by other features, or by what shows features
+    house.feature_of(each.giver)
+    for each in house.imports()
+    if house.feature_of(each.giver) != house.feature_of(each.taker) and each.taker != "ragstone"
+}
+DELETABLE = sorted({feature for module in house.modules() if (feature := house.feature_of(module))} - USED)
+REST = """
+import importlib, pathlib, sys
+import ragstone
+root = pathlib.Path(ragstone.__file__).parent
+for path in sorted(root.rglob("*.py")):
+    name = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+    if name != "ragstone.__main__":
+        importlib.import_module(name)
+for name in ragstone.__all__:
+    getattr(ragstone, name)
+from typer.testing import CliRunner
+from ragstone.cli.app import app_of
+shown = CliRunner().invoke(app_of(), ["--help"])
+assert shown.exit_code == 0, shown.output
+"""
+
+
+def without_lines(text: str, feature: str) -> str:
+    """Return a table without the lines that name the feature, and without a group that has none left."""
+    named = re.compile(rf"features\.{feature}[.\"]")
+    kept = "".join(line for line in text.splitlines(keepends=True) if not named.search(line))
+    return re.sub(r'^ *"\w+": \(\n *"[^\n]*",\n *\{\n *\},\n *\),\n', "", kept, flags=re.MULTILINE)
+
+
+def test_most_features_are_used_by_no_other():
+    assert len(DELETABLE) >= 14
+
+
+@pytest.mark.house
+@pytest.mark.parametrize("feature", DELETABLE)
+def test_the_rest_stands_without_it(feature, tmp_path):
+    package = tmp_path / "ragstone"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(package / "features" / feature)
+    for table in TABLES:
+        path = package / table
+        path.write_text(without_lines(path.read_text("utf-8"), feature), encoding="utf-8")
+    assistant = str(house.PACKAGES[1].parent)
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {assistant!r}]" + REST],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
