@@ -202,9 +202,10 @@ def test_every_mistake_is_named_with_its_line_and_the_fix(text, said, tmp_path):
     assert mistake_in(tmp_path, text).startswith(said)
 
 
-def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path):
-    with pytest.raises(ConfigError, match=r"none.toml: no such file. Make one with: ragstone new DIR"):
+def test_a_file_that_is_not_there_says_how_to_make_one(says, tmp_path):
+    with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path / "none.toml")
+    says(caught.value)
 
 
 def test_a_folder_or_other_bytes_cannot_be_read(tmp_path):
@@ -280,13 +281,12 @@ def test_a_system_may_stand_in_the_answer_table(tmp_path):
     assert set(read.systems) == {"extractive", "mine"}
 
 
-def test_a_mistake_in_a_system_of_the_answer_table_is_found_there(tmp_path):
+def test_a_mistake_in_a_system_of_the_answer_table_is_found_there(says, tmp_path):
     told = mistake_in(tmp_path, '[answer]\nlimit = 3\n[answer.system]\nkind = "extractive"\nsentence = 3\n')
-    assert "5: unknown key 'sentence'. Did you mean 'sentences'" in told
-    told = mistake_in(tmp_path, '[answer]\nsystem = { kind = "extractiv" }\n')
-    assert "2: unknown kind 'extractiv'. Did you mean 'extractive'" in told
+    says(told)
+    says(mistake_in(tmp_path, '[answer]\nsystem = { kind = "extractiv" }\n'))
     twice = '[systems]\nrag = { kind = "rag" }\n[answer]\nsystem = { kind = "rag", k = 3 }\n'
-    assert 'Write system = "rag"' in mistake_in(tmp_path, twice)
+    says(mistake_in(tmp_path, twice))
 
 
 @pytest.mark.parametrize(

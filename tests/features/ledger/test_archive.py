@@ -91,17 +91,19 @@ def test_the_moment_of_a_response_survives_any_number_of_exports(created):
     assert list(archive.export_lines([(key(1), NANO, b'{"text":"t"}', again)])) == [exported]
 
 
-def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path):
+def test_an_export_replaces_no_file_unasked_and_is_jsonl(says, tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO)])
     out = write(tmp_path / "out.jsonl", "mine")
-    with pytest.raises(DataError, match=r"exists and was not touched\. Give another name, or --force"):
+    with pytest.raises(DataError) as caught:
         export_responses(path, out)
+    says(caught.value)
     assert out.read_text() == "mine\n"
     assert export_responses(path, out, force=True) == Exported(1, 0)
     with pytest.raises(DataError, match=r"ends in \.jsonl"):
         export_responses(path, tmp_path / "out.csv")
-    with pytest.raises(DataError, match="no ledger here yet"):
+    with pytest.raises(DataError) as caught:
         export_responses(tmp_path / "none", tmp_path / "none.jsonl")
+    says(caught.value)
     assert not (tmp_path / "none.jsonl").exists()
 
 
@@ -168,7 +170,7 @@ def test_an_import_keeps_model_moment_and_what_this_version_does_not_know(tmp_pa
     assert json.loads((tmp_path / "out.jsonl").read_text())["response"] == response
 
 
-def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(place, tmp_path):
+def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(says, place, tmp_path):
     make_ledger(place, [Kept(NANO)])
     bad = [
         "{",
@@ -182,16 +184,15 @@ def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(place, tmp_pa
         '{"key": "' + key(7).hex() + '"}',
     ]
     file = write(tmp_path / "in.jsonl", line(8), *bad, line(9))
-    with pytest.raises(DataError, match="nothing was imported, for these lines") as caught:
+    with pytest.raises(DataError) as caught:
         import_responses(place, file)
+    says(caught.value)
     told = str(caught.value).splitlines()
     assert [each.partition(": ")[0] for each in told[1:]] == [f"{file}:{n}" for n in range(2, 11)]
-    assert "Object missing required field `text`" in told[6]
-    assert "unknown field `extra`" in told[7]
     assert list(responses_in(place)) == [0]
 
 
-def test_ten_bad_lines_are_reported_together(tmp_path):
+def test_ten_bad_lines_are_reported_together(says, tmp_path):
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"\xff\xfe\n" * 1000)
     with pytest.raises(DataError) as caught:
@@ -199,17 +200,20 @@ def test_ten_bad_lines_are_reported_together(tmp_path):
     told = str(caught.value).splitlines()
     assert len(told) == 1 + 10 + 1
     assert told[10].startswith(f"{file}:10: ")
-    assert told[11] == "(and perhaps more: only the first ten are shown)"
+    says(told[11])
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"none.jsonl: cannot be read \(No such file"):
+def test_a_file_that_cannot_be_read_is_named(says, tmp_path):
+    with pytest.raises(DataError) as caught:
         import_responses(tmp_path / "l", tmp_path / "none.jsonl")
-    with pytest.raises(DataError, match=r"cannot be read \(Is a directory"):
+    says(caught.value)
+    with pytest.raises(DataError) as caught:
         import_responses(tmp_path / "l", tmp_path)
+    says(caught.value)
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="the ledger cannot be used"):
+    with pytest.raises(DataError) as caught:
         import_responses(tmp_path / "file" / "l", write(tmp_path / "in.jsonl", line(1)))
+    says(caught.value)
 
 
 DYING = """
@@ -301,7 +305,7 @@ def test_prune_by_age_says_what_it_deletes_and_what_it_costs_again(place):
     assert list(responses_in(place)) == [1]
 
 
-def test_prune_by_model_takes_it_at_every_address_or_at_one(place):
+def test_prune_by_model_takes_it_at_every_address_or_at_one(says, place):
     kept = [Kept(NANO), Kept(f"{NANO}@here/v1"), Kept(f"{NANO}@there/v1"), Kept("openai/nano-2")]
     make_ledger(place, kept)
     assert choose_responses(place, PRICED, model=f"{NANO}@here/v1").models == [f"{NANO}@here/v1"]
@@ -311,10 +315,9 @@ def test_prune_by_model_takes_it_at_every_address_or_at_one(place):
     assert list(responses_in(place)) == [3]
     unknown = choose_responses(place, PRICED, model="openai/nano-2")
     assert unknown.cost_usd is None
-    with pytest.raises(
-        DataError, match=r"no response of the model 'openai/nan'\. Did you mean 'openai/nano-2'"
-    ):
+    with pytest.raises(DataError) as caught:
         choose_responses(place, PRICED, model="openai/nan")
+    says(str(caught.value).replace(str(place), "LEDGER"))
 
 
 def test_both_conditions_must_hold(place):

@@ -31,7 +31,7 @@ def files_in(folder: Path) -> set[str]:
 def soon(monkeypatch: pytest.MonkeyPatch, closes_after_s: float) -> None:
     """Let circuits close after other than five seconds."""
     monkeypatch.setattr(
-        "ragstone.kernel.llm.limits.SERVING",
+        "ragstone.kernel.llm.models.SERVING",
         msgspec.structs.replace(SERVING, closes_after_s=closes_after_s),
     )
 

@@ -186,15 +186,14 @@ class TestStream:
         # The last count of output is of the whole reply, 80 of whose 91 characters are thought: 52.7 of 60.
         assert reply.usage == Usage(input=50, output=60, cached=40, reasoning=53)
 
-    async def test_an_error_event_keeps_what_was_said(self, bench, tmp_path):
+    async def test_an_error_event_keeps_what_was_said(self, says, bench, tmp_path):
         claude = BY_NAME["anthropic-stream-overloaded"]
         async with bench.door(claude, tmp_path) as door:
-            with pytest.raises(
-                CallFailed, match=r"HTTP 529: Overloaded \(after 3 characters of the reply\)"
-            ) as caught:
+            with pytest.raises(CallFailed) as caught:
                 await door.stream(
                     Prompt(messages=(Message("user", "Say the odd row."),)), lambda _piece: None
                 )
+            says(caught.value)
         assert caught.value.raw == "It "
 
     async def test_a_refusal_is_refused(self, bench, tmp_path):
@@ -204,10 +203,9 @@ class TestStream:
                 await door.stream(ASKED, lambda _piece: None)
         assert caught.value.status == "refused"
 
-    async def test_a_body_of_something_else_is_told(self, bench, tmp_path):
+    async def test_a_body_of_something_else_is_told(self, says, bench, tmp_path):
         claude = dialect(lambda request: Said(b"<html><title>Welcome</title></html>"))
         async with bench.door(claude, tmp_path) as door:
-            with pytest.raises(
-                Exception, match="does not speak the protocol of Anthropic: a web page, 'Welcome'"
-            ):
+            with pytest.raises(Exception) as caught:
                 await door.stream(ASKED, lambda _piece: None)
+            says(caught.value)

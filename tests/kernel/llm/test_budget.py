@@ -34,11 +34,10 @@ def test_caps_are_read_with_their_units(text, caps):
 
 
 @pytest.mark.parametrize("text", ["5", "five usd", "-1calls", "5eur", "calls", "1e3calls", "5usd,", "."])
-def test_a_budget_without_a_unit_or_number_says_what_to_write(text):
-    with pytest.raises(
-        ConfigError, match=r"give a number with a unit, e\.g\. 500calls, 200000tokens or 5usd"
-    ):
+def test_a_budget_without_a_unit_or_number_says_what_to_write(says, text):
+    with pytest.raises(ConfigError) as caught:
         parse_caps(text)
+    says(caught.value)
 
 
 def test_cost_counts_cached_tokens_at_their_own_price():
@@ -177,18 +176,20 @@ def test_a_deadline_is_read_with_its_units(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["", "30", "soon", "-1m", "30 min", "0s", "1m30"])
-def test_a_deadline_without_a_unit_says_what_to_write(text):
-    with pytest.raises(ConfigError, match="give a time with its unit"):
+def test_a_deadline_without_a_unit_says_what_to_write(says, text):
+    with pytest.raises(ConfigError) as caught:
         parse_caps(None, text)
+    says(caught.value)
 
 
-async def test_after_the_deadline_every_row_is_a_timeout_that_says_so(tmp_path):
+async def test_after_the_deadline_every_row_is_a_timeout_that_says_so(says, tmp_path):
     model = Model(latency_s=0.3)
     budget = Budget(Caps(seconds=0.75))
     with door_to(model.send, tmp_path, budget=budget, concurrency=2) as door:
         ends = await ask_many(door, 20)
-        with pytest.raises(CallFailed, match="the deadline of the run") as late:
+        with pytest.raises(CallFailed) as late:
             await door.ask(prompt("one more"))
+        says(late.value)
     # Two at a time, 0.3 s each: two rounds are done after 0.6 s, and the third is cut off.
     assert 2 <= ends.count("scored") <= 4
     assert ends.count("timeout") == 20 - ends.count("scored")

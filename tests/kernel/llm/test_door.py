@@ -65,7 +65,7 @@ class TestReply:
 
 
 class TestProbabilities:
-    async def test_a_model_that_gives_none_is_asked_for_them_once(self, tmp_path):
+    async def test_a_model_that_gives_none_is_asked_for_them_once(self, says, tmp_path):
         model = Model("yes")
         asked = [
             msgspec.structs.replace(prompt(reply=None, nonce=None), top_logprobs=5, sample=at)
@@ -73,14 +73,15 @@ class TestProbabilities:
         ]
         with door_to(model.send, tmp_path) as door:
             assert (await door.ask(asked[0])).logprobs is None
-            with pytest.raises(NoProbabilities, match="gives no probabilities of tokens"):
+            with pytest.raises(NoProbabilities) as caught:
                 await door.ask(asked[1])
+            says(caught.value)
             assert (await door.ask(prompt(reply=None, nonce=None))).text == "yes"
         assert len(model.asked) == 2
 
 
 class TestReAsk:
-    async def test_an_unusable_reply_is_asked_for_once_more_with_what_was_wrong(self, tmp_path):
+    async def test_an_unusable_reply_is_asked_for_once_more_with_what_was_wrong(self, says, tmp_path):
         model = Model(verdict(9), verdict(3))
         with door_to(model.send, tmp_path) as door:
             reply = await door.ask(prompt("Judge this."))
@@ -89,7 +90,7 @@ class TestReAsk:
         first, second = model.asked
         assert second.messages[:1] == first.messages
         assert second.messages[1] == Message("assistant", verdict(9))
-        assert "Expected `int` <= 3 - at `$.score`" in second.messages[2].content
+        says(second.messages[2].content)
 
     async def test_a_second_unusable_reply_is_unparsable_with_the_raw_text_kept(self, tmp_path):
         model = Model(verdict(9), "I would say 3.")
@@ -240,11 +241,11 @@ class TestOffline:
         with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:
             assert msgspec.structs.replace(await door.ask(prompt()), kept=False) == first
 
-    async def test_what_it_lacks_is_named(self, tmp_path):
+    async def test_what_it_lacks_is_named(self, says, tmp_path):
         with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:
             failure = await failure_of(door, prompt("Judge row 17."))
         assert failure.status == "error"
-        assert str(failure) == "offline, and the ledger lacks this call: ...'Judge row 17.'"
+        says(failure)
 
     async def test_the_recorded_transport_needs_no_key_and_no_network(self, tmp_path):
         ledger = Ledger(tmp_path / "l")
@@ -258,15 +259,17 @@ class TestOffline:
 
 class TestName:
     @pytest.mark.parametrize("name", ["gpt-4o-mini", "opnai/gpt-4o", "openai/", "", "recorded/gpt-4o"])
-    async def test_an_unknown_model_or_transport_is_told_how_models_are_named(self, name, tmp_path):
-        with pytest.raises(ModelError, match=r"models are named transport/model, e\.g\. openai/gpt-4o-mini"):
+    async def test_an_unknown_model_or_transport_is_told_how_models_are_named(self, says, name, tmp_path):
+        with pytest.raises(ModelError) as caught:
             async with opened(Settings(), tmp_path, name):
                 pass
+        says(caught.value)
 
-    async def test_the_nearest_transport_is_named(self, tmp_path):
-        with pytest.raises(ModelError, match="Did you mean 'openai/"):
+    async def test_the_nearest_transport_is_named(self, says, tmp_path):
+        with pytest.raises(ModelError) as caught:
             async with opened(Settings(), tmp_path, "opnai/gpt-4o"):
                 pass
+        says(caught.value)
 
 
 class TestRetries:
@@ -309,14 +312,14 @@ class TestRetries:
             await failure_of(door, prompt("second"))
         assert len(model.asked) == 1 + 3
 
-    async def test_an_endpoint_that_never_answers_stops_the_run_after_a_few_timeouts(self, tmp_path):
+    async def test_an_endpoint_that_never_answers_stops_the_run_after_a_few_timeouts(self, says, tmp_path):
         model = Model(CallFailed("timeout", "did not answer in time", retryable=True))
         with door_to(model.send, tmp_path, concurrency=64) as door:
             asking = [door.ask(prompt(f"row {n}")) for n in range(200)]
             ends = await asyncio.gather(*asking, return_exceptions=True)
         assert len(model.asked) <= 64 + HANGING
         assert sum(not isinstance(end, CallFailed) for end in ends) >= 200 - HANGING
-        assert "nor did it answer any other call" in str(ends[-1])
+        says(ends[-1])
 
     async def test_nobody_there_stops_the_run_with_a_model_error(self, tmp_path):
         model, stopped = Model(Unreachable("http://x cannot be reached")), pytest.raises(ModelError)

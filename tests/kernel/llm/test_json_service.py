@@ -9,12 +9,9 @@ from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm.json_service import reach
 
 
-async def test_a_service_is_reached_and_sent_nothing():
+async def test_a_service_is_reached_and_sent_nothing(says):
     with serving() as fake:
-        assert (
-            await reach(fake.url)
-            == f"127.0.0.1:{fake.url.split(':')[2].split('/')[0]} can be reached; nothing was sent"
-        )
+        says(await reach(fake.url))
         assert fake.asked == []
 
 
@@ -27,9 +24,10 @@ async def test_nobody_there_is_told_without_the_password():
 
 
 @pytest.mark.parametrize("url", ["localhost/ask", "", "http://", "ftp://a.org", "http://a.org:none/"])
-async def test_what_is_no_address_is_told(url):
-    with pytest.raises(ConfigError, match="is not an address"):
+async def test_what_is_no_address_is_told(says, url):
+    with pytest.raises(ConfigError) as caught:
         await reach(url)
+    says(caught.value)
 
 
 async def test_behind_a_proxy_nothing_is_looked_at(monkeypatch):

@@ -47,9 +47,10 @@ def test_a_file_is_read_and_goes_before_the_usual_variable(key_file, monkeypatch
     assert caplog.records == []
 
 
-def test_two_places_for_one_key_are_a_mistake():
-    with pytest.raises(ConfigError, match="Keep one of them"):
+def test_two_places_for_one_key_are_a_mistake(says):
+    with pytest.raises(ConfigError) as caught:
         find_key(ModelSettings(api_key_env="MY_KEY", api_key_file="key.txt"))
+    says(caught.value)
 
 
 def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(key_file, caplog):
@@ -94,11 +95,12 @@ async def test_the_path_is_relative_to_the_settings_and_the_key_opens_the_door(
         assert (await door.ask(prompt())).value is not None
 
 
-async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(tmp_path, fake_openai):
+async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(says, tmp_path, fake_openai):
     settings: Settings = fake_openai.settings(tmp_path, api_key_file="nowhere.txt")
     async with opened(settings, tmp_path) as door:
-        with pytest.raises(ModelError, match=r"no key\. Write it into the file .*nowhere\.txt"):
+        with pytest.raises(ModelError) as caught:
             await door.ask(prompt())
+        says(caught.value)
     assert fake_openai.n_requests == 0
 
 

@@ -49,22 +49,22 @@ async def test_responses_that_come_together_share_a_commit(tmp_path):
     assert time.monotonic() - started < 2  # one commit each would take longer on any disk
 
 
-def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path):
+def test_a_ledger_of_a_newer_version_is_not_touched(says, tmp_path):
     path = tmp_path / "l"
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(
-        DataError, match=r"newer Ragstone \(format 99\)\. Upgrade with: pip install -U ragstone"
-    ):
+    with pytest.raises(DataError) as caught:
         Ledger(path)
+    says(caught.value)
 
 
-def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path):
+def test_a_file_that_is_no_ledger_is_said_to_be_damaged(says, tmp_path):
     path = tmp_path / "l"
     path.write_bytes(b"once upon a time " * 100)
-    with pytest.raises(DataError, match=r"the ledger is damaged .* ledger export saved\.jsonl"):
+    with pytest.raises(DataError) as caught:
         Ledger(path)
+    says(caught.value)
 
 
 DAMAGE = {
@@ -131,10 +131,11 @@ async def test_damaged_pages_are_said_to_be_damage(tmp_path):
     again.close()
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path):
+def test_a_folder_that_is_a_file_is_named(says, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file/ledger.sqlite: the ledger cannot be used .* writable"):
+    with pytest.raises(DataError) as caught:
         Ledger(tmp_path / "file" / "ledger.sqlite")
+    says(caught.value)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
@@ -144,7 +145,9 @@ def test_a_read_only_folder_is_named(tmp_path):
         Ledger(tmp_path / "ledger.sqlite")
 
 
-async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(tmp_path, monkeypatch):
+async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(
+    says, tmp_path, monkeypatch
+):
     connect = ledger.connect
 
     def connect_to_small_disk(path: Path) -> sqlite3.Connection:
@@ -159,7 +162,7 @@ async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stay
     puts = asyncio.gather(*(opened.put(key(n), "m", large) for n in range(1, 4)), return_exceptions=True)
     for mistake in await asyncio.wait_for(puts, 5):
         assert isinstance(mistake, DataError)
-        assert "the disk is full. Make room and run the same command again" in str(mistake)
+        says(mistake)
     assert await opened.find(key(0)) == SAID
     await opened.put(key(9), "m", SAID)  # there is room for a small one
     opened.close()
@@ -169,14 +172,14 @@ WRITTEN = ("SHMSIZE", "SHMMAP", "SHMOPEN", "WRITE", "FSYNC", "TRUNCATE", "LOCK")
 
 
 @pytest.mark.parametrize("what", WRITTEN)
-def test_a_ledger_that_cannot_be_written_is_not_called_damaged(what):
+def test_a_ledger_that_cannot_be_written_is_not_called_damaged(says, what):
     """On a disk with no room for its shared memory SQLite says "disk I/O error", as for a broken file."""
     mistake = sqlite3.OperationalError("disk I/O error")
     mistake.sqlite_errorname = f"SQLITE_IOERR_{what}"
     assert not ledger.is_damage(mistake)
-    assert "the disk is full. Make room" in ledger.explain(Path("l"), mistake)
+    says(ledger.explain(Path("l"), mistake))
     mistake.sqlite_errorname = "SQLITE_IOERR_SHORT_READ"
-    assert "the ledger is damaged" in ledger.explain(Path("l"), mistake)
+    says(ledger.explain(Path("l"), mistake))
 
 
 USED = Completion(text="t", usage=Usage(input=100, output=20, cached=60))

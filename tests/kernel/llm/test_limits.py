@@ -185,12 +185,13 @@ def timed_out() -> CallFailed:
     return CallFailed("timeout", "http://x did not answer in time", retryable=True)
 
 
-def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts():
+def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts(says):
     circuit = Circuit()
     for _ in range(HANGING - 1):
         circuit.attempt_failed(timed_out())
-    with pytest.raises(ModelError, match="did not answer in time; nor did it answer any other call so far"):
+    with pytest.raises(ModelError) as caught:
         circuit.attempt_failed(timed_out())
+    says(caught.value)
     with pytest.raises(ModelError, match="raise timeout_s"):
         circuit.check()
 
@@ -213,7 +214,7 @@ def test_nobody_there_from_the_first_call_on_stops_everything():
     circuit.check()
 
 
-def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_does_not():
+def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_does_not(says):
     circuit = Circuit()
     for _ in range(3):
         for _ in range(LOST_IN_A_ROW - 1):
@@ -221,10 +222,9 @@ def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_doe
         circuit.answered()
     for _ in range(LOST_IN_A_ROW - 1):
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
-    with pytest.raises(
-        ModelError, match=r"30 calls in a row .* HTTP 500: broken .* run the same command again"
-    ):
+    with pytest.raises(ModelError) as caught:
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
+    says(caught.value)
 
 
 def test_failures_of_an_application_itself_stop_nothing():

@@ -97,9 +97,9 @@ class TestFailures:
         assert isinstance(failure, CallFailed)
         assert (failure.retry_after_s, failure.retryable) == (waits_s, retryable)
 
-    def test_the_key_is_in_no_message(self):
+    def test_the_key_is_in_no_message(self, says):
         failure = _failure("p/m", error("AuthenticationError", message=f"Wrong key: {KEY}"), KEY)
-        assert "Wrong key: [the key]" in str(failure)
+        says(failure)
         assert KEY not in str(failure)
 
 
@@ -126,10 +126,11 @@ async def test_two_addresses_are_two_models_in_the_ledger(tmp_path):
         assert door.endpoint.identity == f"{MODEL}@one.example/v1"
 
 
-async def test_a_variable_that_is_named_and_not_set_stops_the_run(tmp_path):
+async def test_a_variable_that_is_named_and_not_set_stops_the_run(says, tmp_path):
     async with litellm_door(tmp_path, api_key_env="NO_SUCH_KEY") as door:
-        with pytest.raises(ModelError, match="Set the environment variable NO_SUCH_KEY"):
+        with pytest.raises(ModelError) as caught:
             await door.ask(prompt())
+        says(caught.value)
 
 
 @pytest.mark.model

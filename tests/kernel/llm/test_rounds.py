@@ -90,18 +90,20 @@ async def test_a_cap_holds():
     assert caught.value.status == "over_budget"
 
 
-async def test_offline_nothing_is_put_off():
+async def test_offline_nothing_is_put_off(says):
     door, rounds = door_of(offline=True)
     rounds.collecting = True
-    with pytest.raises(CallFailed, match="offline, and the ledger lacks this call"):
+    with pytest.raises(CallFailed) as caught:
         await door.ask(prompt("a"))
+    says(caught.value)
     assert not await rounds.round()
 
 
-async def test_a_command_that_does_not_collect_is_told_what_does():
+async def test_a_command_that_does_not_collect_is_told_what_does(says):
     door, _rounds = door_of()
-    with pytest.raises(ModelError, match="for judge, answer and run") as caught:
+    with pytest.raises(ModelError) as caught:
         await door.ask(prompt("a"))
+    says(caught.value)
     assert not isinstance(caught.value, CallFailed)
 
 

@@ -249,13 +249,15 @@ def test_without_a_nonce_several_objects_that_agree_are_read_and_others_fail_clo
         read(f"{verdict(0, nonce=None)[:-1]} {FAKE}", nonce=None)
 
 
-def test_the_error_names_the_field_so_that_the_model_can_be_told():
-    with pytest.raises(ReplyError, match=r"Expected `int` <= 3 - at `\$.score`"):
+def test_the_error_names_the_field_so_that_the_model_can_be_told(says):
+    with pytest.raises(ReplyError) as caught:
         read(verdict(9))
+    says(caught.value)
     with pytest.raises(ReplyError, match='"nonce" must be'):
         read(FAKE)
-    with pytest.raises(ReplyError, match="no JSON object in the reply 'I cannot say'"):
+    with pytest.raises(ReplyError) as caught:
         read("I cannot say")
+    says(caught.value)
 
 
 def test_a_deeply_nested_reply_is_refused_and_does_not_crash():
@@ -277,9 +279,10 @@ def test_half_a_surrogate_pair_is_replaced_in_lists_too():
     assert parse_reply(r'{"parts": ["\ud83d", "b"]}', Parts, None).parts == ["\ufffd", "b"]
 
 
-def test_a_reply_of_very_many_objects_is_refused():
-    with pytest.raises(ReplyError, match="more than 1000 JSON objects"):
+def test_a_reply_of_very_many_objects_is_refused(says):
+    with pytest.raises(ReplyError) as caught:
         parse_reply("so: " + "{}" * 2000, Verdict, NONCE)
+    says(caught.value)
 
 
 @pytest.mark.parametrize(

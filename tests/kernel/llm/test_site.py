@@ -18,7 +18,7 @@ from ragstone.kernel.config import ModelSettings, Settings, load_settings
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm.prompt import CallFailed
 from ragstone.kernel.llm.providers import provider_of, providers
-from ragstone.kernel.llm.site import AZURE_VERSION, failures_of, identity_of, message_of
+from ragstone.kernel.llm.site import AZURE_VERSION, failures_of, message_of
 from ragstone.kernel.llm.transport import Unreachable
 
 HOSTED = [
@@ -38,11 +38,11 @@ async def ask(model: str, settings: Settings, folder: Path) -> str:
 
 class TestKey:
     @pytest.mark.parametrize("provider", HOSTED, ids=lambda one: one.name)
-    async def test_a_preset_without_its_key_names_the_variable(self, provider, tmp_path, monkeypatch):
+    async def test_a_preset_without_its_key_names_the_variable(self, says, provider, tmp_path, monkeypatch):
         for name in provider.base_url_env:  # whose own address demands no key, but for Azure's
             monkeypatch.setenv(name, provider.base_url or "http://127.0.0.1:9")
         words = await ask(f"{provider.name}/x", Settings(), tmp_path)
-        assert f"{provider.name}/x: no key. Set the environment variable {provider.keys[0]}" in words
+        says(words)
 
     async def test_the_first_of_its_variables_that_is_set_is_taken(self, bench, tmp_path, monkeypatch):
         monkeypatch.delenv("GEMINI_API_KEY")
@@ -50,12 +50,12 @@ class TestKey:
         gemini = BY_NAME["gemini"]
         assert await ask(gemini.model, bench.settings(gemini), tmp_path) == ""
 
-    async def test_a_refused_key_is_named_by_where_it_was_read(self, bench, tmp_path, monkeypatch):
+    async def test_a_refused_key_is_named_by_where_it_was_read(self, says, bench, tmp_path, monkeypatch):
         azure = BY_NAME["azure-deployment"]
         monkeypatch.delenv("AZURE_OPENAI_API_KEY")
         monkeypatch.setenv("AZURE_API_KEY", "wrong-key-0123456789")
         words = await ask(azure.model, bench.settings(azure), tmp_path)
-        assert "refused the key (HTTP 401): the key is not in the header api-key" in words
+        says(words)
         assert words.endswith("Check AZURE_API_KEY.")
 
 
@@ -76,10 +76,10 @@ class TestHeaders:
         assert (sent["x-api-key"], sent["anthropic-beta"]) == (KEY, "context-1m")
         assert [name.casefold() for name in sent].count("anthropic-version") == 1
 
-    async def test_a_header_that_wants_a_key_demands_one(self, tmp_path):
+    async def test_a_header_that_wants_a_key_demands_one(self, says, tmp_path):
         table = ModelSettings(base_url="http://127.0.0.1:9/v1", headers={"X-Key": "{key}"})
         words = await ask("groq/x", Settings(models={"groq/x": table}), tmp_path)
-        assert "groq/x: no key. Set the environment variable GROQ_API_KEY" in words
+        says(words)
 
     @pytest.mark.parametrize(
         ("line", "words"),
@@ -105,7 +105,7 @@ class TestHeaders:
         assert words in str(caught.value)
         assert str(caught.value).startswith(f"{file}:6: ")
 
-    async def test_a_refused_field_of_extra_is_told_with_its_line(self, bench, tmp_path):
+    async def test_a_refused_field_of_extra_is_told_with_its_line(self, says, bench, tmp_path):
         openai = BY_NAME["openai-unknown-field"]
         file = tmp_path / "ragstone.toml"
         base_url = bench.model(openai).base_url
@@ -115,9 +115,9 @@ class TestHeaders:
         )
         words = await ask(openai.model, load_settings(file), tmp_path)
         assert words.startswith(f"{file}:5: ")
-        assert "refused 'thinking' of extra: Unrecognized request argument supplied: thinking." in words
+        says(words)
 
-    async def test_a_field_that_was_taken_before_is_not_to_blame_for_one_row(self, bench, tmp_path):
+    async def test_a_field_that_was_taken_before_is_not_to_blame_for_one_row(self, says, bench, tmp_path):
         from tests.support.dialects.server import Dialect, always, error
 
         from ragstone.kernel.llm import CallFailed
@@ -126,8 +126,9 @@ class TestHeaders:
         openai = Dialect("x", "", always(error(words)), "openai/x", settings={"extra": {"user": "me"}})
         async with bench.door(openai, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
-            with pytest.raises(CallFailed, match="the content is too long"):
+            with pytest.raises(CallFailed) as caught:
                 await door.ask(prompt("Judge the odd row."))
+            says(caught.value)
             await door.ask(prompt("Judge row two."))  # the run goes on
 
 
@@ -163,18 +164,19 @@ class TestAzure:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{bench.model(azure).base_url}/")
         assert await ask(azure.model, Settings(), tmp_path) == ""
 
-    async def test_without_an_address_it_says_what_to_set(self, tmp_path):
+    async def test_without_an_address_it_says_what_to_set(self, says, tmp_path):
         words = await ask("azure/mine", Settings(), tmp_path)
-        assert words.startswith(
-            "azure/mine: no address. Set the environment variable AZURE_OPENAI_ENDPOINT, or base_url"
-        )
+        says(words)
 
-    async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(self, bench, tmp_path):
+    async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(
+        self, says, bench, tmp_path
+    ):
         azure = BY_NAME["azure-no-such-deployment"]
         async with bench.door(azure, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
-            with pytest.raises(ModelError, match=r"\(azure/DEPLOYMENT and the resource's address\)"):
+            with pytest.raises(ModelError) as caught:
                 await door.ask(prompt("Judge the odd row."))
+            says(caught.value)
         bench.requests.clear()
         async with bench.door(azure, tmp_path) as door:
             assert (await door.ask(prompt("Judge row one."))).value.score == 2
@@ -183,8 +185,8 @@ class TestAzure:
 
 def test_the_ledger_tells_two_servers_of_one_model_apart():
     groq, _model = provider_of("groq/x")
-    assert identity_of(groq, "x", groq.base_url) == "groq/x"
-    assert identity_of(groq, "x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
+    assert groq.identity_of("x", groq.base_url) == "groq/x"
+    assert groq.identity_of("x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
 
 
 @pytest.mark.parametrize(
@@ -228,12 +230,13 @@ def test_of_another_body_the_title_or_the_first_words_are_shown(content, words):
 
 
 class TestCredentialsInTheAddress:
-    async def test_a_key_beside_them_stops_before_any_call(self, fake_openai, tmp_path, monkeypatch):
+    async def test_a_key_beside_them_stops_before_any_call(self, says, fake_openai, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         address = fake_openai.base_url.replace("//", "//me:hidden@")
         settings = Settings(models={fake_openai.model: ModelSettings(base_url=address)})
-        with pytest.raises(ConfigError, match=r"has a user, and OPENAI_API_KEY or .*Keep one") as told:
+        with pytest.raises(ConfigError) as told:
             await ask(fake_openai.model, settings, tmp_path)
+        says(told.value)
         assert "hidden" not in str(told.value)
         assert fake_openai.n_requests == 0
 
@@ -281,13 +284,14 @@ async def pouring(piece: bytes, *, status: int = 200, packed: bool = False) -> A
 @pytest.mark.parametrize(
     ("piece", "status", "packed"), [(b" " * 1_000_000, 200, True), (EVENT, 200, False), (EVENT, 400, False)]
 )
-async def test_a_reply_without_an_end_is_given_up(tmp_path, piece, status, packed, streams):
+async def test_a_reply_without_an_end_is_given_up(says, tmp_path, piece, status, packed, streams):
     async with pouring(piece, status=status, packed=packed) as address:
         settings = Settings(models={"openai/x": ModelSettings(base_url=address, timeout_s=30)})
         async with opened(settings, tmp_path, "openai/x") as door:
             asked = door.stream(PLAIN, lambda _piece: None) if streams else door.ask(PLAIN)
-            with pytest.raises(CallFailed, match="a reply of more than 64,000,000 bytes"):
+            with pytest.raises(CallFailed) as caught:
                 await asked
+            says(caught.value)
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

@@ -40,16 +40,18 @@ def test_processes_that_start_at_once_agree_on_one_secret(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "abcd", "no hexadecimal at all", "00" * 31])
-def test_a_broken_or_short_secret_is_refused_for_anybody_could_guess_it(tmp_path, content):
+def test_a_broken_or_short_secret_is_refused_for_anybody_could_guess_it(says, tmp_path, content):
     (tmp_path / "secret").write_text(content)
-    with pytest.raises(ConfigError, match=r"secret: not a secret of Ragstone. Delete it"):
+    with pytest.raises(ConfigError) as caught:
         load_secret(tmp_path)
+    says(caught.value)
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_made_is_named(says, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match=r"file/\.ragstone/secret: cannot be made or read"):
+    with pytest.raises(ConfigError) as caught:
         load_secret(tmp_path / "file" / ".ragstone")
+    says(caught.value)
 
 
 def test_the_nonce_is_the_same_for_the_same_row_only():

@@ -76,26 +76,26 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: list[str]
 
 
-def read_account(place: Place, settings: Settings) -> Account:
+def read_account(location: Place, settings: Settings) -> Account:
     """Return what a ledger holds, at the prices of the settings, else those that the transports know.
 
     Raises DataError when there is no ledger, or a damaged one.
     """
-    with open_store(place) as store, store.one_moment():
+    with open_store(location) as store, store.one_moment():
         made = tally_responses(store.rows())
         damaged = store.n_bad
         hits = {(day, model): _tally(counts) for day, model, *counts in store.hits()}
-    by_place: dict[tuple[int, str], dict[float, CallTally]] = {place: {} for place in hits}
+    by_day_and_model: dict[tuple[int, str], dict[float, CallTally]] = {pair: {} for pair in hits}
     for (day, model, discount), tally in made.items():
-        by_place.setdefault((day, model), {})[discount] = tally
-    prices = {model: price_of(model, settings) for _, model in by_place}
+        by_day_and_model.setdefault((day, model), {})[discount] = tally
+    prices = {model: price_of(model, settings) for _, model in by_day_and_model}
     lines = [
-        _line(*place, prices[place[1]], made=by_place[place], hits=hits.get(place, CallTally()))
-        for place in sorted(by_place)
+        _line(*pair, prices[pair[1]], made=by_day_and_model[pair], hits=hits.get(pair, CallTally()))
+        for pair in sorted(by_day_and_model)
     ]
     return Account(
-        path=str(place),
-        n_bytes=size_on_disk(place),
+        path=str(location),
+        n_bytes=size_on_disk(location),
         responses=sum(tally.calls for tally in made.values()),
         damaged=damaged,
         total=_sum(lines),
@@ -116,15 +116,15 @@ def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], CallTal
     for _, model, response, created in rows:
         used = decode(response)
         usage = checked_usage(used.usage)  # what a ledger of an older version holds was not checked
-        found = counts.setdefault((int(created // DAY_S), model, used.discount), [0] * 7)
-        found[0] += 1
-        found[1] += usage.input
-        found[2] += usage.output
-        found[3] += usage.cached
-        found[4] += not usage.input + usage.output
-        found[5] += usage.cache_written
-        found[6] += usage.reasoning
-    return {place: _tally(found) for place, found in counts.items()}
+        counted = counts.setdefault((int(created // DAY_S), model, used.discount), [0] * 7)
+        counted[0] += 1
+        counted[1] += usage.input
+        counted[2] += usage.output
+        counted[3] += usage.cached
+        counted[4] += not usage.input + usage.output
+        counted[5] += usage.cache_written
+        counted[6] += usage.reasoning
+    return {place: _tally(counted) for place, counted in counts.items()}
 
 
 def tally_usd(tally: CallTally, price: Price | None, discount: float = 0.0) -> float | None:
@@ -151,7 +151,10 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     """Return the price of a model as the ledger names it, `transport/name@where`; None if it is unknown."""
     name, _, where = identity.rpartition("@") if "@" in identity else (identity, "", "")
     for model, table in settings.models.items():
-        if table.price_usd_per_million is not None and _identity(model) == name:
+        transport, _, declared = model.partition("/")
+        if transport == "llamacpp" and declared.endswith(".gguf"):
+            declared = declared.rpartition("/")[2].removesuffix(".gguf")
+        if table.price_usd_per_million is not None and f"{transport}/{declared}" == name:
             return table.price_usd_per_million
     transport, _, model = name.partition("/")
     if transport == "llamacpp":
@@ -167,14 +170,6 @@ class _CountedCalls(msgspec.Struct):
 
     usage: Usage = msgspec.field(default_factory=Usage)
     discount: float = 0.0
-
-
-def _identity(model: str) -> str:
-    """Return the ledger's name, without its `@where`, of a model as settings name it."""
-    transport, _, name = model.partition("/")
-    if transport == "llamacpp" and name.endswith(".gguf"):
-        name = name.rpartition("/")[2].removesuffix(".gguf")
-    return f"{transport}/{name}"
 
 
 def _tally(counts: list[int]) -> CallTally:

@@ -57,7 +57,7 @@ class Pruned(msgspec.Struct, frozen=True):
     n_bytes_freed: int
 
 
-def export_responses(place: Place, file: Path, *, force: bool = False) -> Exported:
+def export_responses(location: Place, file: Path, *, force: bool = False) -> Exported:
     """Write every response of a ledger to a .jsonl file, ordered by key, and return how many there are.
 
     They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Of a file that
@@ -66,8 +66,8 @@ def export_responses(place: Place, file: Path, *, force: bool = False) -> Export
     """
     if file.suffix != ".jsonl":
         raise DataError(f"{file}: an export is JSONL. Give it a name that ends in .jsonl.")
-    salvaging = isinstance(place, Path) and is_damaged(place)
-    opened = salvaged(place) if isinstance(place, Path) and salvaging else open_store(place)
+    salvaging = isinstance(location, Path) and is_damaged(location)
+    opened = salvaged(location) if isinstance(location, Path) and salvaging else open_store(location)
     with opened as source, _whole_file(check_output(file, force)) as partial:
         n = 0
         with partial.open("wb", buffering=1 << 16) as out:
@@ -77,7 +77,7 @@ def export_responses(place: Place, file: Path, *, force: bool = False) -> Export
         return Exported(n, source.n_bad)
 
 
-def import_responses(place: Place, file: Path) -> ImportedFile:
+def import_responses(location: Place, file: Path) -> ImportedFile:
     """Merge an export into a ledger, which is made if need be; what the ledger has already stays.
 
     All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
@@ -85,13 +85,13 @@ def import_responses(place: Place, file: Path) -> ImportedFile:
     """
     with explaining(f"{file}: cannot be read"):
         lines = file.open("rb")
-    with lines, open_store(place, make=True) as store:
+    with lines, open_store(location, make=True) as store:
         new, n = store.add(_rows(lines, file))
     return ImportedFile(str(file), new, n - new)
 
 
 def choose_responses(
-    place: Place, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
+    location: Place, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
 ) -> Chosen:
     """Return the responses that prune_responses would delete, and what they would cost again.
 
@@ -99,11 +99,11 @@ def choose_responses(
     asked (`openai/NAME`) or at one address (`openai/NAME@host/path`). Raises DataError if it has none.
     """
     before = time.time() - (older_than_s or 0.0)
-    with open_store(place) as store:
+    with open_store(location) as store:
         known = store.models()
         models = [name for name in known if model in (None, name, name.rpartition("@")[0])]
         if model is not None and not models:
-            raise DataError(f"{place}: it has no response of the model {model!r}. {nearest(model, known)}")
+            raise DataError(f"{location}: it has no response of the model {model!r}. {nearest(model, known)}")
         tallies = tally_responses(store.chosen(before, models))
         damaged = store.n_bad
     counts: dict[str, int] = {}
@@ -120,16 +120,16 @@ def choose_responses(
     )
 
 
-def prune_responses(place: Place, chosen: Chosen) -> Pruned:
+def prune_responses(location: Place, chosen: Chosen) -> Pruned:
     """Delete the chosen responses and give their space back. Raises DataError when there is no ledger.
 
     What they saved stays counted. Responses that came after the choice stay too.
     """
-    n_bytes = size_on_disk(place)
-    with open_store(place) as store:
+    n_bytes = size_on_disk(location)
+    with open_store(location) as store:
         n = store.delete(chosen.before, chosen.models)
         store.shrink()
-    return Pruned(n, max(0, n_bytes - size_on_disk(place)))
+    return Pruned(n, max(0, n_bytes - size_on_disk(location)))
 
 
 @contextlib.contextmanager
@@ -168,11 +168,7 @@ def _rows(lines: Iterable[bytes], file: Path) -> Iterator[Row]:
             continue
         yield row
     if bad:
-        raise DataError(_told(file, bad))
-
-
-def _told(file: Path, bad: list[str]) -> str:
-    return (
-        f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
-        "Mend or delete them, and import again.\n" + "\n".join(bad)
-    )
+        raise DataError(
+            f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
+            "Mend or delete them, and import again.\n" + "\n".join(bad)
+        )

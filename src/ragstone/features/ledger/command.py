@@ -75,7 +75,7 @@ def export(
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
         show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
-    say(f"{done.responses:,} responses in {file}.{_damaged(done.damaged)}")
+    say(f"{done.responses:,} responses in {file}.{_damage_text(done.damaged)}")
 
 
 def import_(
@@ -95,11 +95,11 @@ def import_(
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
 
-    place = ledger_place(load_settings(config))
+    location = ledger_place(load_settings(config))
     done, mistakes = [], []
     for file in files:
         try:
-            done.append(import_responses(place, file))
+            done.append(import_responses(location, file))
         except DataError as mistake:
             mistakes.append(str(mistake))
         else:
@@ -133,15 +133,15 @@ def prune(
     if older_than is None and model is None:
         raise ConfigError("say what to prune: --older-than 30d, --model NAME, or both.")
     settings = load_settings(config)
-    place = ledger_place(settings)
+    location = ledger_place(settings)
     older_than_s = None if older_than is None else _seconds(older_than)
-    chosen = choose_responses(place, settings, older_than_s=older_than_s, model=model)
-    say(_told(place, chosen))
+    chosen = choose_responses(location, settings, older_than_s=older_than_s, model=model)
+    say(_pruning_text(location, chosen))
     some = bool(chosen.responses or chosen.damaged)
-    if some and not (yes or _agreed()):
+    if some and not (yes or _confirmed()):
         say("Nothing was deleted.")
         raise typer.Exit(WRONG_USE)
-    pruned = prune_responses(place, chosen) if some else Pruned(0, 0)
+    pruned = prune_responses(location, chosen) if some else Pruned(0, 0)
     if json:
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
@@ -170,13 +170,13 @@ def show_by_default(context: typer.Context, *, config: Config = None, json: AsJs
 def _seconds(age: str) -> float:
     from ragstone.kernel.errors import ConfigError
 
-    found = re.fullmatch(r"(\d{1,6})([hdw])", age.strip().casefold())
-    if not found:
+    match = re.fullmatch(r"(\d{1,6})([hdw])", age.strip().casefold())
+    if not match:
         raise ConfigError(f"--older-than {age!r}: give a number with a unit, e.g. 30d, 12h or 8w.")
-    return int(found[1]) * HOURS[found[2]] * 3600.0
+    return int(match[1]) * HOURS[match[2]] * 3600.0
 
 
-def _agreed() -> bool:
+def _confirmed() -> bool:
     """Return whether the user says yes. Raises ConfigError where there is nobody to ask."""
     from ragstone.kernel.errors import ConfigError
 
@@ -188,20 +188,20 @@ def _agreed() -> bool:
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
-def _told(place: "Place", chosen: "Chosen") -> str:
+def _pruning_text(location: "Place", chosen: "Chosen") -> str:
     n = sum(chosen.responses.values())
     if not n and not chosen.damaged:
-        return f"{place}: it has no such response."
+        return f"{location}: it has no such response."
     models = ", ".join(f"{count:,} of {model}" for model, count in sorted(chosen.responses.items()))
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
     return (
-        f"{place}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
-        f"{_damaged(chosen.damaged)}"
+        f"{location}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
+        f"{_damage_text(chosen.damaged)}"
     )
 
 
-def _damaged(n: int) -> str:
+def _damage_text(n: int) -> str:
     return f" {n:,} more cannot be read any more: what is stored of them has changed." if n else ""
 
 

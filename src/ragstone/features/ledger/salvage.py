@@ -47,9 +47,9 @@ def salvaged(path: Path) -> Iterator[Salvage]:
         table = stack.enter_context(contextlib.closing(sqlite3.connect("")))
         table.execute("CREATE TABLE found (key PRIMARY KEY, model, response, created) WITHOUT ROWID")
         bad: set[bytes] = set()
-        for found in _rows(file, log):
-            key, model, response, created, _ = found
-            if readable(*found) is None:
+        for row in _rows(file, log):
+            key, model, response, created, _ = row
+            if readable(*row) is None:
                 bad.add(key)
                 continue
             table.execute(
@@ -119,8 +119,8 @@ def _row_at(page: bytes, start: int, page_of: Callable[[int], bytes], most: int)
     for length in lengths:
         cells.append(body[at : at + length])
         at += length
-    said = int(_number(checksum[0], cells[4])) if checksum and checksum[0] else None
-    return cells[0], cells[1], cells[2], _number(created, cells[3]), said
+    stored_checksum = int(_number(checksum[0], cells[4])) if checksum and checksum[0] else None
+    return cells[0], cells[1], cells[2], _number(created, cells[3]), stored_checksum
 
 
 def _number(kind: int, cell: bytes) -> float:

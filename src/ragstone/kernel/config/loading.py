@@ -226,8 +226,8 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
 def _inner(kind: type[Any]) -> type[Any]:
     """Return the type within `X | None` or `Annotated[X, ...]`."""
     inner = [each for each in get_args(kind) if each is not type(None)]
-    found: type[Any] = inner[0] if inner and get_origin(kind) in (Union, UnionType, Annotated) else kind
-    return found
+    innermost: type[Any] = inner[0] if inner and get_origin(kind) in (Union, UnionType, Annotated) else kind
+    return innermost
 
 
 def _tag_field(kind: type[Any]) -> str | None:
@@ -241,10 +241,10 @@ def _member(kind: type[Any], table: object) -> type[Any]:
     field = _tag_field(kind)
     if field is None or not isinstance(table, dict):
         return kind
-    found: type[Any] = next(
+    chosen: type[Any] = next(
         (member for member in get_args(kind) if member.__struct_config__.tag == table.get(field)), kind
     )
-    return found
+    return chosen
 
 
 def _fits(value: object, kind: type[Any]) -> bool:
@@ -258,14 +258,14 @@ def _fits(value: object, kind: type[Any]) -> bool:
 def line_of(text: str, keys: list[str]) -> int:
     """Return the line that goes furthest along the keys: of the last one, or of the table it should be in."""
     table: list[str] = []
-    deepest, found, in_text = 0, 1, False
+    deepest, line_no, in_text = 0, 1, False
     for number, line in enumerate(text.splitlines(), 1):
         if not in_text:
             table, here = _keys_on(line, table)
             if len(here) > deepest and keys[: len(here)] == here:
-                deepest, found = len(here), number
+                deepest, line_no = len(here), number
         in_text ^= (line.count('"""') + line.count("'''")) % 2 == 1
-    return found
+    return line_no
 
 
 def _keys_on(line: str, table: list[str]) -> tuple[list[str], list[str]]:

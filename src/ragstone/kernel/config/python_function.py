@@ -54,12 +54,12 @@ def load_object(call: str, folder: Path, where: str) -> tuple[object, ModuleType
             f"{where}: {module_name} cannot be imported: {raised(mistake)}. It is looked for in {here}, and "
             "where this Python finds its packages."
         ) from None
-    found: object = module
+    named: object = module
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if found is None:
+        named = getattr(named, part, None)
+    if named is None:
         raise ConfigError(f"{where}: the module {module_name} has no {path!r}. Check call = {call!r}.")
-    return found, module
+    return named, module
 
 
 def _look_in(folder: Path) -> str:
@@ -98,10 +98,10 @@ def module_holding(function: Function) -> tuple[str, ModuleType | None]:
     """
     qualified = getattr(function, "__qualname__", type(function).__qualname__)
     module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    found: object = module
+    named: object = module
     for part in qualified.split("."):
-        found = getattr(found, part, None)
-    known = module is not None and found is function and getattr(module, "__file__", None)
+        named = getattr(named, part, None)
+    known = module is not None and named is function and getattr(module, "__file__", None)
     return f"{module.__name__ if module else '?'}:{qualified}", module if known else None
 
 
@@ -113,13 +113,13 @@ def module_digest(module: ModuleType) -> str:
 
 
 async def call_within(
-    timeout_s: float, function: Function, asked: object
+    timeout_s: float, function: Function, argument: object
 ) -> tuple[object, BaseException | None] | None:
     """Return what a callable returns and what it raises; None where it does neither in time.
 
     One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
     """
-    running = asyncio.ensure_future(call(function, asked))
+    running = asyncio.ensure_future(call(function, argument))
     try:
         await asyncio.wait({running}, timeout=timeout_s)
     finally:
@@ -136,10 +136,10 @@ def ended(running: asyncio.Future[object]) -> tuple[object, BaseException | None
     return None, mistake.mistake if isinstance(mistake, _Unruly) else mistake
 
 
-async def call(function: Function, /, *asked: object, **named: object) -> object:
+async def call(function: Function, /, *arguments: object, **named: object) -> object:
     """Return what a callable returns: in the event loop where it is async, else in a thread of its own."""
     try:
-        called = functools.partial(function, *asked, **named)
+        called = functools.partial(function, *arguments, **named)
         returned = called() if is_async(function) else await _in_thread(called)
         return await returned if inspect.isawaitable(returned) else returned
     except SystemExit as mistake:
@@ -177,9 +177,9 @@ def raised(mistake: BaseException, file: str = "") -> str:
     file: the last line in this file is meant where there is one, and not one of a library that it calls.
     """
     mistake = mistake.mistake if isinstance(mistake, _Unruly) else mistake
-    words = " ".join("".join(traceback.format_exception_only(mistake)).split())[:400]
+    message = " ".join("".join(traceback.format_exception_only(mistake)).split())[:400]
     frames = traceback.extract_tb(mistake.__traceback__)
     if not frames:
-        return words
+        return message
     last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
-    return f"{words} ({Path(last.filename).name}, line {last.lineno}, in {last.name}: {last.line})"
+    return f"{message} ({Path(last.filename).name}, line {last.lineno}, in {last.name}: {last.line})"

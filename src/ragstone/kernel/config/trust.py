@@ -33,7 +33,7 @@ def add_project(folder: Path) -> None:
 def check_trust(folder: Path, what: str) -> None:
     """Raise UntrustedCode for a file in a folder outside the current one and the project's. what: it runs."""
     here = folder.resolve()
-    if _trusting.get() or any(here.is_relative_to(one) for one in (Path.cwd().resolve(), *_projects)):
+    if _trusting.get() or any(here.is_relative_to(trusted) for trusted in (Path.cwd().resolve(), *_projects)):
         return
     raise UntrustedCode(
         f"{what}, and {folder} is outside this project. Read the code first; then add --trust (in Python: "

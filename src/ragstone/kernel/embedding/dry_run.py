@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from ragstone.kernel.config import ModelSettings, Price
-from ragstone.kernel.embedding.endpoint import batches_of, most_used, prefixes_of
+from ragstone.kernel.embedding.endpoint import batches_of, prefixes_of
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, NotEmbedded, Role
 from ragstone.kernel.errors import ModelError
+from ragstone.kernel.llm.embedding_door import most_used
 from ragstone.kernel.llm.forecast import Forecaster
 
 ASSUMPTION = (

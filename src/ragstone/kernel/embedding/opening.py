@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.config import Settings
 from ragstone.kernel.embedding.dry_run import dry_run_model, offline_model
 from ragstone.kernel.embedding.embedder import STORE, Embedder
 from ragstone.kernel.embedding.endpoint import endpoint_model
@@ -15,9 +15,8 @@ from ragstone.kernel.embedding.packaged import packaged_model
 from ragstone.kernel.embedding.transformer import transformer_model
 from ragstone.kernel.errors import ModelError, checks_arguments, nearest
 from ragstone.kernel.llm import Budget
+from ragstone.kernel.llm.embedding_door import embedding_endpoint
 from ragstone.kernel.llm.forecast import Forecaster
-from ragstone.kernel.llm.limits import RECOVERING, RUN, RetryPolicy
-from ragstone.kernel.llm.providers import Provider, list_price, providers
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
 
 EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
@@ -49,8 +48,7 @@ def open_embedder(
     Raises ModelError for an unknown name, MissingExtra where the embedder's package is not installed.
     """
     settings = settings or Settings()
-    retry_policy = RECOVERING if serving else RUN
-    opening = _Opening(settings, budget or Budget(), offline, forecaster, retry_policy)
+    opening = _Opening(settings, budget or Budget(), offline, forecaster, serving)
     held: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
     return Embedder(_model(name, opening), cache / STORE if cache else None, held, as_given=as_given)
 
@@ -62,50 +60,28 @@ class _Opening(NamedTuple):
     budget: Budget
     offline: bool
     forecaster: Forecaster | None
-    retry_policy: RetryPolicy
+    serving: bool
 
 
 def _model(name: str, opening: _Opening) -> EmbeddingModel:
     if name == "packaged":
         return packaged_model()
-    kind, _, model = name.partition("/")
-    speaking = {each.name: each for each in providers().values() if each.dialect in ("openai", "azure")}
-    if not model or (kind not in speaking and kind != "sentence-transformers"):
-        raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
     settings = opening.settings
     chosen = settings.model(name)
-    if kind == "sentence-transformers":
+    kind, _, model = name.partition("/")
+    if kind == "sentence-transformers" and model:
         return transformer_model(model, settings.path(model), chosen)
-    return _at_endpoint(speaking[kind], model, chosen, opening)
-
-
-def _at_endpoint(
-    provider: Provider, model: str, settings: ModelSettings, opening: _Opening
-) -> EmbeddingModel:
-    from ragstone.kernel.llm.site import identity_of  # aiohttp takes 0.15 s to import
-
-    base_url = provider.address(settings)
-    price = settings.price_usd_per_million or list_price(base_url, model)
-    identity = identity_of(provider, model, base_url) + (
-        f"#{settings.dimensions}" if settings.dimensions else ""
-    )
-    hides = opening.settings.privacy.mask
-    if hides:
-        identity += "#masked"  # the texts get other vectors
+    endpoint = embedding_endpoint(name, chosen)
+    if endpoint is None:
+        raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
+    hides = settings.privacy.mask
+    identity = f"{endpoint.identity}#masked" if hides else endpoint.identity  # the texts get other vectors
     if opening.forecaster is not None:
-        return dry_run_model(opening.forecaster, settings, price, identity=identity)
+        return dry_run_model(opening.forecaster, chosen, endpoint.price, identity=identity)
     if opening.offline:
-        return offline_model(settings, identity=identity)
-    opened = endpoint_model(
-        provider,
-        model,
-        settings,
-        price=price,
-        budget=opening.budget,
-        identity=identity,
-        retry_policy=opening.retry_policy,
-    )
-    return _masked(opened, own_words(opening.settings.sample.mask)) if hides else opened
+        return offline_model(chosen, identity=identity)
+    opened = endpoint_model(endpoint, opening.budget, identity=identity, serving=opening.serving)
+    return _masked(opened, own_words(settings.sample.mask)) if hides else opened
 
 
 def _masked(model: EmbeddingModel, own: OwnWords | None) -> EmbeddingModel:

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from ragstone.kernel.llm.forecast import Forecast, Forecaster
     from ragstone.kernel.llm.learnt import LearntStore
     from ragstone.kernel.llm.models import Models
-    from ragstone.kernel.llm.prompt import Prompt
     from ragstone.kernel.llm.response_store import AnyLedger
-    from ragstone.kernel.llm.rounds import AnsweredCall, Process
+    from ragstone.kernel.llm.rounds import Process
     from ragstone.kernel.systems.function import Callee
 
 In = TypeVar("In")
@@ -94,7 +93,6 @@ class Session:
     @functools.cached_property
     def models(self) -> "Models":
         """The models by name, each opened when it is first asked for."""
-        from ragstone.kernel.llm.limits import RUN, SERVING
         from ragstone.kernel.llm.models import Models
 
         forecasting, how, settings = self._forecaster is not None, self._how, self.settings
@@ -102,11 +100,11 @@ class Session:
             settings,
             self._stack,
             self.budget,
-            self._open_ledger,
+            None if self._worker is None else self._worker.ledger,
             offline=how.offline,
             # A forecast asks nobody, and counts the calls that a run would make again.
             keep_failures=settings.ledger.keep_failures or (how.offline and not forecasting),
-            retry_policy=SERVING if self._serving else RUN,
+            serving=self._serving,
             wrap=None if self._forecaster is None else self._forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
@@ -251,17 +249,6 @@ class Session:
     def _bar(self, name: str, n_calls: int) -> AbstractContextManager[Advance]:
         return self.progress(name, n_calls, self.state)
 
-    def _open_ledger(self) -> "AnyLedger":
-        if self._worker is not None and self._worker.ledger is not None:
-            return self._worker.ledger
-        if self._serving:
-            from ragstone.kernel.llm.response_store import MemoryLedger
-
-            return MemoryLedger()
-        from ragstone.kernel.llm.ledgers import open_ledger
-
-        return open_ledger(self.settings, counting=self._forecaster is None)
-
     def _memory(self) -> "LearntStore":
         from ragstone.kernel.llm.learnt import learnt_in_folder
 
@@ -269,12 +256,9 @@ class Session:
         return learnt_in_folder(folder) if self._worker is None else self._worker.memory
 
     def _process(self, model: str) -> "Process":
-        def process(prompts: "Sequence[Prompt]") -> "Iterable[AnsweredCall]":
-            from ragstone.kernel.engine.cluster.vllm import processed
+        from ragstone.kernel.engine.cluster.vllm import processed
 
-            return processed(model, self.settings, prompts)
-
-        return self.processes.get(model) or process
+        return self.processes.get(model) or functools.partial(processed, model, self.settings)
 
 
 @contextlib.asynccontextmanager

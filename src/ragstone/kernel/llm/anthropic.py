@@ -18,7 +18,7 @@ from ragstone.kernel.llm.openai_reply import NOT_TOLD, Events, NotEvents, post_s
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, list_price
 from ragstone.kernel.llm.reasoning import with_reasoning
-from ragstone.kernel.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
+from ragstone.kernel.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, open_site, raise_for
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, asked_in
 from ragstone.kernel.records import Usage, count_of, told_usage
 
@@ -69,8 +69,15 @@ async def open_anthropic(
 
         async def call(prompt: Prompt, hear: OnText | None) -> Completion:
             site.check_key()
-            with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
-                body = _joined(_body(model, prompt, asked), settings.extra)
+            with asked_in(dialect, prompt, settings.extra, where, site.name) as form:
+                body, extra = _body(model, prompt, form), settings.extra
+                # What both say of one object stands together.
+                both = {
+                    name: body[name] | extra[name]
+                    for name in body.keys() & extra
+                    if isinstance(extra[name], dict)
+                }
+                body |= extra | both
                 if hear is None:
                     return await _post(site, msgspec.json.encode(body))
                 reply, body["stream"] = _StreamedMessage(site, hear), True
@@ -78,7 +85,7 @@ async def open_anthropic(
 
         base_url = provider.address(settings)
         yield Endpoint(
-            identity=identity_of(provider, model, base_url),
+            identity=provider.identity_of(model, base_url),
             send=functools.partial(call, hear=None),
             stream=call,
             concurrency=concurrency,
@@ -89,14 +96,16 @@ async def open_anthropic(
 
 def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
     """Return a request; what all rows share is marked, so that the provider keeps it in its cache."""
-    told = [{"type": "text", "text": one.content} for one in prompt.messages if one.role == "system"]
+    system = [
+        {"type": "text", "text": message.content} for message in prompt.messages if message.role == "system"
+    ]
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": dialect.limit(prompt) or LEAST_KNOWN_LIMIT,
-        "messages": [one for one in prompt.messages if one.role != "system"],
+        "messages": [message for message in prompt.messages if message.role != "system"],
     }
-    if told:
-        body["system"] = [*told[:-1], told[-1] | {"cache_control": CACHED}]
+    if system:
+        body["system"] = [*system[:-1], system[-1] | {"cache_control": CACHED}]
     if dialect.temperature and prompt.temperature is not None:
         body["temperature"] = prompt.temperature
     if dialect.top_p and prompt.top_p is not None:
@@ -104,7 +113,7 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
     return body if prompt.form is None else body | _reply_form(prompt, prompt.form, dialect.way)
 
 
-def _reply_form(prompt: Prompt, form: type, way: str) -> dict[str, Any]:
+def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
     """Return the fields that ask for a reply of this form: a tool's arguments, or a schema.
 
     Tools stand before the system message: one that differed from row to row would keep all of the prompt out
@@ -113,7 +122,7 @@ def _reply_form(prompt: Prompt, form: type, way: str) -> dict[str, Any]:
     schema = msgspec.Raw(prompt.schema or b"null")
     name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
     tool = {"name": name, "description": "Give the reply.", "input_schema": schema}
-    match way:
+    match mode:
         case "tool":
             forced = {"type": "tool", "name": tool["name"], "disable_parallel_tool_use": True}
             return {"tools": [tool], "tool_choice": forced}
@@ -122,14 +131,6 @@ def _reply_form(prompt: Prompt, form: type, way: str) -> dict[str, Any]:
         case "schema":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     return {}
-
-
-def _joined(body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    """Return the request with the fields of `extra`; what both say of one object stands together."""
-    both = {
-        name: body[name] | extra[name] for name in body.keys() & extra.keys() if isinstance(extra[name], dict)
-    }
-    return body | extra | both
 
 
 async def _post(site: Site, body: bytes) -> Completion:
@@ -147,10 +148,10 @@ async def _post(site: Site, body: bytes) -> Completion:
 
 def _completion(message: _MessageReply, tokens: dict[str, Any], latency_s: float | None) -> Completion:
     tools = [block for block in message.content if block.type == "tool_use"]
-    said = "".join(block.text for block in message.content if block.type == "text")
+    spoken = "".join(block.text for block in message.content if block.type == "text")
     thought = "".join(block.thinking for block in message.content if block.type == "thinking") or None
-    text = bytes(tools[0].input).decode() if tools else said
-    refusal = (said or "it ended its turn with `refusal`") if message.stop_reason == "refusal" else None
+    text = bytes(tools[0].input).decode() if tools else spoken
+    refusal = (spoken or "it ended its turn with `refusal`") if message.stop_reason == "refusal" else None
     return Completion(
         text=text,
         reasoning=thought,
@@ -161,14 +162,14 @@ def _completion(message: _MessageReply, tokens: dict[str, Any], latency_s: float
     )
 
 
-def _usage(told: dict[str, Any]) -> Usage:
+def _usage(reported: dict[str, Any]) -> Usage:
     """Return the tokens; `input_tokens` are those that the cache neither had nor took up."""
     apart = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    counts = [0 if told.get(name) is None else count_of(told[name]) for name in apart]
-    details = told.get("output_tokens_details")
+    counts = [0 if reported.get(name) is None else count_of(reported[name]) for name in apart]
+    details = reported.get("output_tokens_details")
     return told_usage(
         -1 if None in counts else sum(count or 0 for count in counts),
-        told.get("output_tokens"),
+        reported.get("output_tokens"),
         cached=counts[1],
         cache_written=counts[2],
         reasoning=details.get("thinking_tokens") if isinstance(details, dict) else None,
@@ -215,12 +216,12 @@ class _StreamedMessage:
     def take(self, part: bytes) -> bool:
         """See Streamed."""
         try:
-            found = self._events.feed(part)
+            events = self._events.feed(part)
         except NotEvents as others:
             raise unreadable(self._site, others.body, None, PROTOCOL) from None
-        for data in found:
+        for data in events:
             self._event(data)
-        return bool(found)
+        return bool(events)
 
     def completion(self) -> Completion:
         """See Streamed."""
@@ -237,8 +238,8 @@ class _StreamedMessage:
             event = msgspec.json.decode(data, type=_StreamEvent)
             self._read(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            told = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
-            raise CallFailed("error", told, retryable=True) from None
+            unreadable = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
+            raise CallFailed("error", unreadable, retryable=True) from None
 
     def _read(self, event: _StreamEvent) -> None:
         match event.type:

@@ -54,7 +54,7 @@ ABANDONED_S = 3_600.0
 UNUSED = Usage(calls=0)
 PUT_OFF = "put off until its batch is finished"
 
-Fly = Callable[..., Awaitable[Completion]]
+SingleFlight = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
@@ -93,9 +93,14 @@ class BatchJournal:
         if self.path.is_file():
             with disk_errors(self.path):
                 journal.append_if(lambda _: None)  # also reads a last line that is whole but for its end
-        found = {entry.tag: entry for entry in journal.rows}
-        self._sweep({tag for tag, entry in found.items() if entry.batch and not entry.settled})
-        return [entry for entry in found.values() if entry.model == model and not entry.settled]
+        entries = {entry.tag: entry for entry in journal.rows}
+        needed = {tag for tag, entry in entries.items() if entry.batch and not entry.settled}
+        # What killed processes left behind goes; a younger file may be another one's that lives.
+        for path in self.folder.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                if path.stem not in needed and time.time() - path.stat().st_mtime > ABANDONED_S:
+                    path.unlink()
+        return [entry for entry in entries.values() if entry.model == model and not entry.settled]
 
     def note(self, entry: BatchEntry) -> None:
         """Write an entry; it is on the disk when this returns."""
@@ -103,13 +108,6 @@ class BatchJournal:
             append_line(self.path, msgspec.json.encode(entry))
         if entry.settled:
             self.calls_of(entry.tag).unlink(missing_ok=True)
-
-    def _sweep(self, needed: set[str]) -> None:
-        """Delete what killed processes left behind; a younger file may be another one's that lives."""
-        for path in self.folder.glob("*.jsonl"):
-            with contextlib.suppress(OSError):
-                if path.stem not in needed and time.time() - path.stat().st_mtime > ABANDONED_S:
-                    path.unlink()
 
 
 class BatchDraft:
@@ -220,13 +218,15 @@ class Batches:
         budget: Budget,
         *,
         price: Price | None,
-        fly: Fly,
+        single_flight: SingleFlight,
         folder: Path,
         progress: Progress,
     ) -> None:
-        """fly: makes one call at once, into the ledger. Raises ModelError where there is no batch API."""
+        """single_flight: makes one call at once. Raises ModelError where there is no batch API."""
         if endpoint.wire is None:
-            able = " and ".join(f"{one.name}/..." for one in providers().values() if "batch" in one.can)
+            able = " and ".join(
+                f"{provider.name}/..." for provider in providers().values() if "batch" in provider.can
+            )
             raise ModelError(
                 f"{endpoint.identity} has no batch API that Ragstone supports: {able} have one. Leave out "
                 "--batch."
@@ -239,7 +239,7 @@ class Batches:
         self._price = price
         self._discount = settings.batch_discount
         self._poll_s = settings.batch_poll_s or FIRST_LOOK_S
-        self._fly = fly
+        self._single_flight = single_flight
         self._progress = progress
         self._journal = BatchJournal(folder)
         self._sent: dict[bytes, Sent] = {}
@@ -259,10 +259,10 @@ class Batches:
             if not path.is_file():
                 continue
             if entry.batch is None:  # killed while it submitted: nobody knows whether it was in time
-                found = await find(self._wire, entry.tag)
-                if found is None:
+                batch_id = await find(self._wire, entry.tag)
+                if batch_id is None:
                     continue
-                entry = msgspec.structs.replace(entry, batch=found)
+                entry = msgspec.structs.replace(entry, batch=batch_id)
                 self._journal.note(entry)
             self._keep(Sent(entry, read_calls(path)))
 
@@ -340,7 +340,7 @@ class Batches:
             if self._scouted:
                 return await self._ledger.find(key, saved=False)
             try:
-                completion = await self._fly(key, prompt, renew=self._renewals.is_awaited(key))
+                completion = await self._single_flight(key, prompt, renew=self._renewals.is_awaited(key))
                 self._renewals.answered(key)
             except CallFailed as failure:
                 self._failures[key] = failure
@@ -433,8 +433,8 @@ class Batches:
                 del self._sent[key]
             if key in self._reserved:  # never made, or refused: it has cost nothing
                 self._budget.settle(self._reserved.pop(key), UNUSED, self._price)
-                words = f"batch {batch.id} is {batch.status} and has no reply to this call"
-                self._failures.setdefault(key, CallFailed("error", words, retryable=True))
+                reason = f"batch {batch.id} is {batch.status} and has no reply to this call"
+                self._failures.setdefault(key, CallFailed("error", reason, retryable=True))
         self._journal.note(msgspec.structs.replace(sent.entry, settled=True))
         if batch.status == "failed":
             raise ModelError(

@@ -58,8 +58,8 @@ class Batch(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """What the provider says went wrong with the whole batch."""
-        said = (self.errors.data or []) if self.errors else []
-        return "; ".join(f"{one.message} ({one.code})" for one in said[:3]) or "no reason given"
+        errors = (self.errors.data or []) if self.errors else []
+        return "; ".join(f"{error.message} ({error.code})" for error in errors[:3]) or "no reason given"
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -100,13 +100,13 @@ async def submit(wire: Wire, tag: str, calls: Path) -> str:
         "completion_window": "24h",
         "metadata": {"ragstone": tag},
     }
-    asked = False
+    tried = False
 
     async def create() -> str:
-        nonlocal asked
-        found = await _find(wire, tag) if asked else None
-        asked = True
-        return found or (await _ask(wire, "POST", "/batches", msgspec.json.encode(order), Batch)).id
+        nonlocal tried
+        batch_id = await _find(wire, tag) if tried else None
+        tried = True
+        return batch_id or (await _ask(wire, "POST", "/batches", msgspec.json.encode(order), Batch)).id
 
     return await _patiently(wire, create)
 
@@ -133,10 +133,10 @@ async def download(wire: Wire, file_id: str) -> Iterator[Result]:
 
 def read_result(wire: Wire, result: Result, top_logprobs: int | None) -> Completion:
     """Return the completion of a line, read as the reply to any other call. Raises CallFailed."""
-    said, error = result.response, result.error
-    if said is not None and said.status_code:
+    response, error = result.response, result.error
+    if response is not None and response.status_code:
         try:
-            return wire.decode(said.status_code, bytes(said.body), top_logprobs)
+            return wire.decode(response.status_code, bytes(response.body), top_logprobs)
         except CallFailed:
             raise
         except ModelError as mistake:  # of one call among many: the others may be well
@@ -164,8 +164,8 @@ async def _find(wire: Wire, tag: str) -> str | None:
 
 
 async def _ask(wire: Wire, method: str, path: str, content: bytes | Path | None, kind: type[T]) -> T:
-    status, found = await wire.exchange(method, path, content)
-    checked = _checked(wire, status, found, path.removeprefix("/").partition("?")[0])
+    status, reply = await wire.exchange(method, path, content)
+    checked = _checked(wire, status, reply, path.removeprefix("/").partition("?")[0])
     try:
         return msgspec.json.decode(checked, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as mistake:

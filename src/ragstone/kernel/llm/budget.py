@@ -45,13 +45,13 @@ def parse_caps(text: str | None, deadline: str | None = None) -> Caps:
     """
     caps: dict[str, float] = {} if deadline is None else {"seconds": parse_duration(deadline)}
     for part in (text or "").replace(" ", "").split(",") if text else ():
-        found = re.fullmatch(r"\$?([\d_]+(?:\.\d+)?)(calls?|tokens?|usd|\$)?", part.casefold())
-        if not found or (not found[2] and not part.startswith("$")):
+        match = re.fullmatch(r"\$?([\d_]+(?:\.\d+)?)(calls?|tokens?|usd|\$)?", part.casefold())
+        if not match or (not match[2] and not part.startswith("$")):
             raise ConfigError(
                 f"--budget {part!r}: give a number with a unit, e.g. 500calls, 200000tokens or 5usd."
             )
-        unit = {"c": "calls", "t": "tokens"}.get((found[2] or "u")[0], "usd")
-        caps[unit] = float(found[1]) if unit == "usd" else int(float(found[1]))
+        unit = {"c": "calls", "t": "tokens"}.get((match[2] or "u")[0], "usd")
+        caps[unit] = float(match[1]) if unit == "usd" else int(float(match[1]))
     return msgspec.convert(caps, Caps)
 
 
@@ -80,8 +80,10 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
 def cost_of(completions: Sequence[Completion], price: Price | None) -> float | None:
     """Return what these completions cost: as they tell, else at the price; None where that is unknown."""
     costs = [
-        cost_usd(one.usage, discounted(price, one.discount)) if one.cost_usd is None else one.cost_usd
-        for one in completions
+        cost_usd(completion.usage, discounted(price, completion.discount))
+        if completion.cost_usd is None
+        else completion.cost_usd
+        for completion in completions
     ]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
@@ -91,8 +93,8 @@ def discounted(price: Price | None, discount: float) -> Price | None:
     """Return the price less a share of it; an unknown one stays unknown."""
     if price is None or not discount:
         return price
-    given = msgspec.structs.asdict(price)
-    left = {name: given[name] for name in Price.__struct_fields__ if given[name] is not None}
+    prices = msgspec.structs.asdict(price)
+    left = {name: prices[name] for name in Price.__struct_fields__ if prices[name] is not None}
     return Price(**{name: amount * (1 - discount) for name, amount in left.items()})
 
 

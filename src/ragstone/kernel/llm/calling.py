@@ -60,11 +60,10 @@ class Caller:
         self._draw = random.Random(0)
         self._retry_policy = retry_policy
         shared = budget.shared
-        limits = (
-            own_limits(concurrency, settings, retry_policy, self._draw)
-            if shared is None
-            else shared.limits(endpoint, concurrency, settings, retry_policy)
-        )
+        if shared is None or not endpoint or endpoint.startswith("llamacpp/"):  # a model in this process
+            limits = own_limits(concurrency, settings, retry_policy, self._draw)
+        else:
+            limits = shared.limits(endpoint, concurrency, settings)
         self.slots, self._circuit = limits.slots, limits.circuit
         self._calls, self._tokens = limits.calls, limits.tokens
 
@@ -97,7 +96,12 @@ class Caller:
                     self._circuit.call_lost(failure)
                     raise
                 self._budget.retried()
-                await asyncio.sleep(self._pause_s(failure, n_failed))
+                # Never exactly as long as the others who failed with it.
+                if failure.retry_after_s is not None:
+                    pause_s = failure.retry_after_s + backoff_s(0, self._draw)
+                else:
+                    pause_s = min(backoff_s(n_failed - 1, self._draw), self._retry_policy.longest_wait_s)
+                await asyncio.sleep(pause_s)
             else:
                 self._circuit.answered()
                 return answered
@@ -110,12 +114,6 @@ class Caller:
         if failure.status == "timeout":
             return retry_policy.timeouts
         return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
-
-    def _pause_s(self, failure: CallFailed, n_failed: int) -> float:
-        """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
-        if failure.retry_after_s is not None:
-            return failure.retry_after_s + backoff_s(0, self._draw)
-        return min(backoff_s(n_failed - 1, self._draw), self._retry_policy.longest_wait_s)
 
     @contextlib.asynccontextmanager
     async def _attempt(self, most: Usage, trying: bool) -> AsyncIterator[_Attempt]:

@@ -51,13 +51,13 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
     def findings(self) -> str:
         """What was found, for people."""
         form = "" if self.form is None else f" by {self.form}"
-        told = [f"replies in JSON{form}" if self.structured else "no reply in JSON that fits"]
-        told += {None: [], True: ["log-probabilities"], False: ["no log-probabilities"]}[self.logprobs]
+        parts = [f"replies in JSON{form}" if self.structured else "no reply in JSON that fits"]
+        parts += {None: [], True: ["log-probabilities"], False: ["no log-probabilities"]}[self.logprobs]
         thought = f"reasons ({self.reasoning:,} tokens in three replies)"
-        told += [thought if self.reasoning else "no reasoning seen"]
-        told += [f"limit by {self.limit_field}"] if self.limit_field else []
-        told += {None: [], True: ["takes temperature"], False: ["takes no temperature"]}[self.temperature]
-        return "; ".join(told)
+        parts += [thought if self.reasoning else "no reasoning seen"]
+        parts += [f"limit by {self.limit_field}"] if self.limit_field else []
+        parts += {None: [], True: ["takes temperature"], False: ["takes no temperature"]}[self.temperature]
+        return "; ".join(parts)
 
 
 async def probe_model(model: str, settings: Settings) -> ModelProbe:
@@ -112,11 +112,11 @@ def read_probes(folder: Path) -> dict[str, ModelProbe]:
 
 
 def _probes_in(entries: Entries) -> dict[str, ModelProbe]:
-    found = {}
+    probes = {}
     for name, entry in entries.items():
         with contextlib.suppress(msgspec.ValidationError):  # an entry that only holds what was learnt
-            found[name] = msgspec.convert(entry, ModelProbe)
-    return found
+            probes[name] = msgspec.convert(entry, ModelProbe)
+    return probes
 
 
 class _Verdict(msgspec.Struct):
@@ -126,14 +126,14 @@ class _Verdict(msgspec.Struct):
 
 
 def _prompt(**more: object) -> Prompt:
-    words = Message("user", "Reply with the word yes.")
-    return msgspec.structs.replace(Prompt(messages=(words,), max_tokens=8), **more)
+    message = Message("user", "Reply with the word yes.")
+    return msgspec.structs.replace(Prompt(messages=(message,), max_tokens=8), **more)
 
 
 async def _structured(door: Door) -> Reply | None:
-    words = Message("user", 'Reply with the JSON object {"verdict": "yes"} and nothing else.')
+    message = Message("user", 'Reply with the JSON object {"verdict": "yes"} and nothing else.')
     try:
-        return await door.ask(Prompt(messages=(words,), reply=_Verdict, max_tokens=64))
+        return await door.ask(Prompt(messages=(message,), reply=_Verdict, max_tokens=64))
     except CallFailed as failure:
         if failure.status != "unparsable":
             raise
@@ -211,10 +211,10 @@ def list_models(settings: Settings | None = None) -> ModelCatalogue:
     settings = settings or load_settings()
     # Of a file that was replaced there may be two probes: the later one counts.
     entries = read_entries(settings.path(".ragstone"))
-    probes = {(one.model, one.address): one for one in _probes_in(entries).values()}
+    probes = {(each.model, each.address): each for each in _probes_in(entries).values()}
     named = dict.fromkeys([*settings.models, *models_named(settings)])
     return ModelCatalogue(
-        providers=tuple(_provider(one) for one in providers().values()),
+        providers=tuple(_provider(each) for each in providers().values()),
         models=tuple(_model(name, settings.model(name), probes) for name in named),
         gguf=tuple(_gguf_models()),
         learnt=learnt_in(entries),
@@ -254,13 +254,16 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
     name, _, rest = model.partition("/")
     provider = providers().get(name)
     url = provider.address(table) if provider else table.base_url or ""
-    place = table.api_key_file or table.api_key_env or (_key_variable(provider, url) if provider else None)
+    key_source = table.api_key_file or table.api_key_env
+    if not key_source and provider is not None:
+        demanded = provider.needs_key and provider.base_url in ("", url)  # elsewhere a proxy may have it
+        key_source = provider.key_variable or (next(iter(provider.keys), None) if demanded else None)
     local = provider is not None and provider.dialect == "llamacpp"
     return ModelEntry(
         model=model,
         address=without_password(url) or None,
-        key=place,
-        key_found=place is not None and bool(find_key(table, place)[0]),
+        key=key_source,
+        key_found=key_source is not None and bool(find_key(table, key_source)[0]),
         temperature=table.temperature,
         reasoning_tokens=table.reasoning_tokens,
         price=table.price_usd_per_million or (Price(input=0, output=0) if local else list_price(url, rest)),
@@ -268,15 +271,9 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
     )
 
 
-def _key_variable(provider: Provider, url: str) -> str | None:
-    """Return the variable of a key that is there, or that this address demands; None where it needs none."""
-    demanded = provider.needs_key and provider.base_url in ("", url)  # elsewhere there may be a proxy with it
-    return provider.key_variable or (next(iter(provider.keys), None) if demanded else None)
-
-
 def _gguf_models() -> list[GgufEntry]:
     """Return the models that come in packages, and those in the cache."""
-    found = [
+    entries = [
         GgufEntry(model=f"llamacpp/{path.stem}", path=str(path), n_bytes=path.stat().st_size)
         for path in cached_models()
     ]
@@ -284,7 +281,7 @@ def _gguf_models() -> list[GgufEntry]:
         try:
             path = resolve_gguf(name)
         except ModelError:
-            found.append(GgufEntry(model=f"llamacpp/{name}", path=None, n_bytes=None, install=command))
+            entries.append(GgufEntry(model=f"llamacpp/{name}", path=None, n_bytes=None, install=command))
         else:
-            found.append(GgufEntry(model=f"llamacpp/{name}", path=str(path), n_bytes=path.stat().st_size))
-    return found
+            entries.append(GgufEntry(model=f"llamacpp/{name}", path=str(path), n_bytes=path.stat().st_size))
+    return entries

@@ -101,8 +101,8 @@ class NotInLedger(CallFailed):
     """Offline, a call that the ledger lacks."""
 
     def __init__(self, prompt: Prompt) -> None:
-        words = prompt.messages[-1].content
-        super().__init__("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
+        text = prompt.messages[-1].content
+        super().__init__("error", f"offline, and the ledger lacks this call: ...{text[-120:]!r}")
 
 
 class Door:
@@ -167,7 +167,7 @@ class Door:
             self._ledger,
             self._budget,
             price=self.price,
-            fly=self._fly,
+            single_flight=self._single_flight,
             folder=folder,
             progress=progress,
         )
@@ -188,9 +188,9 @@ class Door:
             raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
         async with self._in_run():
             try:
-                reply = await self._converse(self._settled(prompt), renew=prompt.renew)
+                reply = await self._ask_and_parse(self._settled(prompt), renew=prompt.renew)
             except _KeptFailure:  # from which the room to think in was learnt
-                reply = await self._converse(self._settled(prompt), renew=True)
+                reply = await self._ask_and_parse(self._settled(prompt), renew=True)
         self._no_probabilities |= probabilities_alone and reply.logprobs is None
         return reply
 
@@ -207,9 +207,9 @@ class Door:
         streamed = StreamedCall(self.endpoint, on_text, self._style)
         async with self._in_run():
             try:
-                return await self._hear(self._settled(prompt), streamed, renew=False)
+                return await self._ask_and_pass_on(self._settled(prompt), streamed, renew=False)
             except _KeptFailure:
-                return await self._hear(self._settled(prompt), streamed, renew=True)
+                return await self._ask_and_pass_on(self._settled(prompt), streamed, renew=True)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
@@ -240,85 +240,90 @@ class Door:
 
     def _settled(self, prompt: Prompt) -> Prompt:
         """Return the prompt with what the model's settings decide."""
-        temperature, asked = prompt.temperature, prompt.default_temperature
+        temperature, default = prompt.temperature, prompt.default_temperature
         if temperature is None:
             temperature = self._settings.temperature
         if temperature is None:
-            temperature = asked
+            temperature = default
         else:
-            asked = None  # somebody wants this one: whoever cannot have it is told so
+            default = None  # somebody wants this one: whoever cannot have it is told so
         return msgspec.structs.replace(
-            prompt, temperature=temperature, default_temperature=asked, room=self._room.tokens
+            prompt, temperature=temperature, default_temperature=default, room=self._room.tokens
         )
 
-    async def _converse(self, prompt: Prompt, *, renew: bool) -> Reply:
+    async def _ask_and_parse(self, prompt: Prompt, *, renew: bool) -> Reply:
         """Return the reply, asked for once more where it cannot be read.
 
         renew: the responses of earlier commands are not looked at.
         """
-        heard = TracedConversation(self.endpoint.identity, prompt.messages)
+        traced = TracedConversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
             renew = await self._is_earlier(key)
         first, made = await self._complete(key, prompt, renew=renew)
-        heard.said(prompt.messages, first.refusal or first.text)
-        kept = not (made or self._keep_failures)
+        traced.said(prompt.messages, first.refusal or first.text)
+        from_earlier = not (made or self._keep_failures)
         try:
-            return self._reply(prompt, [first], kept=kept)
+            return self._reply(prompt, [first], kept=from_earlier)
         except ReplyError as mistake:
             if was_cut(prompt, first):
                 raise await self._useless(key, prompt, [first], cut_words(first, self._name), made) from None
-            again = _ask_again(prompt, first, str(mistake))
+            reason = (
+                f"That reply cannot be used: {mistake}. "
+                "Reply again, with one JSON object of the form asked for."
+            )
+            more = (Message("assistant", first.text[:MOST_QUOTED] or "(nothing)"), Message("user", reason))
+            again = msgspec.structs.replace(prompt, messages=prompt.messages + more)
         try:
             second, made_too = await self._complete(self._key(again), again, renew=renew)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
             self._count([first])
             raise failure.charged(first.usage, first.text) from failure
-        heard.said(again.messages, second.refusal or second.text)
+        traced.said(again.messages, second.refusal or second.text)
         try:
-            return self._reply(prompt, [first, second], kept=kept and not made_too)
+            return self._reply(prompt, [first, second], kept=from_earlier and not made_too)
         except ReplyError as mistake:
-            words = cut_words(second, self._name) if was_cut(prompt, second) else str(mistake)
-            raise await self._useless(key, prompt, [first, second], words, made or made_too) from None
+            reason = cut_words(second, self._name) if was_cut(prompt, second) else str(mistake)
+            raise await self._useless(key, prompt, [first, second], reason, made or made_too) from None
 
     async def _useless(
-        self, key: bytes, prompt: Prompt, said: list[Completion], words: str, made: bool
+        self, key: bytes, prompt: Prompt, completions: list[Completion], reason: str, made: bool
     ) -> Exception:
         """Return the failure of a conversation: of no use now, or _KeptFailure if that was so before."""
-        self._room.learn(prompt, said[-1])
+        self._room.learn(prompt, completions[-1])
         if not (made or self._keep_failures) and await self._is_earlier(key):
             if self._batches is None:  # else they were not counted yet
-                self._budget.from_ledger -= len(said)
-                self.from_ledger -= len(said)
+                self._budget.from_ledger -= len(completions)
+                self.from_ledger -= len(completions)
             return _KeptFailure()
-        self._count(said)
-        usage = sum((one.usage for one in said[1:]), said[0].usage)
-        return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
+        self._count(completions)
+        usage = sum((completion.usage for completion in completions[1:]), completions[0].usage)
+        return CallFailed("unparsable", reason, raw=completions[-1].text, usage=usage)
 
-    async def _hear(self, prompt: Prompt, streamed: StreamedCall, *, renew: bool) -> Reply:
-        heard = TracedConversation(self.endpoint.identity, prompt.messages)
+    async def _ask_and_pass_on(self, prompt: Prompt, streamed: StreamedCall, *, renew: bool) -> Reply:
+        traced = TracedConversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         completion, made = await self._complete(key, prompt, streamed, renew=renew)
-        heard.said(prompt.messages, completion.refusal or completion.text)
+        traced.said(prompt.messages, completion.refusal or completion.text)
         try:
             reply = self._reply(prompt, [completion])
         except ReplyError:
-            words = cut_words(completion, self._name)
-            raise await self._useless(key, prompt, [completion], words, made) from None
+            reason = cut_words(completion, self._name)
+            raise await self._useless(key, prompt, [completion], reason, made) from None
         return msgspec.structs.replace(reply, text=streamed.whole(completion.text))
 
     def _reply(self, prompt: Prompt, completions: list[Completion], *, kept: bool = False) -> Reply:
         """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
         last, usage = completions[-1], completions[0].usage
-        timed = [one.latency_s for one in completions if one.latency_s is not None]
+        timed = [each.latency_s for each in completions if each.latency_s is not None]
         for completion in completions[1:]:
             usage += completion.usage
         if last.refusal is not None:
             # Before it had a name, a refusal of the filter was kept as `filtered`.
             by_filter = last.refusal in (CONTENT_FILTER, "filtered")
-            words = f"cut off by {CONTENT_FILTER}" if by_filter else f"the model refused: {last.refusal}"
+            reason = f"cut off by {CONTENT_FILTER}" if by_filter else f"the model refused: {last.refusal}"
             self._count(completions)
-            raise CallFailed("refused", words, raw=last.refusal, usage=usage)
+            raise CallFailed("refused", reason, raw=last.refusal, usage=usage)
         if prompt.reply is None and was_cut(prompt, last):
             raise ReplyError("the reply was cut off before it began")
         value = None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce)
@@ -361,7 +366,7 @@ class Door:
             else:
                 completion = None if renew else await self._ledger.find(key)
                 if completion is None and key not in self._flying:
-                    return _Got(await self._fly(key, prompt, streamed, renew=renew), made=True)
+                    return _Got(await self._single_flight(key, prompt, streamed, renew=renew), made=True)
             if completion is not None:
                 self._budget.from_ledger += 1
                 self.from_ledger += 1
@@ -385,7 +390,7 @@ class Door:
             completion, made = await batches.complete(key, wider, renew=True)
         return _Got(completion, made)
 
-    async def _fly(
+    async def _single_flight(
         self, key: bytes, prompt: Prompt, streamed: StreamedCall | None = None, *, renew: bool = False
     ) -> Completion:
         """Make the call, unless another process is making it: then wait for its response."""
@@ -394,7 +399,7 @@ class Door:
                 raise NotInLedger(prompt)
             async with claimed(self._ledger, key, self._opened_at if renew else 0.0) as completion:
                 if completion is None:
-                    completion = await self._call(key, prompt, streamed, renew=renew)
+                    completion = await self._call_endpoint(key, prompt, streamed, renew=renew)
                 else:
                     self._budget.from_ledger += 1
                     self.from_ledger += 1
@@ -407,7 +412,7 @@ class Door:
         flight = self._flying[key] = asyncio.get_running_loop().create_future()
         try:
             yield flight
-        except BrokenOff:  # whoever waits has heard nothing yet: a call of their own may go well
+        except BrokenOff:  # whoever waits has traced nothing yet: a call of their own may go well
             raise
         except Exception as failure:
             flight.set_exception(failure)
@@ -418,7 +423,7 @@ class Door:
             if not flight.done():
                 flight.set_result(None)
 
-    async def _call(
+    async def _call_endpoint(
         self, key: bytes, prompt: Prompt, streamed: StreamedCall | None, *, renew: bool
     ) -> Completion:
         """Make the call, and commit its response.
@@ -452,12 +457,12 @@ class Door:
         renew: bool,
         failed: Callable[[CallFailed], None] | None = None,
     ) -> Completion:
-        """See `_call`. failed: is told of an attempt that shows the endpoint in trouble."""
+        """See `_call_endpoint`. failed: is told of an attempt that shows the endpoint in trouble."""
         once = self.endpoint.send if streamed is None else streamed.send
 
-        async def send(asked: Prompt) -> Completion:
+        async def send(attempt: Prompt) -> Completion:
             try:
-                return await once(asked)
+                return await once(attempt)
             except CallFailed as failure:
                 if failed is not None and failure.retryable and not isinstance(failure, Rephrase):
                     failed(failure)
@@ -542,10 +547,3 @@ def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> 
         (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
     )
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
-    """Return the prompt with the model's unusable reply and what was wrong with it."""
-    words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
-    more = (Message("assistant", said.text[:MOST_QUOTED] or "(nothing)"), Message("user", words))
-    return msgspec.structs.replace(prompt, messages=prompt.messages + more)

@@ -58,10 +58,10 @@ async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: i
             f"{site.name} gave no embeddings that can be read: {site.excerpt(content)}. base_url usually "
             f"ends in /v1, and {model!r} must be a model that embeds."
         ) from None
-    told = read_counts(decoded.usage)
+    counts = read_counts(decoded.usage)
     return EmbeddedBatch(
         vectors=_vectors(decoded.data, len(texts), f"{site.name}, model {model!r}"),
-        usage=told_usage(count_of(told.get("prompt_tokens")) or told.get("total_tokens"), 0),
+        usage=told_usage(count_of(counts.get("prompt_tokens")) or counts.get("total_tokens"), 0),
     )
 
 
@@ -73,16 +73,18 @@ def _encode(body: dict[str, Any]) -> bytes:
         return msgspec.json.encode(body | {"input": whole})
 
 
-def _vectors(given: list[_Vector], n_texts: int, where: str) -> NDArray[np.float32]:
+def _vectors(embeddings: list[_Vector], n_texts: int, where: str) -> NDArray[np.float32]:
     """Return the vectors in the order of the texts. Raises ModelError for anything but one for each."""
     advice = "Use another model or endpoint: these would make wrong rankings."
-    if len(given) != n_texts:
-        raise ModelError(f"{where}: gave {len(given)} vectors for {n_texts} texts. {advice}")
-    if any(vector.index is not None for vector in given):
-        if sorted(-1 if vector.index is None else vector.index for vector in given) != list(range(n_texts)):
+    if len(embeddings) != n_texts:
+        raise ModelError(f"{where}: gave {len(embeddings)} vectors for {n_texts} texts. {advice}")
+    if any(vector.index is not None for vector in embeddings):
+        if sorted(-1 if vector.index is None else vector.index for vector in embeddings) != list(
+            range(n_texts)
+        ):
             raise ModelError(f"{where}: its vectors are not numbered as the texts are. {advice}")
-        given = sorted(given, key=lambda vector: vector.index or 0)
-    rows = [_numbers(vector.embedding) for vector in given]
+        embeddings = sorted(embeddings, key=lambda vector: vector.index or 0)
+    rows = [_numbers(vector.embedding) for vector in embeddings]
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1 or not lengths[0]:
         raise ModelError(f"{where}: gave vectors of {' and '.join(map(str, lengths))} numbers. {advice}")

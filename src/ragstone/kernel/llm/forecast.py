@@ -166,16 +166,19 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
     tokens_a_byte = known.input / known_bytes if known.input else TOKENS_A_BYTE
     n_calls = sum(kind.n_missing for kind in kinds.values())
     n_input = sum(kind.missing_bytes for kind in kinds.values()) * tokens_a_byte
+    # The provider's cache will have of what is sent what it had in earlier calls.
+    used = known if known.input else sum((completion.usage for completion in past), Usage(calls=0))
+    cached_share = used.cached / used.input if used.input else 0.0
     thinks = is_reasoner(door.endpoint.identity)
-    said = [
+    replies = [
         (kind.n_missing, *_reply_tokens(kind, limit, past, thinks=thinks))
         for (_form, limit), kind in kinds.items()
     ]
     usage = Usage(
         input=round(n_input),
-        output=round(sum(n * output for n, output, _thought in said)),
-        cached=round(n_input * _cached_share(known, past)),
-        reasoning=round(sum(n * thought for n, _output, thought in said)),
+        output=round(sum(n * output for n, output, _thought in replies)),
+        cached=round(n_input * cached_share),
+        reasoning=round(sum(n * thought for n, _output, thought in replies)),
     )
     price = door.price
     return ModelForecast(
@@ -219,20 +222,14 @@ def _reply_tokens(
     if known.output:
         return known.output / known.calls, known.reasoning / known.calls
     most = UNLIMITED if limit is None else limit
-    used = [one.usage for one in past if one.usage.output]
+    used = [completion.usage for completion in past if completion.usage.output]
     if not used:
         thought = THOUGHT if thinks else 0.0
         return most * SHARE_OF_LIMIT + thought, thought
     n_calls = sum(usage.calls for usage in used)
     thought = sum(usage.reasoning for usage in used) / n_calls
-    said = sum(min(most * usage.calls, usage.output - usage.reasoning) for usage in used) / n_calls
-    return said + thought, thought
-
-
-def _cached_share(known: Usage, past: Sequence[Completion]) -> float:
-    """Return the share of what is sent that the provider's cache will have, as in earlier calls."""
-    used = known if known.input else sum((one.usage for one in past), Usage(calls=0))
-    return used.cached / used.input if used.input else 0.0
+    n_said = sum(min(most * usage.calls, usage.output - usage.reasoning) for usage in used) / n_calls
+    return n_said + thought, thought
 
 
 def _duration_s(

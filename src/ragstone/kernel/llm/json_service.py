@@ -53,7 +53,7 @@ def fill(template: Json, values: Values) -> Json:
             whole = PLACE.fullmatch(template)
             if whole:
                 return values.get(whole[1])
-            return PLACE.sub(lambda place: _written(values.get(place[1])), template)
+            return PLACE.sub(lambda match: _written(values.get(match[1])), template)
         case Mapping():
             return {key: fill(value, values) for key, value in template.items()}
         case Sequence():
@@ -64,7 +64,7 @@ def fill(template: Json, values: Values) -> Json:
 
 def fill_url(url: str, values: Values) -> str:
     """Return the address with its places filled, as they must be written there."""
-    return PLACE.sub(lambda place: quote(_written(values.get(place[1])), safe=""), url)
+    return PLACE.sub(lambda match: quote(_written(values.get(match[1])), safe=""), url)
 
 
 def compile_path(path: str, where: str) -> Pick:
@@ -130,15 +130,11 @@ def _paths(value: Json, wanted: type[str] | type[list[Json]], path: str, depth: 
         yield path
     if depth and isinstance(value, Mapping):
         for name, inner in islice(value.items(), MOST_PATHS):
-            step = f".{name}" if NAME.fullmatch(name) else f"[{_quoted(name)}]"
+            escaped = name[:60].replace("\\", "\\\\").replace("'", "\\'")
+            step = f".{name}" if NAME.fullmatch(name) else f"['{escaped}']"
             yield from _paths(inner, wanted, path + step, depth - 1)
     elif depth and isinstance(value, list):
         yield from _paths(value[0] if value else None, wanted, f"{path}[*]", depth - 1)
-
-
-def _quoted(name: str) -> str:
-    escaped = name[:60].replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _first(item: Json) -> str:
@@ -215,18 +211,18 @@ async def reach(url: str) -> str:
     """
     from ragstone.kernel.llm.site import CONNECT_S, behind_proxy, no_more_files
 
-    shown = without_password(url)
+    address = without_password(url)
     host, port, encrypted = address_of(url)
     if behind_proxy(url):
-        return f"{shown} is asked through a proxy, and was not looked at"
+        return f"{address} is asked through a proxy, and was not looked at"
     try:
         async with asyncio.timeout(CONNECT_S):
             _, writer = await asyncio.open_connection(host, port, ssl=encrypted or None)
     except OSError as mistake:  # a timeout is one
         if full := no_more_files(mistake):
-            raise ModelError(f"{shown} was not looked at: {full}") from None
+            raise ModelError(f"{address} was not looked at: {full}") from None
         why = str(mistake) or f"no connection within {CONNECT_S:g} s"
-        raise ModelError(f"{shown} cannot be reached ({why}). Is it running, and is url right?") from None
+        raise ModelError(f"{address} cannot be reached ({why}). Is it running, and is url right?") from None
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
@@ -241,9 +237,9 @@ def address_of(url: str, where: str = "") -> tuple[str, int, bool]:
     except ValueError:
         address, port = urlsplit(""), 0
     if address.scheme not in ("http", "https") or not address.hostname:
-        told = f"{where}: url = " if where else ""
+        prefix = f"{where}: url = " if where else ""
         raise ConfigError(
-            f"{told}{without_password(url)!r} is not an address. Write e.g. http://localhost:8000/ask"
+            f"{prefix}{without_password(url)!r} is not an address. Write e.g. http://localhost:8000/ask"
         )
     return address.hostname, port, address.scheme == "https"
 
@@ -264,16 +260,14 @@ def check_places(
     places = places_in(declared.request) | places_in(declared.url)
     every = places | places_in(declared.headers)
     known = [*known, "key"]
-    for place in sorted(places_in(declared.headers) - {"key"}):
-        raise ConfigError(
-            f"{where}: nothing fills {{{place}}} in headers, which are the same for every call."
-        )
-    for place in sorted(every - set(known)):
-        if prefix is None or not place.startswith(prefix):
-            raise ConfigError(f"{where}: nothing fills {{{place}}}. {nearest(place, known)}")
-    for place in needed:
-        if place not in places:
-            raise ConfigError(f"{where}: put {{{place}}} into `request`, or into `url`.")
+    for name in sorted(places_in(declared.headers) - {"key"}):
+        raise ConfigError(f"{where}: nothing fills {{{name}}} in headers, which are the same for every call.")
+    for name in sorted(every - set(known)):
+        if prefix is None or not name.startswith(prefix):
+            raise ConfigError(f"{where}: nothing fills {{{name}}}. {nearest(name, known)}")
+    for name in needed:
+        if name not in places:
+            raise ConfigError(f"{where}: put {{{name}}} into `request`, or into `url`.")
     if "key" in every and declared.api_key_env is None:
         raise ConfigError(f"{where}: {{key}} is wanted: name the environment variable with it, api_key_env.")
 
@@ -290,11 +284,11 @@ def _headers(declared: Declared, key: str, where: str) -> dict[str, str]:
     for name, text in declared.headers.items():
         if not (name.isascii() and name.isprintable() and " " not in name and text.isprintable()):
             raise ConfigError(f"{where}: {name!r} is not a header: a name is one word, a value is one line.")
-    given = {name: str(fill(text, {"key": key})) for name, text in declared.headers.items()}
+    own_headers = {name: str(fill(text, {"key": key})) for name, text in declared.headers.items()}
     standard = {"Content-Type": "application/json", "Accept": "application/json"}
     own = places_in(declared.request) | places_in(declared.url) | places_in(declared.headers)
     bearer = {"Authorization": f"Bearer {key}"} if key and "key" not in own else {}
-    return standard | bearer | given
+    return standard | bearer | own_headers
 
 
 async def _post(site: "Site", declared: Declared, values: Values, where: str) -> Json:
@@ -310,10 +304,10 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
             there, "POST" if body else "GET", "", most_bytes=MOST_BYTES, allow_redirects=False, **request
         )
     except CallFailed as failure:
-        words = _hidden(str(failure), values).replace("base_url", "url").replace(there.name, site.name)
+        reason = _hidden(str(failure), values).replace("base_url", "url").replace(there.name, site.name)
         if isinstance(failure, Unreachable):
-            raise Unreachable(f"{where} {words}") from None
-        raise CallFailed(failure.status, f"{where} {words}", retryable=failure.retryable) from None
+            raise Unreachable(f"{where} {reason}") from None
+        raise CallFailed(failure.status, f"{where} {reason}", retryable=failure.retryable) from None
     if 300 <= response.status < 400:
         target = _hidden(without_password(response.headers.get("Location", "nowhere")), values)
         raise ModelError(
@@ -325,8 +319,8 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     if response.status >= 400:
         try:
             raise_for(site, response.status, response.headers, content)
-        except BadRequest as words:
-            raise CallFailed("error", f"{site.name} refuses the text: {words}") from None
+        except BadRequest as reason:
+            raise CallFailed("error", f"{site.name} refuses the text: {reason}") from None
     try:
         decoded: Json = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -334,6 +328,6 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     return decoded
 
 
-def _hidden(words: str, values: Values) -> str:
+def _hidden(text: str, values: Values) -> str:
     key = values["key"]
-    return hide(words, [key]) if isinstance(key, str) else words
+    return hide(text, [key]) if isinstance(key, str) else text

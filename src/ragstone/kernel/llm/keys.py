@@ -34,16 +34,16 @@ def find_key(settings: ModelSettings, default: str = DEFAULT_VARIABLE) -> tuple[
     """
     if settings.api_key_file is None:
         variable = settings.api_key_env or default
-        key, place = os.environ.get(variable, "").strip(), f"the environment variable {variable}"
-        remedy = f"Set {place}"
+        key, source = os.environ.get(variable, "").strip(), f"the environment variable {variable}"
+        remedy = f"Set {source}"
     elif settings.api_key_env is not None:
         raise ConfigError("api_key_env and api_key_file are both given for one model. Keep one of them.")
     else:
         file = Path(settings.api_key_file)
         key, remedy = _from_file(file)
-        place = str(file)
+        source = str(file)
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        return "", f"Write the key alone into {place}: it holds spaces, lines or characters that no key has"
+        return "", f"Write the key alone into {source}: it holds spaces, lines or characters that no key has"
     return key, remedy
 
 
@@ -75,13 +75,13 @@ def passwords_in(address: str) -> list[str]:
     return [sent, password, unquote(password)] if password else []
 
 
-def hide(words: str, secrets: Iterable[str]) -> str:
+def hide(text: str, secrets: Iterable[str]) -> str:
     """Return words without secrets: as they are, percent-encoded, escaped, in hex, in base64 alone or behind
     other bytes; and without what begins with their first 12 characters.
     """
     for secret in filter(None, secrets):
-        words = _forms(secret).sub("[the key]", words)
-    return words
+        text = _forms(secret).sub("[the key]", text)
+    return text
 
 
 @functools.lru_cache(maxsize=64)
@@ -101,8 +101,8 @@ def _in_base64(secret: bytes) -> Iterator[str]:
         whole = base64.b64encode(bytes(n_before) + secret + bytes(2)).decode()
         begins = -(-8 * n_before // 6)
         core = whole[begins : 8 * (n_before + len(secret)) // 6][: HEAD * 4 // 3]
-        told = _escaped(core, {"+": "-", "/": "_"})
-        yield rf"{_BASE64}{{0,{begins}}}{told}(?:{_BASE64}|=|%[0-9A-Fa-f]{{2}})*+"
+        pattern = _escaped(core, {"+": "-", "/": "_"})
+        yield rf"{_BASE64}{{0,{begins}}}{pattern}(?:{_BASE64}|=|%[0-9A-Fa-f]{{2}})*+"
 
 
 def _escaped(text: str, other: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -112,12 +112,12 @@ def _escaped(text: str, other: Mapping[str, str] = MappingProxyType({})) -> str:
     """
     import html  # its table of 2,231 entities is read where a call has failed, not at each start
 
-    found = []
-    for one in text:
-        ways = {one, other.get(one, one), html.escape(one)} | ({f"\\{one}"} if one in '"/\\' else set())
-        code = ord(one)
-        percent = "".join(f"%(?:25)?{byte:02x}" for byte in one.encode())
+    patterns = []
+    for char in text:
+        ways = {char, other.get(char, char), html.escape(char)} | ({f"\\{char}"} if char in '"/\\' else set())
+        code = ord(char)
+        percent = "".join(f"%(?:25)?{byte:02x}" for byte in char.encode())
         coded = rf"{percent}|\\u{code:04x}|&#x0*+{code:x};|&#0*+{code};"
-        plain = "|".join(re.escape(way) for way in sorted(ways, key=len, reverse=True))
-        found.append(f"(?>(?i:{coded})|{plain})")
-    return "".join(found)
+        plain = "|".join(re.escape(form) for form in sorted(ways, key=len, reverse=True))
+        patterns.append(f"(?>(?i:{coded})|{plain})")
+    return "".join(patterns)

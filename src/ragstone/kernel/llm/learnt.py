@@ -56,18 +56,18 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def findings(self) -> str:
         """What was learnt, for people."""
-        told = [f"replies in JSON by {self.form}"] if self.form else []
-        told += [f"limit by {self.tokens_field}"]
-        told += [f"at most {self.most_tokens:,} tokens a reply"] if self.most_tokens else []
-        told += [f"{self.room:,} tokens to think in"] if self.room else []
+        parts = [f"replies in JSON by {self.form}"] if self.form else []
+        parts += [f"limit by {self.tokens_field}"]
+        parts += [f"at most {self.most_tokens:,} tokens a reply"] if self.most_tokens else []
+        parts += [f"{self.room:,} tokens to think in"] if self.room else []
         refused = {"temperature": self.temperature, "top_p": self.top_p, "log-probabilities": self.logprobs}
-        told += [f"takes no {name}" for name, taken in refused.items() if not taken]
-        return "; ".join(told)
+        parts += [f"takes no {name}" for name, taken in refused.items() if not taken]
+        return "; ".join(parts)
 
 
 def kind_of(prompt: Prompt) -> frozenset[str]:
     """Return what of a request an endpoint may refuse: one that has taken the same takes it again."""
-    asked = {
+    parts = {
         "text": prompt.reply is None,
         "json": prompt.reply is not None,
         "limit": prompt.max_tokens is not None,
@@ -75,7 +75,7 @@ def kind_of(prompt: Prompt) -> frozenset[str]:
         "top_p": prompt.top_p is not None,
         "logprobs": prompt.top_logprobs is not None,
     }
-    return frozenset(name for name, has in asked.items() if has)
+    return frozenset(name for name, has in parts.items() if has)
 
 
 class FirstCall:
@@ -228,8 +228,8 @@ def utc_today() -> datetime.date:
 
 def learnt_in(entries: Entries) -> dict[str, Learnt]:
     """Return what was learnt of models, by their names in the ledger; those with `extra` have its digest."""
-    found = {name: _learnt_in(entry) for name, entry in entries.items()}
-    return {name: learnt for name, learnt in found.items() if learnt is not None}
+    known = {name: _learnt_in(entry) for name, entry in entries.items()}
+    return {name: learnt for name, learnt in known.items() if learnt is not None}
 
 
 def read_entries(folder: Path) -> Entries:

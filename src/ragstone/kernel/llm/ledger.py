@@ -117,7 +117,9 @@ class Ledger:
                 "SELECT model, response, created, checksum FROM responses WHERE key = ?", (key,)
             ).fetchone()
             if row is None and not self._checked:
-                self._check()
+                if self.path.stat().st_size <= CHECKED_BYTES:
+                    check_order(self._reader)
+                self._checked = True
         except sqlite3.Error as mistake:
             raise DataError(explain(self.path, mistake)) from None
         if row is None:
@@ -132,11 +134,6 @@ class Ledger:
             self._hits.add(row[0].decode(errors="replace"), completion.usage)
         return completion
 
-    def _check(self) -> None:
-        if self.path.stat().st_size <= CHECKED_BYTES:
-            check_order(self._reader)
-        self._checked = True
-
     async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """See AnyLedger. Raises DataError."""
         try:
@@ -145,16 +142,16 @@ class Ledger:
             raise DataError(explain(self.path, mistake)) from None
         if not mine:
             return LedgerTurn(None, mine=False)
-        found: Completion | None = None
+        completion: Completion | None = None
         try:
             # After the claim, so that what another stored before they gave theirs up is seen.
-            found = await self.find(key, since=since)
+            completion = await self.find(key, since=since)
         except BaseException:
             self._claims.release(key)
             raise
-        if found is not None:
+        if completion is not None:
             self._claims.release(key)
-        return LedgerTurn(found, mine=found is None)
+        return LedgerTurn(completion, mine=completion is None)
 
     def release(self, key: bytes) -> None:
         """See AnyLedger."""
@@ -172,7 +169,7 @@ class Ledger:
             ).fetchall()
         except sqlite3.Error as mistake:
             raise DataError(explain(self.path, mistake)) from None
-        return [said for row in rows if (said := readable(*row)) is not None]
+        return [completion for row in rows if (completion := readable(*row)) is not None]
 
     async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
@@ -276,18 +273,18 @@ class FileClaims:
     def _lock(self, key: bytes, *, taken: bool) -> None:
         if sys.platform == "win32":
             return
-        number, place = key[0] % N_CLAIM_FILES, int.from_bytes(key[1:8], "big")
+        number, offset = key[0] % N_CLAIM_FILES, int.from_bytes(key[1:8], "big")
         file = self._files.get(number)
         if file is None:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             file = os.open(self._folder / f"{number:x}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._files[number] = file
         if OF_ONE_FILE is None:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB if taken else fcntl.LOCK_UN, 1, place)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB if taken else fcntl.LOCK_UN, 1, offset)
             return
         # struct flock: type, whence (0: from the beginning), start, length, process (0).
         kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
-        fcntl.fcntl(file, OF_ONE_FILE, struct.pack("hhqqi0q", kind, 0, place, 1, 0))
+        fcntl.fcntl(file, OF_ONE_FILE, struct.pack("hhqqi0q", kind, 0, offset, 1, 0))
 
 
 @contextlib.contextmanager
@@ -349,8 +346,8 @@ class FileStore:
 
     def models(self) -> list[str]:
         """See ResponseStore."""
-        found = self._connection.execute("SELECT DISTINCT CAST(model AS BLOB) FROM responses")
-        return [str(name, "utf-8", "replace") for (name,) in found if isinstance(name, bytes)]
+        rows = self._connection.execute("SELECT DISTINCT CAST(model AS BLOB) FROM responses")
+        return [str(name, "utf-8", "replace") for (name,) in rows if isinstance(name, bytes)]
 
     def add(self, rows: Iterable[Row]) -> tuple[int, int]:
         """See ResponseStore."""
@@ -428,9 +425,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def check_order(connection: sqlite3.Connection) -> None:
     """Look whether every row can be found. Raises sqlite3.DatabaseError, which `is_damage`."""
-    (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    if said not in ("ok", b"ok"):
-        raise sqlite3.DatabaseError(f"malformed: {said!s}")
+    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict not in ("ok", b"ok"):
+        raise sqlite3.DatabaseError(f"malformed: {verdict!s}")
 
 
 def is_damage(mistake: Exception) -> bool:
@@ -440,7 +437,7 @@ def is_damage(mistake: Exception) -> bool:
     """
     if IO_ERROR in str(mistake):
         return getattr(mistake, "sqlite_errorname", "") in ("", *UNREAD)
-    return any(words in str(mistake) for words in ("malformed", "not a database"))
+    return any(sign in str(mistake) for sign in ("malformed", "not a database"))
 
 
 def explain(path: Path, mistake: Exception) -> str:

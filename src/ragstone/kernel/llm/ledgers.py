@@ -31,31 +31,31 @@ def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
     counting: whether a response that is found saved a call; a forecast saves none. Raises ConfigError for a
     URL that is none, and MissingExtra.
     """
-    place = ledger_place(settings)
-    if isinstance(place, Path):
-        return Ledger(place, counting=counting)
+    location = ledger_place(settings)
+    if isinstance(location, Path):
+        return Ledger(location, counting=counting)
     from ragstone.kernel.llm.postgres import PostgresLedger
 
-    return PostgresLedger(place, settings.path(".ragstone"), counting=counting)
+    return PostgresLedger(location, settings.path(".ragstone"), counting=counting)
 
 
-def open_store(place: Place, *, make: bool = False) -> AbstractContextManager[ResponseStore]:
+def open_store(location: Place, *, make: bool = False) -> AbstractContextManager[ResponseStore]:
     """Give all responses of a ledger. make: whether it is made where there is none.
 
     Raises DataError, also for what goes wrong in the block.
     """
-    if isinstance(place, Path):
-        return ledger.open_store(place, make=make)
+    if isinstance(location, Path):
+        return ledger.open_store(location, make=make)
     from ragstone.kernel.llm import postgres_database
 
-    return postgres_database.open_store(place, make=make)
+    return postgres_database.open_store(location, make=make)
 
 
-def size_on_disk(place: Place) -> int:
+def size_on_disk(location: Place) -> int:
     """Return the bytes of a ledger: of its file and what SQLite keeps beside it, or of its tables."""
-    if isinstance(place, Path):
-        files = (place.with_name(place.name + ending) for ending in ("", "-wal", "-shm"))
+    if isinstance(location, Path):
+        files = (location.with_name(location.name + ending) for ending in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
     from ragstone.kernel.llm import postgres_database
 
-    return postgres_database.size_of_tables(place)
+    return postgres_database.size_of_tables(location)

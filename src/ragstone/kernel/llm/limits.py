@@ -284,10 +284,10 @@ def retry_after_s_of(headers: Mapping[str, str], body: str = "") -> float | None
         if seconds is None:
             seconds = _seconds_until(header, headers.get("Date"))
         return None if seconds is None else min(seconds, LONGEST_S)
-    said = IN_BODY.search(body)
-    if said is None:
+    match = IN_BODY.search(body)
+    if match is None:
         return None
-    hours, minutes, amount, unit, alone = said.groups()
+    hours, minutes, amount, unit, alone = match.groups()
     return (
         3600 * float(hours or 0)
         + 60 * float(minutes or 0)
@@ -416,9 +416,7 @@ class Shared(Protocol):
     def settle(self, number: int, tokens: int, usd: float) -> None:
         """Replace a reservation by what the call used."""
 
-    def limits(
-        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
-    ) -> Limits:
+    def limits(self, endpoint: str, concurrency: int, settings: ModelSettings) -> Limits:
         """Return the limits of an endpoint, which hold for all who ask it."""
 
 

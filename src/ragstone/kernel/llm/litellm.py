@@ -59,11 +59,12 @@ async def open_litellm(
             raise ModelError(f"{identity}: no key. Set the environment variable {settings.api_key_env}.")
         if not loaded:
             loaded.append(await asyncio.to_thread(_load, model))
-        litellm, asked = loaded[0], dialect.copy()
-        body = _body(prompt, asked.way) | {"model": model, "timeout": timeout_s, "num_retries": 0}
+        litellm, form = loaded[0], dialect.copy()
+        body = _body(prompt, form.way) | {"model": model, "timeout": timeout_s, "num_retries": 0}
         body |= {"api_key": key} if key else {}
         body |= {"api_base": settings.base_url} if settings.base_url else {}
-        body |= {"extra_headers": _headers(settings, key)} if settings.headers else {}
+        headers = {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+        body |= {"extra_headers": headers} if headers else {}
         body |= settings.extra
         started = time.perf_counter()
         try:
@@ -76,12 +77,12 @@ async def open_litellm(
             if isinstance(failure, _Refused):
                 field = refused_extra(str(failure), settings.extra)
                 if field is not None:
-                    words = f"{where('extra', field)}: {field!r} of extra was refused. {failure}"
-                    raise ModelError(words) from None
-                if dialect.learn_form(asked, prompt):
+                    reason = f"{where('extra', field)}: {field!r} of extra was refused. {failure}"
+                    raise ModelError(reason) from None
+                if dialect.learn_form(form, prompt):
                     raise Rephrase(str(failure)) from None
             raise failure from None
-        dialect.took(asked, prompt)
+        dialect.took(form, prompt)
         return _completion(reply, prompt.top_logprobs, time.perf_counter() - started)
 
     address = f"@{re.sub(r'^https?://([^/@]*@)?', '', settings.base_url)}" if settings.base_url else ""
@@ -122,8 +123,8 @@ def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "messages": msgspec.to_builtins(prompt.messages),
     }
-    given = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
-    body |= {name: value for name, value in given.items() if value is not None}
+    sampling = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    body |= {name: value for name, value in sampling.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
     if prompt.form is None or prompt.schema is None or mode == "text":
@@ -131,12 +132,8 @@ def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     if mode == "json_object":
         return body | {"response_format": {"type": "json_object"}}
     name = re.sub(r"[^\w-]", "_", prompt.form.__name__, flags=re.ASCII)[:64]
-    asked = {"name": name, "strict": True, "schema": msgspec.json.decode(prompt.schema)}
-    return body | {"response_format": {"type": "json_schema", "json_schema": asked}}
-
-
-def _headers(settings: ModelSettings, key: str) -> dict[str, str]:
-    return {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+    reply_schema = {"name": name, "strict": True, "schema": msgspec.json.decode(prompt.schema)}
+    return body | {"response_format": {"type": "json_schema", "json_schema": reply_schema}}
 
 
 def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Completion:
@@ -150,9 +147,9 @@ def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Compl
     text, reasoning = choice.message.content or "", getattr(choice.message, "reasoning_content", None)
     refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
     filtered = CONTENT_FILTER if choice.finish_reason == "content_filter" else None
-    found = None
+    logprobs = None
     if top_logprobs is not None:
-        found = read_logprobs(getattr(choice, "logprobs", None), top_logprobs)
+        logprobs = read_logprobs(getattr(choice, "logprobs", None), top_logprobs)
     used = told_usage(
         getattr(usage, "prompt_tokens", None),
         getattr(usage, "completion_tokens", None),
@@ -166,7 +163,7 @@ def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Compl
         refusal=refusal or filtered,
         usage=with_reasoning(used, text, reasoning),
         latency_s=round(latency_s, 4),
-        logprobs=found,
+        logprobs=logprobs,
     )
 
 
@@ -177,41 +174,36 @@ def _failure(model: str, mistake: Exception, key: str) -> ModelError:
     version, while the tree of them changes.
     """
     kinds = {kind.__name__ for kind in type(mistake).__mro__}
-    words = f"litellm/{model}: {_words(mistake, key)}"
+    reason = hide(" ".join(str(mistake).split()), [key])[:400]
+    message = f"litellm/{model}: {reason}"
     if kinds & {"AuthenticationError", "PermissionDeniedError"}:
-        return ModelError(f"{words}. Check the key's environment variable.")
-    if "NotFoundError" in kinds or "LLM Provider NOT provided" in words:
-        return ModelError(f"{words}. Check the model's name: litellm/PROVIDER/MODEL.")
-    if "PaymentRequiredError" in kinds or "insufficient_quota" in words:
-        return ModelError(f"{words}. The account has no quota left.")
+        return ModelError(f"{message}. Check the key's environment variable.")
+    if "NotFoundError" in kinds or "LLM Provider NOT provided" in message:
+        return ModelError(f"{message}. Check the model's name: litellm/PROVIDER/MODEL.")
+    if "PaymentRequiredError" in kinds or "insufficient_quota" in message:
+        return ModelError(f"{message}. The account has no quota left.")
     if "ContentPolicyViolationError" in kinds or getattr(mistake, "code", None) in FILTERED:
-        return CallFailed("refused", words, raw=words)
+        return CallFailed("refused", message, raw=message)
     if "ContextWindowExceededError" in kinds:
-        return CallFailed("error", f"{words}. Give fewer or shorter contexts.")
+        return CallFailed("error", f"{message}. Give fewer or shorter contexts.")
     if kinds & {"Timeout", "APITimeoutError"}:
-        return CallFailed("timeout", words, retryable=True)
+        return CallFailed("timeout", message, retryable=True)
     if "RateLimitError" in kinds:
-        return _rate_limited(mistake, words)
+        return _rate_limited(mistake, message)
     if kinds & {"BadRequestError", "UnprocessableEntityError"}:
-        return _Refused(words)
+        return _Refused(message)
     if "APIConnectionError" in kinds:
-        return Unreachable(words)
-    return CallFailed("error", words, retryable=True)
+        return Unreachable(message)
+    return CallFailed("error", message, retryable=True)
 
 
-def _rate_limited(mistake: Exception, words: str) -> CallFailed:
+def _rate_limited(mistake: Exception, message: str) -> CallFailed:
     headers = getattr(mistake, "litellm_response_headers", None) or {}
     known = {name: str(value) for name, value in headers.items()}
-    told = {"Retry-After": known.get("retry-after", ""), "Date": known.get("date", "")}
-    retry_after_s = retry_after_s_of(told)
+    wait_headers = {"Retry-After": known.get("retry-after", ""), "Date": known.get("date", "")}
+    retry_after_s = retry_after_s_of(wait_headers)
     if retry_after_s is None:
-        return CallFailed("rate_limited", words, retryable=True)
+        return CallFailed("rate_limited", message, retryable=True)
     if retry_after_s > PATIENCE_S:
-        return CallFailed("rate_limited", f"{words} (wait {told_wait(retry_after_s)})")
-    return CallFailed("rate_limited", words, retryable=True, retry_after_s=retry_after_s)
-
-
-def _words(mistake: Exception, key: str) -> str:
-    """Return the first words of an error, on one line, without the key."""
-    words = " ".join(str(mistake).split())
-    return hide(words, [key])[:400]
+        return CallFailed("rate_limited", f"{message} (wait {told_wait(retry_after_s)})")
+    return CallFailed("rate_limited", message, retryable=True, retry_after_s=retry_after_s)

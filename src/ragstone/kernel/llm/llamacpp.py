@@ -78,9 +78,9 @@ async def open_llamacpp(
                 reply = await _gather(pool, generating, hear)
         except TimeoutError:
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
-        said = _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
+        completion = _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
         ours = prompt.reply is not None and GRAMMARS.isdisjoint(settings.extra)
-        return _bind(said, prompt.nonce) if ours and prompt.nonce else said
+        return _bind(completion, prompt.nonce) if ours and prompt.nonce else completion
 
     async def send(prompt: Prompt) -> Completion:
         return await stream(prompt, lambda _piece: None)
@@ -181,8 +181,8 @@ def _body(prompt: Prompt) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    given = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
-    body |= {name: value for name, value in given.items() if value is not None}
+    sampling = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    body |= {name: value for name, value in sampling.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
     if prompt.reply is not None:
@@ -209,10 +209,10 @@ def _bind(completion: Completion, nonce: str) -> Completion:
     What is anything else, such as a reply that was cut off, stays without the nonce, and is no verdict.
     """
     try:
-        said = json.loads(completion.text)
+        reply = json.loads(completion.text)
     except (ValueError, RecursionError):
         return completion
-    if not isinstance(said, dict) or not said or "nonce" in said:
+    if not isinstance(reply, dict) or not reply or "nonce" in reply:
         return completion
     text = f'{{"nonce":{json.dumps(nonce)},{completion.text.lstrip()[1:]}'
     return msgspec.structs.replace(completion, text=text)

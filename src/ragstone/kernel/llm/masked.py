@@ -21,9 +21,9 @@ def masked(ask: Ask, own: "OwnWords | None") -> Ask:
     """
 
     async def ask_masked(prompt: Prompt) -> Reply:
-        mask, shown = _mask(prompt, own)
+        mask, masked_prompt = _mask(prompt, own)
         try:
-            reply = await ask(shown)
+            reply = await ask(masked_prompt)
         except CallFailed as failure:
             raise _restored_failure(failure, mask) from failure
         return _restored_reply(reply, mask)
@@ -35,7 +35,7 @@ def masked_stream(stream: Stream, own: "OwnWords | None") -> Stream:
     """Return what streams without personal data, see masked; its pieces are heard with the values."""
 
     async def stream_masked(prompt: Prompt, on_text: OnText) -> Reply:
-        mask, shown = _mask(prompt, own)
+        mask, masked_prompt = _mask(prompt, own)
         waiting = ""
 
         def hear(piece: str) -> None:
@@ -43,12 +43,12 @@ def masked_stream(stream: Stream, own: "OwnWords | None") -> Stream:
             text = waiting + piece
             opened = text.rfind("[", max(0, len(text) - LONGEST_PLACEHOLDER))
             begun = opened if opened >= 0 and "]" not in text[opened:] else len(text)
-            said, waiting = text[:begun], text[begun:]
-            if said:
-                on_text(mask.restore(said))
+            ready, waiting = text[:begun], text[begun:]
+            if ready:
+                on_text(mask.restore(ready))
 
         try:
-            reply = await stream(shown, hear)
+            reply = await stream(masked_prompt, hear)
         except CallFailed as failure:
             raise _restored_failure(failure, mask) from failure
         if waiting:
@@ -63,11 +63,11 @@ def _mask(prompt: Prompt, own: "OwnWords | None") -> tuple[ReversibleMask, Promp
 
     What the system's message says stands apart: a name of the row ("I am Will") is no name there.
     """
-    told = [message.content for message in prompt.messages if message.role == "system"]
-    shown = [message.content for message in prompt.messages if message.role != "system"]
-    mask = ReversibleMask([told, shown], own, prompt.nonce or "")
+    system = [message.content for message in prompt.messages if message.role == "system"]
+    others = [message.content for message in prompt.messages if message.role != "system"]
+    mask = ReversibleMask([system, others], own, prompt.nonce or "")
     texts = {role: iter(texts) for role, texts in zip((True, False), mask.groups, strict=True)}
-    messages = tuple(Message(one.role, next(texts[one.role == "system"])) for one in prompt.messages)
+    messages = tuple(Message(each.role, next(texts[each.role == "system"])) for each in prompt.messages)
     return mask, msgspec.structs.replace(prompt, messages=messages)
 
 
@@ -83,13 +83,13 @@ def _restored_value(value: Any, mask: ReversibleMask) -> Any:  # noqa: ANN401 - 
         case str():
             return mask.restore(value)
         case list() | tuple():
-            return type(value)(_restored_value(one, mask) for one in value)
+            return type(value)(_restored_value(inner, mask) for inner in value)
         case dict():
-            return {key: _restored_value(one, mask) for key, one in value.items()}
+            return {key: _restored_value(inner, mask) for key, inner in value.items()}
         case msgspec.Struct():
             fields = {name: getattr(value, name) for name in value.__struct_fields__}
             return msgspec.structs.replace(
-                value, **{name: _restored_value(one, mask) for name, one in fields.items()}
+                value, **{name: _restored_value(inner, mask) for name, inner in fields.items()}
             )
     if hasattr(value, "model_copy"):  # a pydantic model, on which we do not depend
         return value.model_copy(

@@ -12,10 +12,11 @@ from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
 from ragstone.kernel.llm.door import Door, open_door
 from ragstone.kernel.llm.learnt import LearntStore
-from ragstone.kernel.llm.limits import RUN, RetryPolicy
+from ragstone.kernel.llm.ledgers import open_ledger
+from ragstone.kernel.llm.limits import RUN, SERVING
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.kernel.llm.providers import read_on
-from ragstone.kernel.llm.response_store import AnyLedger
+from ragstone.kernel.llm.response_store import AnyLedger, MemoryLedger
 from ragstone.kernel.llm.transport import Endpoint
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ Wrap = Callable[[str, Door, ModelSettings], Ask]
 class Models:
     """Gives an `Ask` by the name of a model. The values that it is made with decide how calls are made.
 
-    ledger: opens it; called when the first model is asked for, so that a command without a model touches no
-    file. wrap: what stages ask in place of each door, e.g. a forecaster's that listens. process: answers the
-    calls of a model of IN_ROUNDS; None where there is no such model. Everything is closed by `stack`.
+    ledger: that of all workers; None: the project's, opened when the first model is asked for, so that a
+    command without a model touches no file. serving: for people who wait: what they ask is kept in memory
+    alone, and a call that fails is given up soon. wrap: what stages ask in place of each door, a forecaster's
+    that listens. process: answers the calls of a model of IN_ROUNDS; None where there is no such model.
+    Everything is closed by `stack`.
     """
 
     def __init__(
@@ -42,11 +45,11 @@ class Models:
         settings: Settings,
         stack: AsyncExitStack,
         budget: Budget,
-        ledger: Callable[[], AnyLedger],
+        ledger: AnyLedger | None = None,
         *,
         offline: bool = False,
         keep_failures: bool = False,
-        retry_policy: RetryPolicy = RUN,
+        serving: bool = False,
         wrap: Wrap | None = None,
         batch_progress: "Progress | None" = None,
         process: "Callable[[str], Process] | None" = None,
@@ -62,10 +65,9 @@ class Models:
         self.opened_elsewhere: dict[str, tuple[str, str | None]] = {}
         self._settings = settings
         self._stack = stack
-        self._open_ledger = ledger
-        self._ledger: AnyLedger | None = None
+        self._serving = serving
+        self._ledger = ledger
         self._keep_failures = keep_failures
-        self._retry_policy = retry_policy
         self._wrap = wrap
         self._batch_progress = batch_progress
         self._process = process
@@ -185,7 +187,7 @@ class Models:
                 self._opened_ledger(),
                 self.budget,
                 offline=self.offline,
-                retry_policy=self._retry_policy,
+                retry_policy=SERVING if self._serving else RUN,
                 keep_failures=self._keep_failures,
                 memory=self._memory,
             )
@@ -210,7 +212,14 @@ class Models:
             offline=self.offline,
         )
         self._take(rounds)
-        door = self._door(_unsent(model), limits)
+
+        async def send(
+            _prompt: Prompt,
+        ) -> Completion:  # a call that gets past the rounds is a mistake of ours
+            raise ModelError(f"{model} is asked in rounds alone")
+
+        endpoint = Endpoint(identity=model, send=send, concurrency=1, price=None)
+        door = self._door(endpoint, limits)
         door.by_rounds(rounds)
         return door
 
@@ -232,14 +241,9 @@ class Models:
 
     def _opened_ledger(self) -> AnyLedger:
         if self._ledger is None:
-            self._ledger = self._open_ledger()
+            if self._serving:
+                self._ledger = MemoryLedger()
+            else:  # a forecast saves no call
+                self._ledger = open_ledger(self._settings, counting=self._wrap is None)
             self._stack.callback(self._ledger.close)
         return self._ledger
-
-
-# For a door whose rounds complete every call: one that gets past them is a mistake of ours, and is told.
-def _unsent(model: str) -> Endpoint:
-    async def send(_prompt: Prompt) -> Completion:
-        raise ModelError(f"{model} is asked in rounds alone")
-
-    return Endpoint(identity=model, send=send, concurrency=1, price=None)

@@ -15,7 +15,7 @@ from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm.openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, is_reasoner, list_price
-from ragstone.kernel.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
+from ragstone.kernel.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, open_site
 from ragstone.kernel.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 
 DEFAULT_CONCURRENCY = 64
@@ -34,15 +34,18 @@ async def open_openai(
     """
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
-    dialect = _first_dialect(provider, model, settings)
+    # OpenAI's own reasoning models know one limit only.
+    own = provider.name == "openai" and provider.address(settings) == provider.base_url
+    one_limit = (own or provider.dialect == "azure") and is_reasoner(model)
+    dialect = Dialect(tokens_field="max_completion_tokens") if one_limit else Dialect()
     async with open_site(provider, model, settings, concurrency) as site:
         chat = _ChatModel(site, model, settings.extra)
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
-            with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
+            with asked_in(dialect, prompt, settings.extra, where, site.name) as form:
                 started = time.perf_counter()
-                response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, asked))
+                response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, form))
                 completion = read_reply(
                     site,
                     response.status,
@@ -60,13 +63,13 @@ async def open_openai(
                 hear(completion.text)
                 return completion
             site.check_key()
-            with asked_in(dialect, prompt, settings.extra, where, site.name, streamed=True) as asked:
-                body = chat.body(prompt, asked, stream=True)
+            with asked_in(dialect, prompt, settings.extra, where, site.name, streamed=True) as form:
+                body = chat.body(prompt, form, stream=True)
                 return await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
 
         base_url = provider.address(settings)
         yield Endpoint(
-            identity=identity_of(provider, model, base_url),
+            identity=provider.identity_of(model, base_url),
             send=send,
             stream=stream,
             concurrency=concurrency,
@@ -74,14 +77,6 @@ async def open_openai(
             wire=_wire(chat, dialect) if "batch" in provider.can else None,
             dialect=dialect,
         )
-
-
-def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> Dialect:
-    """Return what an endpoint is taken to understand: OpenAI's own reasoning models know one limit only."""
-    own = provider.name == "openai" and provider.address(settings) == provider.base_url
-    if (own or provider.dialect == "azure") and is_reasoner(model):
-        return Dialect(tokens_field="max_completion_tokens")
-    return Dialect()
 
 
 class _ChatModel(msgspec.Struct, frozen=True):
@@ -138,8 +133,8 @@ def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
     name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
     match mode:
         case "json_schema":
-            asked = {"name": name, "strict": True, "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": asked}}
+            reply_schema = {"name": name, "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": reply_schema}}
         case "tool":
             return {
                 "tools": [{"type": "function", "function": {"name": name, "parameters": schema}}],
@@ -163,7 +158,7 @@ async def _send_file_or_body(
             payload = form()
             request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
-        response, found = await exchange(
+        response, reply = await exchange(
             site, method, path, most_bytes=MOST_FILE_BYTES, timeout=timeout, **request
         )
-    return response.status, found
+    return response.status, reply

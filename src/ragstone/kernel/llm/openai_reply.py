@@ -94,20 +94,20 @@ def read_reply(
     if choice.error is not None:
         raise_error(site, msgspec.json.encode({"error": choice.error}))
     message = choice.message or _ChatMessage()
-    said, thought = read_parts(message.content)
+    spoken, thought = read_parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thought or None
-    text = _arguments(message.tool_calls[0]) if message.tool_calls else said
+    text = _arguments(message.tool_calls[0]) if message.tool_calls else spoken
     ended = ended_by(choice.finish_reason)
-    told = read_counts(decoded.usage)
+    counts = read_counts(decoded.usage)
     return Completion(
         text=text,
         reasoning=reasoning,
         finish_reason=ended,
         refusal=message.refusal or (CONTENT_FILTER if ended == "content_filter" else None),
-        usage=with_reasoning(usage_of(told), text, reasoning),
+        usage=with_reasoning(usage_of(counts), text, reasoning),
         latency_s=None,
         logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
-        cost_usd=figure_of(told.get("cost")) if tells_cost else None,
+        cost_usd=figure_of(counts.get("cost")) if tells_cost else None,
     )
 
 
@@ -115,18 +115,18 @@ def read_parts(content: Parts) -> tuple[str, str]:
     """Return what the parts of a message say, and what they show of the model's thought."""
     if not isinstance(content, list):
         return content or "", ""
-    said, thought = [], []
+    text, thought = [], []
     for part in content:
         if isinstance(part, str):
-            said.append(part)
+            text.append(part)
         elif isinstance(part, dict):
             kind = part.get("type", "text")
             if kind == "text":
-                said.append(str(part.get("text") or ""))
+                text.append(str(part.get("text") or ""))
             elif kind in ("thinking", "reasoning"):
                 inner = part.get("thinking") or part.get("text") or part.get("summary")
                 thought.append(read_parts(inner if isinstance(inner, str | list) else None)[0])
-    return "".join(said), "".join(thought)
+    return "".join(text), "".join(thought)
 
 
 def ended_by(reason: str | None) -> str | None:
@@ -138,24 +138,24 @@ def ended_by(reason: str | None) -> str | None:
 def read_counts(raw: msgspec.Raw) -> dict[str, Any]:
     """Return the `usage` of a reply as it was told; {} where it is no object."""
     try:
-        found = msgspec.json.decode(raw)
+        counts = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return counts if isinstance(counts, dict) else {}
 
 
-def usage_of(told: dict[str, Any]) -> Usage:
+def usage_of(counts: dict[str, Any]) -> Usage:
     """Return the tokens that an endpoint tells, in the fields of several providers; see told_usage.
 
     Some count the tokens of thought in the total alone (Gemini, Grok): they are paid for as output.
     """
-    n_input, n_output = told.get("prompt_tokens"), told.get("completion_tokens")
+    n_input, n_output = counts.get("prompt_tokens"), counts.get("completion_tokens")
     counted = (count_of(n_input) or 0) + (count_of(n_output) or 0)
-    hidden = max(0, (count_of(told.get("total_tokens")) or 0) - counted)
-    inner, outer = _part(told, "prompt_tokens_details"), _part(told, "completion_tokens_details")
+    hidden = max(0, (count_of(counts.get("total_tokens")) or 0) - counted)
+    inner, outer = _part(counts, "prompt_tokens_details"), _part(counts, "completion_tokens_details")
     thought = (
         count_of(outer.get("reasoning_tokens"))
-        or count_of(told.get("reasoning_tokens"))  # Together, Perplexity
+        or count_of(counts.get("reasoning_tokens"))  # Together, Perplexity
         or hidden
     )
     if n_output is None or count_of(n_output) is not None:
@@ -164,21 +164,21 @@ def usage_of(told: dict[str, Any]) -> Usage:
     return told_usage(
         n_input,
         n_output,
-        cached=count_of(inner.get("cached_tokens")) or told.get("prompt_cache_hit_tokens"),  # DeepSeek
+        cached=count_of(inner.get("cached_tokens")) or counts.get("prompt_cache_hit_tokens"),  # DeepSeek
         cache_written=inner.get("cache_write_tokens"),
         reasoning=thought,
     )
 
 
-def _part(told: dict[str, Any], name: str) -> dict[str, Any]:
-    found = told.get(name)
-    return found if isinstance(found, dict) else {}
+def _part(counts: dict[str, Any], name: str) -> dict[str, Any]:
+    part = counts.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def raise_error(site: Site, content: bytes) -> NoReturn:
     """Raise what an error means that came in place of a reply: by its HTTP status, where it names one."""
-    found: Any = msgspec.json.decode(content)
-    error = found.get("error") or found
+    body: Any = msgspec.json.decode(content)
+    error = body.get("error") or body
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int | str) and str(code).isdecimal() and 400 <= int(code) < 600:
         raise_for(site, int(code), {}, content)
@@ -186,8 +186,8 @@ def raise_error(site: Site, content: bytes) -> NoReturn:
 
 
 def _arguments(call: _ToolCall) -> str:
-    given = call.function.arguments
-    return given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
+    arguments = call.function.arguments
+    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments or {}).decode()
 
 
 def _failed_generation(content: bytes) -> Completion | None:
@@ -204,8 +204,8 @@ def _failed_generation(content: bytes) -> Completion | None:
 def unreadable(site: Site, content: bytes, mistake: Exception | None, protocol: str) -> CallFailed:
     """Return what a body means that is no reply: the beginning of one, or of somebody else."""
     if content.lstrip().startswith(b"{") and "truncated" in str(mistake):  # as msgspec says it
-        told = f"{site.name}: the reply is cut off: {site.excerpt(content)}"
-        return CallFailed("error", told, retryable=True)
+        message = f"{site.name}: the reply is cut off: {site.excerpt(content)}"
+        return CallFailed("error", message, retryable=True)
     return Unreachable(
         f"{site.name} does not speak {protocol}: {site.excerpt(content)}. Check base_url ({site.hint})."
     )
@@ -270,16 +270,12 @@ async def post_stream(site: Site, path: str, body: bytes, reply: Streamed, silen
                 if reply.take(part):
                     silence.reschedule(clock() + silence_s)
                 if reply.over:
-                    await _drain(response)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(DRAIN_S):
+                            while not response.content.at_eof():
+                                await response.content.readany()
                     break
     return msgspec.structs.replace(reply.completion(), latency_s=round(time.perf_counter() - started, 4))
-
-
-async def _drain(response: aiohttp.ClientResponse) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_S):
-            while not response.content.at_eof():
-                await response.content.readany()
 
 
 class StreamedReply:
@@ -303,13 +299,13 @@ class StreamedReply:
             self._whole += part
             return True
         try:
-            found = self._events.feed(part)
+            events = self._events.feed(part)
         except NotEvents as others:
             self._whole = bytearray(others.body)
             return True
-        for data in found:
+        for data in events:
             self._event(data)
-        return bool(found)
+        return bool(events)
 
     def completion(self) -> Completion:
         """See Streamed."""
@@ -344,8 +340,8 @@ class StreamedReply:
         try:
             chunk = CHUNKS.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            told = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
-            raise CallFailed("error", told, retryable=True) from None
+            unreadable = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
+            raise CallFailed("error", unreadable, retryable=True) from None
         if bytes(chunk.error) != b"null" or chunk.object == "error":
             raise_error(self._site, data)
         self._usage = read_counts(chunk.usage) or self._usage
@@ -356,11 +352,11 @@ class StreamedReply:
 
     def _say(self, delta: _Delta) -> None:
         self._refusal.append(delta.refusal or "")
-        said, thought = read_parts(delta.content)
+        text, thought = read_parts(delta.content)
         self._thought.append(delta.reasoning_content or delta.reasoning or thought)
-        if said:
-            self._pieces.append(said)
-            self._hear(said)
+        if text:
+            self._pieces.append(text)
+            self._hear(text)
 
 
 class NotEvents(Exception):
@@ -410,12 +406,12 @@ class Events:
         return self._of([*rest.splitlines(), b""])
 
     def _of(self, lines: list[bytes]) -> list[bytes]:
-        found = []
+        matches = []
         for line in lines:
             line = line.rstrip(b"\r\n")
             if line.startswith(b"data:"):
                 self._data.append(line[5:].removeprefix(b" "))
             elif not line and self._data:
-                found.append(b"\n".join(self._data))
+                matches.append(b"\n".join(self._data))
                 self._data = []
-        return found
+        return matches

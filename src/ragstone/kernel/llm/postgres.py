@@ -188,7 +188,7 @@ class PostgresLedger:
                 (model, most),
                 binary=True,
             )
-            return [said for row in rows if (said := self._decoded(row[0])) is not None]
+            return [completion for row in rows if (completion := self._decoded(row[0])) is not None]
 
     async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
@@ -202,11 +202,16 @@ class PostgresLedger:
         """See AnyLedger. Raises DataError."""
         if key in self._bad:  # what is stored after it counts
             since = max(since, math.nextafter(self._bad[key], math.inf))
-        asked = self._asking.post(_Wish("claim", key, since))
+        answering = self._asking.post(_Wish("claim", key, since))
         try:
-            answer = await asyncio.shield(asked)
+            answer = await asyncio.shield(answering)
         except asyncio.CancelledError:  # what is granted all the same must not stay with us
-            asked.add_done_callback(lambda done: self._give_back(key, done))
+
+            def give_back(done: "asyncio.Future[_Answer]") -> None:
+                if not done.cancelled() and done.exception() is None and done.result().granted:
+                    self.release(key)
+
+            answering.add_done_callback(give_back)
             raise
         return LedgerTurn(self._read(key, answer, saved=True), answer.granted)
 
@@ -241,10 +246,6 @@ class PostgresLedger:
             return self._decode(response)
         except msgspec.DecodeError:
             return None
-
-    def _give_back(self, key: bytes, done: "asyncio.Future[_Answer]") -> None:
-        if not done.cancelled() and done.exception() is None and done.result().granted:
-            self.release(key)
 
     def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:
         """Return what is known of each key; in the first thread."""
@@ -324,8 +325,8 @@ def _rows(connection: "Connection", keys: set[bytes]) -> dict[bytes, tuple[str |
     """Return key -> model, response and moment of those that are there."""
     if not keys:
         return {}
-    found = connection.execute(ROWS, (list(keys),), binary=True)
-    return {key: (model, response, created) for key, model, response, created in found}
+    rows = connection.execute(ROWS, (list(keys),), binary=True)
+    return {key: (model, response, created) for key, model, response, created in rows}
 
 
 class _Claims:
@@ -349,8 +350,8 @@ class _Claims:
         self._say_alive(connection)
         free = [key for key in keys if key not in self._held]
         since = [keys[key] for key in free]
-        asked = {"me": self._me, "keys": free, "since": since}
-        rows = connection.execute(CLAIM, asked, binary=True).fetchall()
+        parameters = {"me": self._me, "keys": free, "since": since}
+        rows = connection.execute(CLAIM, parameters, binary=True).fetchall()
         granted = {row[0] for row in rows}
         self._held |= granted
         return granted

@@ -96,8 +96,8 @@ class Database(msgspec.Struct, frozen=True):
             raise ConfigError(UNREADABLE)
 
     def __str__(self) -> str:
-        found = _URL.fullmatch(self.url)
-        parts = {} if found is None else found.groupdict("")
+        match = _URL.fullmatch(self.url)
+        parts = {} if match is None else match.groupdict("")
         user = f"{parts['user']}@" if parts["user"] else ""
         more = "&".join(f"{key}={value}" for key, value in parse_qsl(parts["more"]) if key in _SHOWN)
         return f"postgresql://{user}{parts['hosts']}{parts['name']}{'?' if more else ''}{more}"
@@ -170,7 +170,7 @@ def explain(database: Database, mistake: "psycopg.Error") -> str:
     text = " ".join(str(mistake).split()) or type(mistake).__name__
     advice = _MEANING.get(mistake.sqlstate or "")
     if advice is None:
-        advice = next((then for words, then in _CONNECTING.items() if re.search(words, text)), _ELSE)
+        advice = next((then for pattern, then in _CONNECTING.items() if re.search(pattern, text)), _ELSE)
     return f"{database}: the ledger cannot be used ({text}). {advice}"
 
 
@@ -238,9 +238,9 @@ class Reconnecting(Generic[Job, Out]):
             self._away_since = now
         return now - self._away_since < AWAY_S
 
-    def _given_up(self, jobs: list[Job], words: str) -> list[DataError]:
+    def _given_up(self, jobs: list[Job], reason: str) -> list[DataError]:
         rescued = self._rescue(jobs) if jobs else ""
-        return [DataError(f"{words} {rescued}".rstrip())] * len(jobs)
+        return [DataError(f"{reason} {rescued}".rstrip())] * len(jobs)
 
 
 @contextlib.contextmanager
@@ -297,8 +297,8 @@ class PostgresStore:
 
     def models(self) -> list[str]:
         """See ResponseStore."""
-        found = self._connection.execute("SELECT DISTINCT model FROM ragstone_responses")
-        return [name for (name,) in found]
+        rows = self._connection.execute("SELECT DISTINCT model FROM ragstone_responses")
+        return [name for (name,) in rows]
 
     def add(self, rows: Iterable[Row]) -> tuple[int, int]:
         """See ResponseStore."""
@@ -364,11 +364,11 @@ def _check_tables(connection: "Connection", database: Database, make: bool) -> N
 def _version(connection: "Connection") -> int | None:
     """Return the format of the tables, None where there are none."""
     # Not to_regclass: it may remember from before the lock that there was no such table.
-    found = connection.execute(
+    tables = connection.execute(
         "SELECT FROM pg_catalog.pg_tables"
         " WHERE tablename = 'ragstone_format' AND schemaname = ANY (current_schemas(false))"
     ).fetchone()
-    if found is None:
+    if tables is None:
         return None
     row = connection.execute("SELECT max(version) FROM ragstone_format").fetchone()
     return None if row is None or row[0] is None else int(row[0])

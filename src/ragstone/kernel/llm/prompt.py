@@ -54,21 +54,21 @@ class _Logprobs(msgspec.Struct):
     content: list[_Token] | None = None
 
 
-def read_logprobs(given: object, n_top: int) -> tuple[Token, ...] | None:
+def read_logprobs(raw: object, n_top: int) -> tuple[Token, ...] | None:
     """Return the tokens of a choice's `logprobs`, None where they are absent or not as OpenAI writes them.
 
-    given: JSON text as msgspec.Raw, a decoded object, or one with attributes. They are evidence beside the
+    raw: JSON text as msgspec.Raw, a decoded object, or one with attributes. They are evidence beside the
     reply, so an odd form of them costs no reply.
     """
     try:
-        if isinstance(given, msgspec.Raw):
-            given = msgspec.json.decode(given)
-        if given is None:
+        if isinstance(raw, msgspec.Raw):
+            raw = msgspec.json.decode(raw)
+        if raw is None:
             return None
-        found = msgspec.convert(given, _Logprobs, from_attributes=True)
+        logprobs = msgspec.convert(raw, _Logprobs, from_attributes=True)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if not found.content:
+    if not logprobs.content:
         return None
     return tuple(
         Token(
@@ -78,7 +78,7 @@ def read_logprobs(given: object, n_top: int) -> tuple[Token, ...] | None:
                 Alternative(each.token, _bounded(each.logprob)) for each in (token.top_logprobs or [])[:n_top]
             ),
         )
-        for token in found.content
+        for token in logprobs.content
     )
 
 

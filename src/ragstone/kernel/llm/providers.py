@@ -13,6 +13,7 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Section, shipped
 from ragstone.kernel.errors import ModelError, nearest
+from ragstone.kernel.llm.keys import without_password
 
 Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp"]
 Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning"]
@@ -55,14 +56,25 @@ class Provider(Section, frozen=True, kw_only=True):
 
     def address(self, settings: ModelSettings) -> str:
         """Return the address of the settings, else of the environment, else its own; empty for none."""
-        given = [settings.base_url, *(os.environ.get(name) for name in self.base_url_env), self.base_url]
-        return next((url for url in given if url), "").rstrip("/")
+        addresses = [settings.base_url, *(os.environ.get(name) for name in self.base_url_env), self.base_url]
+        return next((url for url in addresses if url), "").rstrip("/")
+
+    def identity_of(self, model: str, base_url: str) -> str:
+        """Return what the ledger knows a model at this address by.
+
+        Two servers may both call their model `default`: one must not be taken for the other.
+        """
+        where = "" if base_url == self.base_url else f"@{without_password(base_url).partition('//')[2]}"
+        return f"{self.name}/{model}{where}"
 
 
 @functools.cache
 def providers(row: str = "") -> dict[str, Provider]:
     """Return all providers by name, in the order of the table; or those in whose row a text stands."""
-    return {one.name: one for one in _parsed(each for each in _rows("provider") if row in each).provider}
+    return {
+        provider.name: provider
+        for provider in _parsed(each for each in _rows("provider") if row in each).provider
+    }
 
 
 def provider_of(model: str) -> tuple[Provider, str]:
@@ -71,8 +83,8 @@ def provider_of(model: str) -> tuple[Provider, str]:
     known = providers(f'name = "{transport}"')
     if not name or transport not in known:
         known = providers()
-        meant = [f"{one.name}/{model}" for one in known.values() if list_price(one.base_url, model)]
-        meant += [f"{one}/{name}" for one in get_close_matches(transport, known, n=1, cutoff=0.7) if name]
+        meant = [f"{close.name}/{model}" for close in known.values() if list_price(close.base_url, model)]
+        meant += [f"{close}/{name}" for close in get_close_matches(transport, known, n=1, cutoff=0.7) if name]
         hint = f"Did you mean {meant[0]!r}?" if meant else nearest(transport, [*known, "recorded"])
         raise ModelError(
             f"unknown model {model!r}: models are named transport/model, e.g. openai/gpt-4o-mini or "
@@ -121,8 +133,8 @@ def list_price(base_url: str, model: str) -> ListPrice | None:
     """Return the list price of a model at this address; None where it is unknown, which is not 0."""
     address = base_url.rstrip("/")
     rows = [row for row in _rows("price") if f'"{address}"' in row and f'"{model}"' in row]
-    found = (price for price in _parsed(rows).price if (price.base_url, price.model) == (address, model))
-    return next(found, None)
+    prices = (price for price in _parsed(rows).price if (price.base_url, price.model) == (address, model))
+    return next(prices, None)
 
 
 def list_prices(base_url: str) -> tuple[ListPrice, ...]:

@@ -61,8 +61,8 @@ def _began(prompt: Prompt, completion: Completion) -> bool:
     Where a chat template opens the block of thought, what is cut off within it looks like words: of a reply
     that has a type there would be a brace.
     """
-    said = without_thought(completion.text)
-    return bool(said) if prompt.reply is None else "{" in said
+    text = without_thought(completion.text)
+    return bool(text) if prompt.reply is None else "{" in text
 
 
 def declared_room(settings: ModelSettings) -> int | None:
@@ -115,15 +115,17 @@ def cut_words(completion: Completion, model: str) -> str:
     It rests on the response alone, so that a replay says the same.
     """
     usage = completion.usage
-    told = f"the reply was cut off at {usage.output:,} tokens" if usage.output else "the reply was cut off"
+    sentence = (
+        f"the reply was cut off at {usage.output:,} tokens" if usage.output else "the reply was cut off"
+    )
     if usage.reasoning:
-        told += f", of which {usage.reasoning:,} were reasoning"
+        sentence += f", of which {usage.reasoning:,} were reasoning"
     elif "{" in without_thought(completion.text):
-        return f"{told}. Raise max_tokens in the file of the judge or prompt."
+        return f"{sentence}. Raise max_tokens in the file of the judge or prompt."
     room = GROWTH * max(START, usage.output)
     return (
-        f'{told}. Give the model more room to think, e.g. reasoning_tokens = {room} in [models."{model}"] of '
-        "ragstone.toml, and look whether the endpoint has a limit of its own."
+        f"{sentence}. Give the model more room to think, e.g. reasoning_tokens = {room} in "
+        f'[models."{model}"] of ragstone.toml, and look whether the endpoint has a limit of its own.'
     )
 
 
@@ -229,10 +231,10 @@ class StreamedCall:
         """Pass on what of the reply was not yet passed on; return what was said, without thoughts."""
         if self._filter is not None:
             return self._filter.end()
-        said = without_thought(text)
-        if said:
-            self._on_text(said)
-        return said
+        spoken = without_thought(text)
+        if spoken:
+            self._on_text(spoken)
+        return spoken
 
 
 def _begun(text: str) -> int:

@@ -196,7 +196,7 @@ class Hits:
         with self._lock:
             for model, counts in taken.items():
                 now = self._counts.get(model, [0] * len(counts))
-                self._counts[model] = [one + other for one, other in zip(now, counts, strict=True)]
+                self._counts[model] = [n + other for n, other in zip(now, counts, strict=True)]
 
 
 class MemoryLedger:
@@ -214,15 +214,15 @@ class MemoryLedger:
 
         since: does not matter, for all that is here is of this session.
         """
-        found = self._kept.get(key)
-        if found is not None:
+        completion = self._kept.get(key)
+        if completion is not None:
             self._kept.move_to_end(key)
-        return found
+        return completion
 
     async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """Return the response, or that the call may be made: nobody shares this ledger."""
-        found = await self.find(key, since=since)
-        return LedgerTurn(found, mine=found is None)
+        completion = await self.find(key, since=since)
+        return LedgerTurn(completion, mine=completion is None)
 
     def release(self, key: bytes) -> None:
         """Do nothing; see `turn`."""

@@ -78,18 +78,18 @@ class Rounds:
         answered = await asyncio.to_thread(
             lambda: list(self._process([prompt for prompt, _number in waiting.values()]))
         )
-        for one in answered:
-            key = keys[one.place]
+        for call in answered:
+            key = keys[call.place]
             _prompt, number = waiting.pop(key)
-            if one.completion is None:
-                self._failures[key] = CallFailed("error", one.error)
+            if call.completion is None:
+                self._failures[key] = CallFailed("error", call.error)
                 self._budget.settle(number, UNUSED, self._price)
                 continue
             await self._ledger.put(
-                key, self._identity, one.completion, renewed=self._renewals.is_awaited(key)
+                key, self._identity, call.completion, renewed=self._renewals.is_awaited(key)
             )
             self._renewals.answered(key)
-            self._budget.settle(number, one.completion.usage, self._price)
+            self._budget.settle(number, call.completion.usage, self._price)
             self._fresh.add(key)
         for key, (_prompt, number) in waiting.items():
             self._budget.settle(number, UNUSED, self._price)

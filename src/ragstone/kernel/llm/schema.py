@@ -110,17 +110,17 @@ def _strict(node: Any) -> Any:
     return strict
 
 
-def validate(found: dict[str, Any], reply: type, nonce: str | None) -> Any:
+def validate(fields: dict[str, Any], reply: type, nonce: str | None) -> Any:
     """Return the decoded object as the reply type. Raises ReplyError for the wrong nonce or shape."""
     if nonce is not None:
-        if found.get("nonce") != nonce:
+        if fields.get("nonce") != nonce:
             raise ReplyError(f'the field "nonce" must be {nonce!r}')
-        found = {name: value for name, value in found.items() if name != "nonce"}
+        fields = {name: value for name, value in fields.items() if name != "nonce"}
     try:
         if hasattr(reply, "model_validate_json"):
             # From JSON: pydantic's strict mode takes an enum's or a date's text only where it knows of JSON.
-            return reply.model_validate_json(msgspec.json.encode(found), strict=True)
-        return msgspec.convert(found, reply)
+            return reply.model_validate_json(msgspec.json.encode(fields), strict=True)
+        return msgspec.convert(fields, reply)
     except ValueError as mistake:  # msgspec.ValidationError and pydantic's are both of this kind
         raise ReplyError(str(mistake)) from None
 
@@ -156,14 +156,14 @@ def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
         raise ReplyError(
             "the reply is all thought and says nothing" if text.strip() else "the reply is empty"
         )
-    found = list(_objects(spoken, nonce))
+    objects = list(_objects(spoken, nonce))
     if nonce is not None:
         # Only what carries the nonce is the model speaking; all of it must be whole.
         claims = re.findall(rf'"nonce"\s*:\s*"{re.escape(nonce)}"', spoken)
-        found = [item for item in found if item.get("nonce") == nonce] or found
-        if len(claims) > len(found):
+        objects = [item for item in objects if item.get("nonce") == nonce] or objects
+        if len(claims) > len(objects):
             raise ReplyError("the reply holds a JSON object that is broken or cut off; give exactly one")
-    return _the_one(found, text, reply, nonce)
+    return _the_one(objects, text, reply, nonce)
 
 
 def without_thought(text: str) -> str:
@@ -171,11 +171,12 @@ def without_thought(text: str) -> str:
     return (UNOPENED_THINK.sub("", THINK.sub("", text)) if "think" in text else text).strip()
 
 
-def _the_one(found: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:
+def _the_one(objects: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:
     """Return the valid object among these. Raises ReplyError when there is none, or two that differ."""
     valid: list[Any] = []
-    mistake = None if found else ReplyError(f"no JSON object in the reply {_shown(text)}")
-    for item in found:
+    excerpt = text if len(text) <= 80 else text[:77] + "..."
+    mistake = None if objects else ReplyError(f"no JSON object in the reply {excerpt!r}")
+    for item in objects:
         try:
             value = validate(item, reply, nonce)
         except ReplyError as wrong:
@@ -195,10 +196,10 @@ def _whole(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        found, end = DECODER.raw_decode(text)
+        value, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if end == len(text) else None
+    return value if end == len(text) else None
 
 
 def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
@@ -210,7 +211,7 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
     position, n_broken, n_found = text.find("{"), 0, 0
     while position != -1:
         try:
-            found, end = DECODER.raw_decode(text, position)
+            value, end = DECODER.raw_decode(text, position)
         except (ValueError, RecursionError) as mistake:
             n_broken += 1
             if nonce is None or n_broken > MOST_BROKEN:
@@ -220,7 +221,7 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
             n_found += 1
             if n_found > MOST_OBJECTS:
                 raise ReplyError(f"the reply holds more than {MOST_OBJECTS} JSON objects; give exactly one")
-            yield found
+            yield value
         position = text.find("{", end)
 
 
@@ -229,10 +230,10 @@ def _reject(name: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = {name: _writable(value) for name, value in pairs}
-    if len(found) < len(pairs):
+    fields = {name: _writable(value) for name, value in pairs}
+    if len(fields) < len(pairs):
         raise ReplyError("a field is given twice")
-    return found
+    return fields
 
 
 def _writable(value: Any) -> Any:
@@ -244,7 +245,3 @@ def _writable(value: Any) -> Any:
 
 # Not strict: a line break inside a string is what small models write, and it changes no meaning.
 DECODER = json.JSONDecoder(strict=False, parse_constant=_reject, object_pairs_hook=_unique)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -83,23 +83,14 @@ class Site:
         """Return the address of a path."""
         return f"{self.base_url}{path}{self._query}"
 
-    def shown(self, words: str) -> str:
+    def shown(self, text: str) -> str:
         """Return words of the endpoint as they may be shown: without the key and the password."""
-        return hide(words, self._secrets)
+        return hide(text, self._secrets)
 
     def excerpt(self, content: bytes) -> str:
         """Return the message of an error body, or its first words, as they may be shown."""
         # Hidden before the words are cut, for half a key is too much.
         return self.shown(message_of(content)[:LONGEST_MESSAGE])[:400]
-
-
-def identity_of(provider: Provider, model: str, base_url: str) -> str:
-    """Return what the ledger knows a model at this address by.
-
-    Two servers may both call their model `default`: one must not be taken for the other.
-    """
-    where = "" if base_url == provider.base_url else f"@{without_password(base_url).partition('//')[2]}"
-    return f"{provider.name}/{model}{where}"
 
 
 @contextlib.asynccontextmanager
@@ -152,14 +143,14 @@ async def open_site(
 
 def _headers(provider: Provider, settings: ModelSettings, key: str) -> dict[str, str]:
     """Return what every request carries; a header of the settings goes before one of the provider."""
-    given = {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+    declared = {name: value.replace("{key}", key) for name, value in settings.headers.items()}
     usual = {"Content-Type": "application/json"}
     if key and not any("{key}" in value for value in settings.headers.values()):
         usual |= {provider.key_header: key} if provider.key_header else {"Authorization": f"Bearer {key}"}
     if provider.dialect == "anthropic":
         usual["anthropic-version"] = "2023-06-01"
-    known = {name.casefold() for name in given}
-    return {name: value for name, value in usual.items() if name.casefold() not in known} | given
+    known = {name.casefold() for name in declared}
+    return {name: value for name, value in usual.items() if name.casefold() not in known} | declared
 
 
 def _azure(base_url: str, model: str, settings: ModelSettings) -> tuple[str, str]:
@@ -258,10 +249,10 @@ def no_more_files(mistake: BaseException) -> str | None:
 def raise_for(site: Site, status: int, headers: Mapping[str, str], content: bytes) -> NoReturn:
     """Raise what an HTTP error means: stop everything, try again, or give up this row."""
     raw = content.decode("utf-8", "replace")
-    words = site.excerpt(content)
+    message = site.excerpt(content)
 
     def says(*signs: str) -> bool:
-        return any(sign in raw or sign in words for sign in signs)
+        return any(sign in raw or sign in message for sign in signs)
 
     if 300 <= status < 400:
         target = site.shown(without_password(headers.get("Location", "nowhere")))
@@ -270,28 +261,28 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
             "that answers as base_url."
         )
     if status in (400, 403, 413, 422) and says(*FILTERED):
-        raise CallFailed("refused", f"{site.name}'s content filter refused the text: {words}", raw=words)
+        raise CallFailed("refused", f"{site.name}'s content filter refused the text: {message}", raw=message)
     if says(*REFUSED.get(status, ())):
-        raise BadRequest(words, raw=message_of(content))
+        raise BadRequest(message, raw=message_of(content))
     if status in (401, 403) or (status == 400 and says(*WRONG_KEY)):
         account = ", and what its account may use" if status == 403 else ""
         raise ModelError(
-            f"{site.name} refused the key (HTTP {status}): {words}. Check {site.key_name}{account}."
+            f"{site.name} refused the key (HTTP {status}): {message}. Check {site.key_name}{account}."
         )
     if status == 402 or (status in (400, 429) and says(*NO_QUOTA)):
-        raise ModelError(f"{site.name}: the account has no quota left: {words}")
+        raise ModelError(f"{site.name}: the account has no quota left: {message}")
     if status in (400, 413, 422) and not says(*NO_MODEL):
-        raise BadRequest(words, raw=message_of(content))
+        raise BadRequest(message, raw=message_of(content))
     if status in (400, 404, 405, 413, 422):
         raise ModelError(
-            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url ({site.hint})."
+            f"{site.name}: HTTP {status}: {message}. Check the model's name and base_url ({site.hint})."
         )
     retry_after_s = retry_after_s_of(headers, raw)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
     wait = "" if retry_after_s is None or patient else f" (wait {told_wait(retry_after_s)})"
     raise CallFailed(
         "rate_limited" if status in (429, 498) else "error",
-        f"{site.name}: HTTP {status}: {words}{wait}",
+        f"{site.name}: HTTP {status}: {message}{wait}",
         retryable=patient and status in RETRYABLE,
         retry_after_s=retry_after_s if patient else None,
     )
@@ -300,12 +291,12 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
 def message_of(content: bytes) -> str:
     """Return the message of an error body, in whichever form, with its code; else its first words."""
     try:
-        found = msgspec.json.decode(content)
-        while isinstance(found, list) and found:  # Gemini gives a list of one error
-            found = found[0]
-        error = found.get("error", found.get("detail", found))
+        body = msgspec.json.decode(content)
+        while isinstance(body, list) and body:  # Gemini gives a list of one error
+            body = body[0]
+        error = body.get("error", body.get("detail", body))
         if isinstance(error, list):  # FastAPI's: where and what, for each field
-            return "; ".join(_field_message(one) for one in error[:3])
+            return "; ".join(_field_message(field) for field in error[:3])
         text = error.get("message") if isinstance(error, dict) else error
         if isinstance(text, dict | list):  # Mistral's: a list of fields, or an object around one
             return message_of(
@@ -330,15 +321,15 @@ def _cause(error: object) -> str:
         return ""
     beside = error.get("metadata")
     raw = beside.get("raw") if isinstance(beside, dict) else None
-    told = [message_of(raw.encode())] if isinstance(raw, str) and raw else []
+    parts = [message_of(raw.encode())] if isinstance(raw, str) and raw else []
     param = error.get("param")
     if isinstance(param, str) and " " in param:
-        told.append(param)
-    return f": {'; '.join(told)}" if told else ""
+        parts.append(param)
+    return f": {'; '.join(parts)}" if parts else ""
 
 
-def _field_message(one: object) -> str:
-    if not isinstance(one, dict):
-        return str(one)
-    place = ".".join(str(part) for part in one.get("loc", ()) if part != "body")
-    return f"{place}: {one.get('msg', one)}" if place else str(one.get("msg", one))
+def _field_message(field: object) -> str:
+    if not isinstance(field, dict):
+        return str(field)
+    location = ".".join(str(part) for part in field.get("loc", ()) if part != "body")
+    return f"{location}: {field.get('msg', field)}" if location else str(field.get("msg", field))

@@ -43,26 +43,28 @@ def _made_up(reply: type) -> object:
         raise CallFailed("error", f"a reply of type {reply.__name__} cannot be made up: {mistake}") from None
 
 
-def _fill(schema: dict[str, Any], definitions: dict[str, Any], place: int) -> Any:  # noqa: ANN401
-    """Return a value that fits a JSON Schema. place: of the item in the innermost list that it is in."""
+def _fill(schema: dict[str, Any], definitions: dict[str, Any], index: int) -> Any:  # noqa: ANN401
+    """Return a value that fits a JSON Schema. index: of the item in the innermost list that it is in."""
     if "$ref" in schema:
-        return _fill(definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
+        return _fill(definitions[schema["$ref"].rpartition("/")[2]], definitions, index)
     for choices in ("enum", "anyOf"):
         if choices in schema:
-            given = schema[choices]  # a list of them names each once, as a list of all ids does
-            return given[place % len(given)] if choices == "enum" else _fill(given[0], definitions, place)
+            options = schema[choices]  # a list of them names each once, as a list of all ids does
+            return (
+                options[index % len(options)] if choices == "enum" else _fill(options[0], definitions, index)
+            )
     match schema.get("type"):
         case "object":
             inner = schema.get("properties", {}).items()
-            return {name: _fill(field, definitions, place) for name, field in inner}
+            return {name: _fill(field, definitions, index) for name, field in inner}
         case "array":
             n_items = min(ITEMS, schema.get("maxItems", ITEMS))
             return [_fill(schema["items"], definitions, number) for number in range(n_items)]
         case "string":
-            text = f"Number {place % STATEMENTS + 1}: {WORDS}.".ljust(schema.get("minLength", 0), ".")
+            text = f"Number {index % STATEMENTS + 1}: {WORDS}.".ljust(schema.get("minLength", 0), ".")
             return text[: schema.get("maxLength")]
         case "integer" | "number":
-            return min(max(place + 1, schema.get("minimum", 0)), schema.get("maximum", place + 1))
+            return min(max(index + 1, schema.get("minimum", 0)), schema.get("maximum", index + 1))
         case "boolean":
             return True
     return None

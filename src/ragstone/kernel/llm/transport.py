@@ -64,22 +64,22 @@ class Dialect(msgspec.Struct):
     partial: bool = False
     unlearnt: "Dialect | None" = None
 
-    def recall(self, way: str | None, **learnt: Any) -> None:  # noqa: ANN401 - fields of this struct
+    def recall(self, mode: str | None, **learnt: Any) -> None:  # noqa: ANN401 - fields of this struct
         """Take over what an earlier command learnt; a way to ask for JSON that is not known here is none."""
         before = copy.copy(self)
         for name, value in learnt.items():
             setattr(self, name, value)
-        if way in self.modes:
-            self.mode = self.modes.index(way)
+        if mode in self.modes:
+            self.mode = self.modes.index(mode)
         self.unlearnt = None if self == before else before
 
-    def _forget(self, asked: "Dialect") -> bool:
+    def _forget(self, form: "Dialect") -> bool:
         """Return whether a refused request was asked in a form that was taken over, which is forgotten."""
-        if asked.unlearnt is None:
+        if form.unlearnt is None:
             return False
         if self.unlearnt is not None:
             for name in self.__struct_fields__:
-                setattr(self, name, getattr(asked.unlearnt, name))
+                setattr(self, name, getattr(form.unlearnt, name))
         return True
 
     @property
@@ -98,60 +98,60 @@ class Dialect(msgspec.Struct):
             return limit
         return min(limit, self.most_tokens or limit, self.narrowed.get(hash(prompt.messages), limit))
 
-    def took(self, asked: "Dialect", prompt: Prompt) -> None:
+    def took(self, form: "Dialect", prompt: Prompt) -> None:
         """Note that a request in the form of `asked` was answered."""
         self.answered = True
         if self.narrowed:
             self.narrowed.pop(hash(prompt.messages), None)
         if prompt.reply is not None:
-            self.proven_mode = asked.mode
+            self.proven_mode = form.mode
 
     def untried(self, extra: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of `extra` that may be what is refused: none once they were taken."""
         return {} if self.answered else extra
 
-    def learn(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
+    def learn(self, message: str, form: "Dialect", prompt: Prompt) -> bool:
         """Return whether the request may be sent again in another form, after a refusal of this one."""
         text = message.casefold()
         return (
-            self._learn_limit(text, asked, prompt)
-            or self._learn_sampling(message, asked, prompt)
-            or self._forget(asked)
-            or self._learn_mode(text, asked, prompt)
+            self._learn_limit(text, form, prompt)
+            or self._learn_sampling(message, form, prompt)
+            or self._forget(form)
+            or self._learn_mode(text, form, prompt)
         )
 
-    def learn_form(self, asked: "Dialect", prompt: Prompt) -> bool:
+    def learn_form(self, form: "Dialect", prompt: Prompt) -> bool:
         """Return as `learn` does, of a refusal whose words do not tell what it is about."""
-        if self._forget(asked):
+        if self._forget(form):
             return True
-        if prompt.reply is None or self.proven_mode is not None or asked.mode >= len(self.modes) - 1:
+        if prompt.reply is None or self.proven_mode is not None or form.mode >= len(self.modes) - 1:
             return False
-        self.mode = max(self.mode, asked.mode + 1)
+        self.mode = max(self.mode, form.mode + 1)
         return True
 
-    def learn_stream(self, message: str, asked: "Dialect") -> bool:
+    def learn_stream(self, message: str, form: "Dialect") -> bool:
         """Return whether a stream may be asked for again in another form, after a refusal of this one."""
         text = message.casefold()
-        if asked.stream_usage and ("stream_options" in text or "include_usage" in text):
+        if form.stream_usage and ("stream_options" in text or "include_usage" in text):
             self.stream_usage = False
             return True
-        if asked.streams and "stream" in text:
+        if form.streams and "stream" in text:
             self.streams = False
             return True
         return False
 
-    def _learn_limit(self, text: str, asked: "Dialect", prompt: Prompt) -> bool:
-        limit = asked.limit(prompt)
-        if "max_completion_tokens" in text and asked.tokens_field == "max_tokens" and "too large" not in text:
+    def _learn_limit(self, text: str, form: "Dialect", prompt: Prompt) -> bool:
+        limit = form.limit(prompt)
+        if "max_completion_tokens" in text and form.tokens_field == "max_tokens" and "too large" not in text:
             self.tokens_field = "max_completion_tokens"
             return True
         if limit is None or not ABOUT_LIMIT.search(text) or "greater than" in text:
             return False
-        found = MODEL_LIMIT.search(text)
-        unknown = asked.unlearnt is not None and asked.unlearnt.tokens_field != asked.tokens_field
-        if unknown and found is None and asked.tokens_field in text and "too large" not in text:
-            return self._forget(asked)
-        most = int(next(filter(None, found.groups()))) if found else limit
+        match = MODEL_LIMIT.search(text)
+        unknown = form.unlearnt is not None and form.unlearnt.tokens_field != form.tokens_field
+        if unknown and match is None and form.tokens_field in text and "too large" not in text:
+            return self._forget(form)
+        most = int(next(filter(None, match.groups()))) if match else limit
         if most < limit:
             self.most_tokens = min(most, self.most_tokens or most)
             return True
@@ -161,16 +161,16 @@ class Dialect(msgspec.Struct):
             return True
         return False
 
-    def _learn_sampling(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
+    def _learn_sampling(self, message: str, form: "Dialect", prompt: Prompt) -> bool:
         text = message.casefold()
-        if "logprob" in text and asked.logprobs and prompt.top_logprobs is not None:
+        if "logprob" in text and form.logprobs and prompt.top_logprobs is not None:
             self.logprobs = False
             return True
-        if re.search(r"\btop_?p\b", text) and asked.top_p and prompt.top_p is not None:
+        if re.search(r"\btop_?p\b", text) and form.top_p and prompt.top_p is not None:
             self.top_p = False
             LOG.warning("the endpoint refuses top_p, and is sent none: %s", _beginning(message))
             return True
-        if "temperature" in text and asked.temperature and prompt.temperature is not None:
+        if "temperature" in text and form.temperature and prompt.temperature is not None:
             if self.temperature and prompt.temperature and prompt.default_temperature is None:
                 # Somebody asked for this one; nobody is told about the usual 0.
                 LOG.warning(
@@ -180,12 +180,12 @@ class Dialect(msgspec.Struct):
             return True
         return False
 
-    def _learn_mode(self, text: str, asked: "Dialect", prompt: Prompt) -> bool:
+    def _learn_mode(self, text: str, form: "Dialect", prompt: Prompt) -> bool:
         # Once a way of asking has worked, a refusal is about this request (a long prompt, say).
         structured = prompt.reply is not None
-        unproven = structured and asked.mode != self.proven_mode and asked.mode < len(self.modes) - 1
+        unproven = structured and form.mode != self.proven_mode and form.mode < len(self.modes) - 1
         if unproven and any(word in text for word in ABOUT_MODES):
-            self.mode = max(self.mode, asked.mode + 1)
+            self.mode = max(self.mode, form.mode + 1)
             return True
         return False
 
@@ -283,15 +283,15 @@ def asked_in(
     another form may be taken; CallFailed for a request that is refused in any; ModelError for a field of
     `extra`.
     """
-    asked = dialect.copy()
+    form = dialect.copy()
     try:
-        yield asked
+        yield form
     except BadRequest as refusal:
-        another_stream = streamed and dialect.learn_stream(refusal.raw, asked)
-        if another_stream or dialect.learn(refusal.raw, asked, prompt):
+        another_stream = streamed and dialect.learn_stream(refusal.raw, form)
+        if another_stream or dialect.learn(refusal.raw, form, prompt):
             raise Rephrase(str(refusal)) from None
-        raise _refused(name, refusal, asked.untried(extra), where) from None
-    dialect.took(asked, prompt)
+        raise _refused(name, refusal, form.untried(extra), where) from None
+    dialect.took(form, prompt)
 
 
 def _refused(name: str, refusal: BadRequest, extra: dict[str, Any], where: Where) -> ModelError:

@@ -109,10 +109,10 @@ def defuse(text: str) -> str:
     """
     seen, places = _seen(text)
     cuts, start = {0: None}, 0
-    while found := _CONTROL.search(seen, start):  # tokens may overlap: [e~[INST]
-        start = found.start() + 1
-        cuts[places[found.start()] + 1] = None
-    return " ".join(text[one:next_one] for one, next_one in pairwise([*cuts, len(text)]))
+    while match := _CONTROL.search(seen, start):  # tokens may overlap: [e~[INST]
+        start = match.start() + 1
+        cuts[places[match.start()] + 1] = None
+    return " ".join(text[start_at:next_one] for start_at, next_one in pairwise([*cuts, len(text)]))
 
 
 def plays_a_turn(text: str) -> bool:
@@ -127,8 +127,8 @@ def _seen(text: str) -> tuple[str, Sequence[int]]:
     """
     if not _UNUSUAL.search(text):
         return text, range(len(text))
-    pairs = [(char, place) for place, raw in enumerate(text) for char in _seen_as(raw)]
-    return "".join(char for char, _place in pairs), [place for _char, place in pairs]
+    pairs = [(char, position) for position, raw in enumerate(text) for char in _seen_as(raw)]
+    return "".join(char for char, _place in pairs), [position for _char, position in pairs]
 
 
 @lru_cache(maxsize=65_536)
@@ -139,8 +139,8 @@ def _seen_as(char: str) -> str:
 
 
 def fenced_prompt(
-    told: str,
-    shown: Mapping[str, str],
+    instructions: str,
+    material: Mapping[str, str],
     *,
     form: str,
     reply: type,
@@ -152,11 +152,11 @@ def fenced_prompt(
 ) -> Prompt:
     """Return the call that shows texts from outside, each between tags of its name.
 
-    told: what to do, and that the texts are material (see MATERIAL). form: the reply in words, its first
-    field the nonce. nonce: of the row, see row_nonce. held_to: see Prompt.
+    instructions: what to do, and that the texts are material (see MATERIAL). form: the reply in words, its
+    first field the nonce. nonce: of the row, see row_nonce. held_to: see Prompt.
     """
-    texts = "\n\n".join(fence(name, text, nonce) for name, text in shown.items())
-    system = f"{told}\n\nReply with one JSON object and nothing else: {form}"
+    texts = "\n\n".join(fence(name, text, nonce) for name, text in material.items())
+    system = f"{instructions}\n\nReply with one JSON object and nothing else: {form}"
     return Prompt(
         messages=(Message("system", system), Message("user", f'{texts}\n\nThe code is "{nonce}".')),
         reply=reply,

@@ -67,14 +67,14 @@ def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked
     """
     values = MaskedValues()
     once = list(dict.fromkeys(texts))
-    marked, found = values.mark(once, own)
+    marked, counts_of_texts = values.mark(once, own)
     if not values.numbers:
         return [Masked(text, {}) for text in texts]
     finished = {
         text: Masked(
             MARKED.sub(lambda mark: _placeholder(mark, values.numbers), now), dict(sorted(counts.items()))
         )
-        for text, now, counts in zip(once, marked, found, strict=True)
+        for text, now, counts in zip(once, marked, counts_of_texts, strict=True)
     }
     return [finished[text] for text in texts]
 
@@ -98,7 +98,7 @@ class MaskedValues:
 
         keep: what is never a part of such a place.
         """
-        found: list[Counter[str]] = [Counter() for _ in texts]
+        counts: list[Counter[str]] = [Counter() for _ in texts]
         now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
         changed = [True] * len(now)
         for _ in range(MOST_ROUNDS):
@@ -120,24 +120,23 @@ class MaskedValues:
             if not any(changed):
                 break
             for at, spans in enumerate(spans_of):
-                found[at].update(span.kind for span in spans)
+                counts[at].update(span.kind for span in spans)
                 now[at] = self._replaced(now[at], spans)
-        return now, found
+        return now, counts
 
     def _replaced(self, text: str, spans: Sequence[Span]) -> str:
         pieces, last = [], 0
         for span in spans:
             known = self.numbers[span.kind]
             number = known.setdefault(span.value, self._first + len(known))
-            written = MARKED.sub(self._original, text[span.start : span.end])
+            # An expression of the user's may reach over a mark.
+            written = MARKED.sub(
+                lambda mark: self.originals[mark[1], int(mark[2])], text[span.start : span.end]
+            )
             self.originals.setdefault((span.kind, number), written)
             pieces += [text[last : span.start], f"[{span.kind}{BLANK}{number}]"]
             last = span.end
         return "".join([*pieces, text[last:]])
-
-    def _original(self, mark: re.Match[str]) -> str:
-        """Return what stood where a mark stands: an expression of the user's may reach over one."""
-        return self.originals[mark[1], int(mark[2])]
 
 
 class _Finders(NamedTuple):
@@ -235,8 +234,8 @@ def _with_names(text: str, spans: list[Span], names: set[str]) -> list[Span]:
 
 def _of_whole(span: Span, names: set[str]) -> Span:
     """Return the place of "John" as one of "John Smith", where the row knows one such name."""
-    words = set(span.value.split())
-    wholes = [name for name in names if words < set(name.split())] if span.kind == "name" else []
+    parts = set(span.value.split())
+    wholes = [name for name in names if parts < set(name.split())] if span.kind == "name" else []
     return span._replace(value=wholes[0]) if len(wholes) == 1 else span
 
 
@@ -251,11 +250,11 @@ def own_words(listed: Sequence[str]) -> OwnWords | None:
     None for an empty list. Raises ConfigError for an expression that is none or that matches nothing at all.
     """
     parts = []
-    for one in listed:
-        if len(one) > 2 and one[0] == one[-1] == "/":
-            parts.append(f"(?:{_checked(one[1:-1])})")
-        elif one.strip():
-            parts.append(rf"(?<!\w){re.escape(one.strip())}(?!\w)")
+    for listed_word in listed:
+        if len(listed_word) > 2 and listed_word[0] == listed_word[-1] == "/":
+            parts.append(f"(?:{_checked(listed_word[1:-1])})")
+        elif listed_word.strip():
+            parts.append(rf"(?<!\w){re.escape(listed_word.strip())}(?!\w)")
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 

@@ -1,7 +1,7 @@
 """Names of people, where the words around them say that they are names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -35,7 +35,8 @@ class _NamePatterns(NamedTuple):
 def _patterns() -> _NamePatterns:
     listed = load_words("names.toml")
     called, i_am, titles, greetings, closings, forms = (
-        _either(listed[key]) for key in ("called", "i_am", "titles", "greetings", "closings", "forms")
+        "|".join(map(re.escape, sorted(listed[key], key=len, reverse=True)))
+        for key in ("called", "i_am", "titles", "greetings", "closings", "forms")
     )
     before, title = r"(?<![\w\[])", rf"(?:{titles})(?!\w)\.?\s+"
     return _NamePatterns(
@@ -55,10 +56,6 @@ def _patterns() -> _NamePatterns:
 
 def _words(key: str) -> frozenset[str]:
     return _patterns().words[key]
-
-
-def _either(words: Sequence[str]) -> str:
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -109,9 +106,9 @@ _GOES_ON = re.compile(r"\.\w|::|\s+&")  # Hello.PubSub; Tesla Electric Light & M
 def _fills_its_field(text: str, span: Span) -> bool:
     """Return whether it is a form's "Customer: Ann Lee", and no talk: "Customer: Thank you"."""
     follows = _WORD.match(text, span.end + 1) if text[span.end : span.end + 1] == " " else None
-    said = follows is not None and follows[0].islower() and follows[0] not in _words("go_on")
+    is_talk = follows is not None and follows[0].islower() and follows[0] not in _words("go_on")
     first = span.value.split()[0]
-    return not (said or _GOES_ON.match(text, span.end) or first in _words("spoken") | _words("greetings"))
+    return not (is_talk or _GOES_ON.match(text, span.end) or first in _words("spoken") | _words("greetings"))
 
 
 def _at_the_beginning(text: str) -> Iterator[Span]:
@@ -120,9 +117,9 @@ def _at_the_beginning(text: str) -> Iterator[Span]:
     hello = known.hello_i_am.match(text)
     if hello:
         for span in _name_at(text, hello.end(), careful=True):
-            words = span.value.split()
-            if words[0] not in known.words["kinds_of_people"] and (
-                _ends_here(text, span.end) or len(words) > 1
+            parts = span.value.split()
+            if parts[0] not in known.words["kinds_of_people"] and (
+                _ends_here(text, span.end) or len(parts) > 1
             ):
                 yield span
     begin = 0

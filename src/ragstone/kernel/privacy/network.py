@@ -112,23 +112,19 @@ def find_emails(text: str) -> Iterator[Span]:
         forms = [_EMAIL]
         forms += [_QUOTED_EMAIL] if '"@' in text else []
         forms += [] if text.isascii() else [_FOREIGN_EMAIL]
-        for match in (found for form in forms for found in form.finditer(text)):
+        for match in (each for form in forms for each in form.finditer(text)):
             if not _OF_MACHINES.match(match[0]):
-                start = match.start() + _behind_address(match[0])
+                # The name begins behind `//a.example/?mail=` of a web address, and behind quotes.
+                name = match[0].rpartition("@")[0]
+                end = max(map(name.rfind, "/?=&")) + 1 if "//" in name or "?" in name else 0
+                end = end if end < len(name) else 0
+                start = match.start() + end + len(name[end:]) - len(name[end:].lstrip("`'*{|/=?&!#$^~"))
                 yield Span(start, match.end(), "email", text[start : match.end()].casefold())
     low = text.casefold()
     if any(sign in low for sign in ("(at)", "[at]", "{at}", "( at )", "[ at ]", "{ at }")):
         for match in _SPELLED_EMAIL.finditer(text):
             value = re.sub(r"[\[({]?\s?(?:dot|punkt|punto|point)\s?[\])}]", ".", match[0].casefold())
             yield Span(*match.span(), "email", re.sub(r"[\[({]\s?at\s?[\])}]", "@", value).replace(" ", ""))
-
-
-def _behind_address(email: str) -> int:
-    """Return where the name begins: behind `//a.example/?mail=` of a web address, and behind quotes."""
-    name = email.rpartition("@")[0]
-    end = max(map(name.rfind, "/?=&")) + 1 if "//" in name or "?" in name else 0
-    end = end if end < len(name) else 0
-    return end + len(name[end:]) - len(name[end:].lstrip("`'*{|/=?&!#$^~"))
 
 
 def find_secrets(text: str) -> Iterator[Span]:
@@ -185,9 +181,9 @@ def find_hosts(text: str) -> Iterator[Span]:
         if re.search("[a-f]", match[0], re.IGNORECASE) or ":" in match[0]:
             yield Span(*match.span(), "mac", re.sub(r"[:.-]", "", match[0]).casefold())
     for match in _IPV6.finditer(text) if colons >= 2 else ():
-        found = _ipv6(match[0])
-        if found is not None and not (found.is_loopback or found.is_unspecified):
-            yield Span(*match.span(), "ip", found.compressed)
+        address = _ipv6(match[0])
+        if address is not None and not (address.is_loopback or address.is_unspecified):
+            yield Span(*match.span(), "ip", address.compressed)
 
 
 def _ipv6(written: str) -> ipaddress.IPv6Address | None:

@@ -71,7 +71,7 @@ def unescaped(text: str) -> Normalised | None:
 def _meant(escape: re.Match[str]) -> str | None:
     """Return what an escape means; None where it is none, or means a character that nothing shows."""
     if escape["percent"]:
-        written = bytes(int(one["byte"], 16) for one in _BYTE.finditer(escape[0]))
+        written = bytes(int(code["byte"], 16) for code in _BYTE.finditer(escape[0]))
         meant = written.decode("utf-8", "replace")
     elif escape["json"]:
         meant = chr(int(escape["json"], 16))

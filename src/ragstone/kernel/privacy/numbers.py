@@ -82,7 +82,7 @@ def _korea(value: str) -> bool:
 
 def _russia(value: str) -> bool:
     digits = re.sub(r"\D", "", value)
-    weighted = sum(int(one) * weight for one, weight in zip(digits, range(9, 0, -1), strict=False))
+    weighted = sum(int(digit) * weight for digit, weight in zip(digits, range(9, 0, -1), strict=False))
     return weighted % 101 % 100 == int(digits[9:])
 
 

@@ -28,12 +28,14 @@ class _NumberPatterns(NamedTuple):
 
 @cache
 def _patterns() -> _NumberPatterns:
-    words = {key: "|".join(map(re.escape, listed)) for key, listed in load_words("numbers.toml").items()}
+    alternatives = {
+        key: "|".join(map(re.escape, listed)) for key, listed in load_words("numbers.toml").items()
+    }
     whole = r"(?<![\w\[])(?:{})(?!\w)"
-    phone, other = whole.format(words["phone"]), whole.format(words["other"])
+    phone, other = whole.format(alternatives["phone"]), whole.format(alternatives["other"])
     return _NumberPatterns(
-        re.compile(rf"{phone}|{words['phone_within']}|{_MINE}", re.IGNORECASE),
-        re.compile(rf"{other}|{words['other_within']}", re.IGNORECASE),
+        re.compile(rf"{phone}|{alternatives['phone_within']}|{_MINE}", re.IGNORECASE),
+        re.compile(rf"{other}|{alternatives['other_within']}", re.IGNORECASE),
     )
 
 
@@ -56,19 +58,19 @@ def says_other(text: str, start: int) -> bool:
     return other >= 0 and other > _last(_patterns().phone, text, start)
 
 
-def _last(words: re.Pattern[str], text: str, start: int) -> int:
+def _last(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Return where the last such word in the BEFORE characters ends, -1 without one.
 
     What was claimed counts as one character: a text that is masked once more has the same words beside a
     number, however long its placeholders are.
     """
     before = _CLAIMED.sub(BLANK, text[max(0, start - REACH) : start])[-BEFORE:]
-    return _last_in(words, before) if _LETTER.search(before) else -1
+    return _last_in(pattern, before) if _LETTER.search(before) else -1
 
 
 @lru_cache(maxsize=1024)  # several readings of one number ask in turn
-def _last_in(words: re.Pattern[str], before: str) -> int:
-    ends = [match.end() for match in words.finditer(before)]
+def _last_in(pattern: re.Pattern[str], before: str) -> int:
+    ends = [match.end() for match in pattern.finditer(before)]
     return ends[-1] if ends else -1
 
 
@@ -159,15 +161,17 @@ def find_phones(text: str) -> Iterator[Span]:
 
 def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
     """Yield the numbers in a run of groups of digits: the longest that is one, from the left."""
-    found = islice(_GROUP.finditer(text, *run.span()), MOST_IN_RUN)
-    groups = [match.span() for match in found]
+    matches = islice(_GROUP.finditer(text, *run.span()), MOST_IN_RUN)
+    groups = [match.span() for match in matches]
     ends = [0, *accumulate(end - start for start, end in groups)]
     first = 0
     while first < len(groups):
         for last in range(min(len(groups), first + MOST_GROUPS), first, -1):
             if not 7 <= ends[last] - ends[first] <= 17:
                 continue
-            start = run.start() if first == 0 else _opening(text, groups[first][0])
+            start = run.start() if first == 0 else groups[first][0]
+            while first and start and text[start - 1] in "(+":
+                start -= 1
             end = groups[last - 1][1]
             if _is_phone(text, start, end, groups[first:last], run.span()):
                 # "(0800 678 1602 free)": the bracket is the sentence's.
@@ -177,13 +181,6 @@ def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
                 break
         else:
             first += 1
-
-
-def _opening(text: str, start: int) -> int:
-    """Return the start with the bracket or plus that stands before it."""
-    while start and text[start - 1] in "(+":
-        start -= 1
-    return start
 
 
 def _is_phone(
@@ -220,7 +217,12 @@ def _is_national(written: str, digits: str, sizes: tuple[int, ...]) -> bool:
     n = len(digits)
     if written.startswith("("):
         inside = written[1:].partition(")")[0]
-        return 8 <= n <= 12 and len(sizes) > 1 and 2 <= len(inside.strip()) <= 5 and not _is_year(inside)
+        return (
+            8 <= n <= 12
+            and len(sizes) > 1
+            and 2 <= len(inside.strip()) <= 5
+            and not re.fullmatch(_YEARS, inside.strip())
+        )
     if digits[0] == "0" and digits[1] != "0":
         if len(sizes) == 1:
             return n in (10, 11)
@@ -237,10 +239,6 @@ def _is_national(written: str, digits: str, sizes: tuple[int, ...]) -> bool:
             sizes == (2, 5, 4) and digits[2] == "9",
         )
     )
-
-
-def _is_year(written: str) -> bool:
-    return re.fullmatch(_YEARS, written.strip()) is not None
 
 
 def _is_mobile_in_one(text: str, digits: str) -> bool:

@@ -35,7 +35,10 @@ class ReversibleMask:
         """The groups of texts, masked."""
         if originals:
             repeated = [
-                (f"[{kind}-{n}]", written) for (kind, n), written in originals if _tells(kind, written)
+                (f"[{kind}-{n}]", written)
+                for (kind, n), written in originals
+                # Long enough to be looked for where nothing beside it says what it is.
+                if kind not in FOUND_EVERYWHERE and sum(map(str.isalnum, written)) >= SHORTEST
             ]
             self.groups = [[_finished(text, repeated, keep) for text in texts] for texts in marked]
 
@@ -44,11 +47,6 @@ class ReversibleMask:
         if not self._originals:
             return text
         return _NUMBERED.sub(lambda match: self._originals.get(match[0].lower(), match[0]), text)
-
-
-def _tells(kind: str, written: str) -> bool:
-    """Return whether a value says enough to be looked for where nothing beside it says what it is."""
-    return kind not in FOUND_EVERYWHERE and sum(map(str.isalnum, written)) >= SHORTEST
 
 
 def _finished(marked: str, repeated: Sequence[tuple[str, str]], keep: str) -> str:
@@ -68,13 +66,9 @@ def _finished(marked: str, repeated: Sequence[tuple[str, str]], keep: str) -> st
 
 
 def _pattern(values: Sequence[str], keep: str) -> re.Pattern[str]:
-    """Return the pattern of a mark, of what is kept, and of each value: a group for each."""
-    kept = [re.escape(keep)] if keep else []
-    patterns = [MARKED.pattern, *kept, *(f"({_wherever(value)})" for value in values)]
+    """Return the pattern of a mark, of what is kept, each value however written: a group for each."""
+    patterns = [MARKED.pattern, *([re.escape(keep)] if keep else [])]
+    for value in values:
+        characters = [re.escape(character) for character in value if not _GAP.match(character)]
+        patterns.append(rf"((?<!\w){_GAPS.join(characters)}(?!\w))")
     return re.compile("|".join(patterns), re.IGNORECASE)
-
-
-def _wherever(written: str) -> str:
-    """Return the expression that finds a value however it is grouped."""
-    characters = [re.escape(character) for character in written if not _GAP.match(character)]
-    return rf"(?<!\w){_GAPS.join(characters)}(?!\w)"

@@ -33,10 +33,10 @@ class Hints(NamedTuple):
     ascii: tuple[str, ...]
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> "Hints":
+    def of(cls, listed: Iterable[str]) -> "Hints":
         """Return the words in small letters; one that holds another of them says nothing more."""
-        low = {word.casefold() for word in words}
-        every = tuple(sorted(one for one in low if not any(other in one for other in low - {one})))
+        low = {word.casefold() for word in listed}
+        every = tuple(sorted(entry for entry in low if not any(other in entry for other in low - {entry})))
         return cls(every, tuple(filter(str.isascii, every)))
 
     def any_in(self, low: str) -> bool:

@@ -42,15 +42,15 @@ def mask_fields(fields: Sequence[tuple[str, str]], own: OwnWords | None = None) 
     if not any(inside):
         return _masked(fields, own)
     flat: list[tuple[str, str]] = []
-    for field, found in zip(fields, inside, strict=True):
-        flat += [field] if found is None else found.fields
+    for field, field_texts in zip(fields, inside, strict=True):
+        flat += [field] if field_texts is None else field_texts.fields
     masked, texts = iter(mask_fields(flat, own)), []
-    for (_, text), found in zip(fields, inside, strict=True):
-        if found is None:
+    for (_, text), field_texts in zip(fields, inside, strict=True):
+        if field_texts is None:
             texts.append(next(masked))
         else:
-            new = _with_texts(found.value, masked)
-            texts.append(text if new == found.value else msgspec.json.encode(new).decode())
+            new = _with_texts(field_texts.value, masked)
+            texts.append(text if new == field_texts.value else msgspec.json.encode(new).decode())
     return texts
 
 
@@ -58,14 +58,14 @@ def _masked(fields: Sequence[tuple[str, str]], own: OwnWords | None) -> list[str
     named = [(name, text, f"{name}: {text}") for name, text in fields]
     is_told = [bool(name) and len(text) <= SHORT and bool(_DIGIT.search(text)) for name, text in fields]
     masked = mask_texts(
-        [both if told else text for (_, text, both), told in zip(named, is_told, strict=True)], own
+        [both if is_secret else text for (_, text, both), is_secret in zip(named, is_told, strict=True)], own
     )
     texts = []
-    for (name, text, _), told, one in zip(named, is_told, masked, strict=True):
-        if not told:
-            texts.append(one.text)
-        elif one.text.startswith(f"{name}: "):
-            texts.append(one.text[len(name) + 2 :])
+    for (name, text, _), is_secret, masked_field in zip(named, is_told, masked, strict=True):
+        if not is_secret:
+            texts.append(masked_field.text)
+        elif masked_field.text.startswith(f"{name}: "):
+            texts.append(masked_field.text[len(name) + 2 :])
         else:  # something of the name was masked, or reaches into the text
             texts.append(mask_personal_data(text, own).text)
     return texts
@@ -94,7 +94,10 @@ def _fields(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(value, str):
-        yield name, _writable(value)
+        yield (
+            name,
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        )
     elif isinstance(value, int) and abs(value) >= LONG_NUMBER:
         yield name, str(value)
     elif isinstance(value, Mapping):
@@ -117,7 +120,3 @@ def _with_texts(value: Any, texts: Iterator[str]) -> Any:  # noqa: ANN401
     if isinstance(value, list | tuple):
         return [_with_texts(inner, texts) for inner in value]
     return value
-
-
-def _writable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

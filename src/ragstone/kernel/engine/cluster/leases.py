@@ -11,7 +11,7 @@ from ragstone.kernel.engine.cluster.channel import Channel
 from ragstone.kernel.engine.cluster.coordinator import Coordinator, EndpointUse, Lease
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Caps
-from ragstone.kernel.llm.limits import Circuit, Limits, Pace, RetryPolicy, Slots, own_limits
+from ragstone.kernel.llm.limits import Circuit, Limits, Pace, Slots
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
 
@@ -39,12 +39,8 @@ class SharedBudget:
         """Replace a reservation by what the call used."""
         self._channel.tell(Coordinator.settle, number, tokens, usd)
 
-    def limits(
-        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
-    ) -> Limits:
-        """Return the limits of an endpoint that all workers ask; a model in this process has its own."""
-        if not endpoint or endpoint.startswith("llamacpp/"):
-            return own_limits(concurrency, settings, retry_policy, random.Random(0))
+    def limits(self, endpoint: str, concurrency: int, settings: ModelSettings) -> Limits:
+        """Return the limits of an endpoint that all workers ask."""
         if endpoint not in self._limits:
             leased = LeasedEndpoint(self._channel, endpoint, concurrency, settings)
             self._limits[endpoint] = Limits(leased, leased.calls, leased.tokens, leased)
