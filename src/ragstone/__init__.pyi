@@ -64,6 +64,7 @@ from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
 from .features.simulate.likeness import Likeness as Likeness
 from .features.simulate.likeness import likeness as likeness
+from .features.tag.tagging import tag as tag
 from .features.translate.translating import Translation as Translation
 from .features.translate.translating import translate as translate
 from .features.try_.trying import try_prompt as try_prompt
@@ -141,7 +142,6 @@ from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary
-from .kernel.stages.tag import tag as tag
 from .kernel.statistics import Estimate as Estimate
 from .kernel.statistics import mean_estimate as mean_estimate
 from .kernel.tables import Rows as Rows

@@ -56,8 +56,8 @@ def _documents(value: object) -> list[ReportDocument]:
     show = OF_ROWS.get(kinds.pop()) if len(kinds) == 1 else None
     if show:
         return show(value)
-    given = value.of if isinstance(value.of, Mapping) else {}
-    names = list(given) or list(
+    sources = value.of if isinstance(value.of, Mapping) else {}
+    names = list(sources) or list(
         dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
     )
     return [_document(row_blocks(value, names))]
@@ -86,9 +86,11 @@ def _document(blocks: Sequence[Block]) -> ReportDocument:
 
 
 def _judgements(rows: Sequence[Judgement]) -> list[ReportDocument]:
-    found = summarise(rows)
-    means = [means_table(found)] if found else []
-    return [_document([*means, *row_blocks(rows, judgement_columns(rows)), *_of_feature(METRIC_DOTS, found)])]
+    metrics = summarise(rows)
+    means = [means_table(metrics)] if metrics else []
+    return [
+        _document([*means, *row_blocks(rows, judgement_columns(rows)), *_of_feature(METRIC_DOTS, metrics)])
+    ]
 
 
 def _card(card: ReportCard) -> ReportDocument:
@@ -112,25 +114,29 @@ def _metrics(metrics: Sequence[MetricSummary]) -> list[ReportDocument]:
 
 def row_blocks(rows: Sequence[object], columns: Sequence[str]) -> list[Block]:
     """Return the first rows with the columns that hold something, texts cut, and how many more there are."""
-    shown = rows[:SHOWN_ROWS]
-    held = [name for name in columns if any(_told(_value(row, name)) for row in shown)]
+    first_rows = rows[:SHOWN_ROWS]
+    held = [name for name in columns if any(_told(_value(row, name)) for row in first_rows)]
     chosen = [name for name in FIRST if name in held]
     chosen += [name for name in held if name not in FIRST and name not in HIDDEN]
-    kept = chosen[:SHOWN_COLUMNS]
-    beside = len(held) - len(kept)
-    told = [
+    columns_shown = chosen[:SHOWN_COLUMNS]
+    beside = len(held) - len(columns_shown)
+    notes = [
         plural(len(rows), "row"),
-        *([f"the first {len(shown)} shown"] if len(rows) > len(shown) else []),
+        *([f"the first {len(first_rows)} shown"] if len(rows) > len(first_rows) else []),
         *([f"{plural(beside, 'field')} not shown: .to_polars() has all"] if beside else []),
     ]
     return [
-        *([table_of("Rows", shown, [_column(shown, name) for name in kept])] if kept else []),
-        Paragraph(", ".join(told), tone="muted"),
+        *(
+            [table_of("Rows", first_rows, [_column(first_rows, name) for name in columns_shown])]
+            if columns_shown
+            else []
+        ),
+        Paragraph(", ".join(notes), tone="muted"),
     ]
 
 
-def _column(shown: Sequence[object], name: str) -> Made[object]:
-    first = next((value for row in shown if (value := _value(row, name)) is not None), None)
+def _column(values: Sequence[object], name: str) -> Made[object]:
+    first = next((value for row in values if (value := _value(row, name)) is not None), None)
     is_number = isinstance(first, int | float) and not isinstance(first, bool)
     return Column(name, text=not is_number), lambda row: _told(_value(row, name))
 
@@ -147,8 +153,8 @@ def _told(value: object) -> str:
         return number(value) if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
     if isinstance(value, list) and isinstance(value[0], msgspec.Struct):
         return plural(len(value), NOUNS.get(type(value[0]), type(value[0]).__name__.lower()))
-    told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return one_line(told, SHOWN_TEXT)
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return one_line(text, SHOWN_TEXT)
 
 
 def judgement_columns(rows: Sequence[Judgement]) -> list[str]:

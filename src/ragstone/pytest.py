@@ -15,7 +15,6 @@ import pytest
 if TYPE_CHECKING:
     from ragstone.features.check.checking import CheckedApplication
     from ragstone.features.compare.values import MetricComparison
-    from ragstone.kernel.config import Settings
     from ragstone.kernel.judging import MetricSummary
     from ragstone.kernel.records import Judgement, Question
     from ragstone.kernel.stages.judge import AnyJudge
@@ -103,8 +102,8 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     try:
         wanted = Wanted(*mark.args, **mark.kwargs)
     except TypeError as mistake:
-        words = str(mistake).removeprefix("Wanted.__new__() ")
-        raise _failure(f"@pytest.mark.{KEY}: {words}. It takes {', '.join(Wanted._fields)}.") from None
+        message = str(mistake).removeprefix("Wanted.__new__() ")
+        raise _failure(f"@pytest.mark.{KEY}: {message}. It takes {', '.join(Wanted._fields)}.") from None
     root = request.config.rootpath
 
     def check(system: "str | Callable[..., object]") -> "CheckedApplication":
@@ -125,8 +124,8 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     return check
 
 
-def _failure(words: str) -> BaseException:
-    return pytest.fail.Exception(words, pytrace=False)
+def _failure(message: str) -> BaseException:
+    return pytest.fail.Exception(message, pytrace=False)
 
 
 def _check_mark(wanted: Wanted) -> None:
@@ -140,9 +139,9 @@ def _check_mark(wanted: Wanted) -> None:
         "margin is of a comparison: name the run as baseline": wanted.margin is not None
         and wanted.baseline is None,
     }
-    for told, is_so in mistakes.items():
+    for text, is_so in mistakes.items():
         if is_so:
-            raise ConfigError(f"@pytest.mark.{KEY}: {told}.")
+            raise ConfigError(f"@pytest.mark.{KEY}: {text}.")
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(
@@ -153,6 +152,7 @@ def _check_mark(wanted: Wanted) -> None:
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
     from ragstone.features.check.checking import check_application
+    from ragstone.kernel.config import Settings, load_settings
     from ragstone.kernel.errors import ConfigError, DataError
 
     judges = list(wanted.judges) or list(wanted.thresholds)
@@ -166,7 +166,9 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
         name = getattr(system, "__qualname__", type(system).__qualname__)
         # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
         system = functools.update_wrapper(functools.partial(system), system)
-    return check_application(questions, judges, _settings(root), system=system, model=wanted.model, name=name)
+    file = root / "ragstone.toml"
+    settings = load_settings(file) if file.is_file() else Settings(root=str(root))
+    return check_application(questions, judges, settings, system=system, model=wanted.model, name=name)
 
 
 def _questions(wanted: Wanted, root: Path) -> "list[Question]":
@@ -176,14 +178,6 @@ def _questions(wanted: Wanted, root: Path) -> "list[Question]":
     if isinstance(wanted.questions, str | Path):
         return list(read_rows(root / wanted.questions, Question))
     return parse_rows(wanted.questions, Question)
-
-
-def _settings(root: Path) -> "Settings":
-    """Return the settings in pytest's root folder, the defaults there if it has none."""
-    from ragstone.kernel.config import Settings, load_settings
-
-    file = root / "ragstone.toml"
-    return load_settings(file) if file.is_file() else Settings(root=str(root))
 
 
 def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
@@ -210,22 +204,24 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     if wanted.baseline is not None:
         from ragstone.features.check.checking import check_against
 
-        found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
-        lines.append(f"against {wanted.baseline}: {outcome(found)}")
-        if found.gate.outcome == "failed" or (wanted.margin and found.gate.outcome == "cannot tell"):
-            told = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in found.metrics)
-            problems.append(f"Against {wanted.baseline}. {gate_told(found.gate)}\n{told}")
+        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin)
+        lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
+        if comparison.gate.outcome == "failed" or (
+            wanted.margin and comparison.gate.outcome == "cannot tell"
+        ):
+            text = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in comparison.metrics)
+            problems.append(f"Against {wanted.baseline}. {gate_told(comparison.gate)}\n{text}")
     return problems, lines
 
 
-def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
     from ragstone.kernel.errors import ConfigError, nearest
     from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
 
     known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
-    found: dict[tuple[str, str], float] = {}
-    for name, threshold in given.items():
+    thresholds: dict[tuple[str, str], float] = {}
+    for name, threshold in wanted.items():
         if name not in known:
             raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
         pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
@@ -236,8 +232,8 @@ def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> di
             ):
                 raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
-        found |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
-    return found
+        thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
+    return thresholds
 
 
 def _name(metric: "MetricSummary | MetricComparison") -> str:
@@ -289,5 +285,5 @@ def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
         "reference": " / ".join(references(question)),
         "reason": row.rationale or (row.error if row.error != answer.error else None),
     }
-    shown = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
-    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *shown]
+    lines = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
+    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *lines]

@@ -27,10 +27,10 @@ def unsupported(given):
     return msgspec.structs.replace(given, supported=False)
 
 
-def test_what_was_not_retrieved_and_is_right_with_the_document_in_hand_is_the_retrievers():
+def test_what_was_not_retrieved_and_is_right_with_the_document_in_hand_is_the_retrievers(says):
     assert cause(found=False, gold=RIGHT) == ("not retrieved", "retriever")
     said = because(found=False, gold=RIGHT)
-    assert "Document mill was not among the contexts" in said
+    says(said)
     assert "In 1843" in said
 
 
@@ -119,12 +119,10 @@ def test_a_departure_from_the_expected_steps_is_the_cause_whatever_was_retrieved
     assert cause(found=None, steps=steps) == ("tool failed", "tools")
 
 
-def test_a_result_that_holds_the_reference_was_ignored_before_any_failure_counts():
+def test_a_result_that_holds_the_reference_was_ignored_before_any_failure_counts(says):
     steps = AgentSteps(holds=True, failed=FAILED, brought="weather() brought “1843”")
     assert cause(found=None, steps=steps) == ("right result ignored", "model + prompt")
-    assert because(found=None, steps=steps) == (
-        "weather() brought “1843”, which holds the reference; the answer does not: “In 1850”."
-    )
+    says(because(found=None, steps=steps))
     assert cause(found=None, steps=AgentSteps(holds=False, failed=FAILED)) == ("tool failed", "tools")
 
 

@@ -84,10 +84,11 @@ def test_labels_of_0_and_1_say_no_and_yes_and_others_are_grades_of_the_judges_sc
     assert second_by_people(graded, rows, GRADE) == {"a": False, "b": True}
 
 
-def test_a_grade_that_is_not_on_the_scale_is_refused():
+def test_a_grade_that_is_not_on_the_scale_is_refused(says):
     labels = [Label(question_id="a", system="s", score=7), Label(question_id="b", system="s", score=0)]
-    with pytest.raises(DataError, match="a label says 0, and grade grades from 1 to 5"):
+    with pytest.raises(DataError) as error:
         second_by_people(labels, [judgement("a", 5.0)], GRADE)
+    says(error.value)
 
 
 def test_of_several_people_the_median_counts_and_a_tie_says_nothing():
@@ -100,14 +101,15 @@ def test_of_several_people_the_median_counts_and_a_tie_says_nothing():
     assert second_by_people(labels, rows, GRADE) == {"a": True}
 
 
-def test_labels_of_other_answers_or_of_another_metric_are_refused():
+def test_labels_of_other_answers_or_of_another_metric_are_refused(says):
     rows = [judgement("a", 5.0)]
     for label in (
         Label(question_id="z", system="s", score=1),
         Label(question_id="a", system="s", score=1, metric="tone"),
     ):
-        with pytest.raises(DataError, match="none of the labels is of an answer of this run"):
+        with pytest.raises(DataError) as error:
             second_by_people([label], rows, GRADE)
+        says(error.value)
 
 
 CAUSE = {

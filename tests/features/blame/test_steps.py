@@ -77,14 +77,10 @@ def test_two_calls_of_one_tool_are_matched_by_their_arguments():
     assert 'called weather({"place":"Paris"})' in found[1]
 
 
-def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_made_good():
-    assert told(weather(error="timeout")).failed.because == (
-        'weather({"place":"Nakuru"}) failed: timeout; no later call of this tool did better.'
-    )
+def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_made_good(says):
+    says(told(weather(error="timeout")).failed.because)
     assert told(weather(error="timeout"), weather("Cusco", result="dry")).failed is None
-    assert told(weather(error="")).failed.because.startswith(
-        'weather({"place":"Nakuru"}) failed: no reason is given;'
-    )
+    says(told(weather(error="")).failed.because)
     lasting = told(weather(result="dry"), weather(error="timeout"), Step(tool="crops", result="deep"))
     assert lasting.failed.cause == "tool failed"
     assert told(weather(error="timeout"), expected=[]).failed is None  # nothing was needed
@@ -112,11 +108,11 @@ def test_figures_of_the_reference_are_compared_as_values(text, held):
     assert has_figures(Answer(question_id="q", answer=text, reference=["99", "as warm as today"])) is True
 
 
-def test_the_result_that_has_most_of_the_reference_is_named():
+def test_the_result_that_has_most_of_the_reference_is_named(says):
     steps = [weather(result="dry"), Step(tool="crops", result="Roots of maize: 1.7 m."), weather(error="x")]
     row = Answer(question_id="q", answer="a", steps=steps, reference="maize: 1.7 m")
-    assert results_of(row) == ["dry", "Roots of maize: 1.7 m."]
-    assert telling_result(row) == "crops({}) brought “Roots of maize: 1.7 m”"
+    says(results_of(row))
+    says(telling_result(row))
 
 
 def test_ten_thousand_steps_are_read_in_linear_time():

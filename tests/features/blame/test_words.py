@@ -101,27 +101,29 @@ def test_blame_of_other_rows_is_not_shown(blamed_run):
     assert "Where the lost points went" not in write_report(blamed_run).read_text(encoding="utf-8")
 
 
-def test_files_that_are_none_of_ours_are_told(blamed_run):
+def test_files_that_are_none_of_ours_are_told(blamed_run, says):
     (blamed_run / "causes.jsonl").write_text("{}\n")
-    with pytest.raises(DataError, match=r"causes.jsonl:1: not a cause"):
+    with pytest.raises(DataError) as error:
         read_causes(blamed_run)
+    says(error.value)
     (blamed_run / "blame.json").write_text("[]")
-    with pytest.raises(DataError, match="not a blame of a run"):
+    with pytest.raises(DataError) as error:
         read_blame(blamed_run)
+    says(error.value)
 
 
-def test_what_cannot_be_told_is_said_so():
+def test_what_cannot_be_told_is_said_so(says):
     largest = msgspec.structs.replace(SYSTEM.largest, verdict="cannot tell", p_holm=0.4)
     unclear = msgspec.structs.replace(SYSTEM, largest=largest)
-    assert "50 questions cannot decide whether more are due to the retriever (9)" in outcome(unclear)
+    says(outcome(unclear))
     nothing = msgspec.structs.replace(SYSTEM, n_lost=0, largest=None)
-    assert outcome(nothing) == "None of 50 points is lost, so there is nothing to explain."
+    says(outcome(nothing))
     assert worth(msgspec.structs.replace(SYSTEM, returned=None)) == ""
 
 
-def test_points_that_only_the_second_opinion_takes_are_told_apart():
+def test_points_that_only_the_second_opinion_takes_are_told_apart(says):
     hidden = msgspec.structs.replace(SYSTEM, n_hidden=3)
-    assert outcome(hidden).startswith("12 of 50 points lost, and 3 granted that the second opinion denies.")
+    says(outcome(hidden))
 
 
 def test_shares_are_in_percent_with_their_denominator():
@@ -135,13 +137,12 @@ def test_shares_are_in_percent_with_their_denominator():
     )
 
 
-def test_the_terminal_shows_some_points_of_each_cause(blamed_run):
+def test_the_terminal_shows_some_points_of_each_cause(blamed_run, says):
     said = shown(blame_document(read_blame(blamed_run), CAUSES))
-    assert "not retrieved (9 points)" in said
-    assert "and 11 more, in the report" in said
+    says(said)
     assert "q<1>: Document" in said
     said = " ".join(shown(blame_document(read_blame(blamed_run), ())).split())
-    assert "Causes: not retrieved 9" in said  # a list of heads without points would say less
+    says(said)
     assert "points)" not in said
 
 
@@ -155,11 +156,11 @@ def test_the_first_screen_names_the_component_with_the_most_lost_points(summary)
     assert found.sentences == [outcome(SYSTEM), worth(SYSTEM)]
 
 
-def test_where_nothing_is_lost_the_first_screen_says_so(summary):
+def test_where_nothing_is_lost_the_first_screen_says_so(summary, says):
     kept = msgspec.structs.replace(
         SYSTEM, n_lost=0, causes={}, shares=[share("judge", 0)], largest=None, returned=None
     )
     blamed = BlameSummary(name="run", version="0", systems=[kept], models={}, made_from={}, notes=[])
     found = findings(summary, blamed)[1]
     assert (found.figures[0].label, found.figures[0].value) == ("points lost", "0")
-    assert found.sentences == ["None of 50 points is lost, so there is nothing to explain."]
+    says(found.sentences)

@@ -256,11 +256,11 @@ def test_a_page_holds_what_the_terminal_says(folder):
     assert "recall@3 → recall@5" in page
 
 
-def test_json_holds_settings_prompt_retrieval_and_what_answers_took(folder):
+def test_json_holds_settings_prompt_retrieval_and_what_answers_took(folder, says):
     write_pair(folder, 12, 1, k=5, prompt="july")
     found = json.loads(compare("--json").out)
     assert found["settings"][1] == {"name": "[retrieve] k", "a": "3", "b": "5", "decides": True}
-    assert "+from the passages {contexts} alone." in found["prompt_diff"]
+    says(found["prompt_diff"])
     assert [row["measure"] for row in found["retrieval"]][-1] == "recall@3 → recall@5"
     assert found["spent"][0]["median"]["difference"]["value"] == pytest.approx(0.5)
 
@@ -344,7 +344,7 @@ def test_a_run_and_its_copy_differ_in_no_score_and_what_may_be_hidden_is_said(tm
     assert "annot tell whether B differs" not in text
 
 
-def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, monkeypatch):
+def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     write_rows(
         "q.jsonl", [Question(id="1", question="When is wheat sown?", reference="In October.")], Question
@@ -361,12 +361,15 @@ def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, mon
     by_folder = api.compare("runs/a", "runs/b")
     assert api.compare(*summaries) == by_folder
     assert api.compare(api.read_run("runs/a"), summaries[1]) == by_folder
-    with pytest.raises(DataError, match="A and B are the same run"):
+    with pytest.raises(DataError) as error:
         api.compare(summaries[0], "runs/a")
+    says(error.value)
     shutil.move("runs/b", "runs/a-copy")
-    with pytest.raises(DataError, match=r"'b'.* hold no rows to compare, and runs/b is not there\. Name"):
+    with pytest.raises(DataError) as error:
         api.compare(*summaries)
+    says(error.value)
     shutil.move("runs/a-copy", "runs/b")
     other = msgspec.structs.replace(summaries[0], name="b", version="0")
-    with pytest.raises(DataError, match="runs/b is another run"):
+    with pytest.raises(DataError) as error:
         api.compare(summaries[0], other)
+    says(error.value)

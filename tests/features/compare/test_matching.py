@@ -20,15 +20,13 @@ def refusal(a: JudgedRun, b: JudgedRun, **choices) -> str:
     return str(told.value)
 
 
-def test_questions_of_one_alone_are_counted_and_named():
+def test_questions_of_one_alone_are_counted_and_named(says):
     a, b = run(judged([1.0] * 9), "may"), run(judged({f"q{n}": 1.0 for n in range(4, 11)}), "july")
     said = refusal(a, b)
-    assert said.startswith("may (A) and july (B) cannot be compared: ")
-    assert "4 questions of A alone: q0, q1, q2, …; 2 questions of B alone: q9, q10." in said
-    assert "compare the 5 that both have: --shared" in said
+    says(said)
 
 
-def test_same_id_with_another_text_or_reference_is_another_question():
+def test_same_id_with_another_text_or_reference_is_another_question(says):
     asked = questions(5)
     other = [
         msgspec.structs.replace(asked[0], question="Which is 0?"),
@@ -38,7 +36,7 @@ def test_same_id_with_another_text_or_reference_is_another_question():
     ]
     a, b = run(judged(FIVE), questions=asked), run(judged(FIVE), questions=other)
     said = refusal(a, b)
-    assert "1 question with another text: q0; 1 question with another reference: q1." in said
+    says(said)
     assert match(a, b, shared=True).ids == ["q2", "q3", "q4"]
 
 
@@ -46,9 +44,9 @@ def test_run_that_is_silent_on_texts_is_compared_by_id():
     assert len(match(run(judged(FIVE), questions=questions(5)), run(judged(FIVE))).ids) == 5
 
 
-def test_no_common_question_cannot_be_shared():
+def test_no_common_question_cannot_be_shared(says):
     said = refusal(run(judged({"a": 1.0})), run(judged({"b": 1.0})), shared=True)
-    assert "they share no question" in said
+    says(said)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +65,11 @@ def test_other_judge_is_refused(other, told):
     assert told in refusal(a, b)
 
 
-def test_all_that_differs_is_told_at_once():
+def test_all_that_differs_is_told_at_once(says):
     a = run([*judged(FIVE, "one", model="openai/a"), *judged(FIVE, "two", metric="two")])
     b = run([*judged(FIVE, "one", model="openai/b"), *judged(FIVE, "two", metric="two", version=3)])
     said = refusal(a, b)
-    assert (
-        "one (correctness) asked openai/a in A and openai/b in B; two has version 1 in A and 3 in B" in said
-    )
+    says(said)
     assert match(a, run(judged(FIVE, "two", metric="two")), metrics=["two"]).keys
 
 
@@ -97,14 +93,14 @@ def test_judge_that_was_asked_together_with_others_has_its_file():
     assert "judge one " in refusal(run(rows, judges={"one": "1"}), run(rows, judges={"one": "2"}))
 
 
-def test_no_common_metric_is_refused():
+def test_no_common_metric_is_refused(says):
     said = refusal(run(judged(FIVE, "one", metric="x")), run(judged(FIVE, "two", metric="y")))
-    assert "they share no metric. A has x; B has y." in said
+    says(said)
 
 
-def test_unknown_metric_is_refused_with_the_nearest():
+def test_unknown_metric_is_refused_with_the_nearest(says):
     said = refusal(run(judged(FIVE), "may"), run(judged(FIVE)), metrics=["containmant"])
-    assert "may has no metric 'containmant'. Did you mean 'containment'?" in said
+    says(said)
 
 
 def systems(*names) -> JudgedRun:
@@ -121,12 +117,12 @@ def test_only_system_of_each_is_compared_whatever_its_name():
     assert match(systems("bm25"), systems("hybrid")).systems == [("bm25", "hybrid")]
 
 
-def test_systems_without_a_counterpart_are_refused_until_they_are_named():
+def test_systems_without_a_counterpart_are_refused_until_they_are_named(says):
     a, b = systems("x", "y"), systems("z")
-    assert "A has the systems x, y, B has z. Say which two: system_a and system_b" in refusal(a, b)
+    says(refusal(a, b))
     assert match(a, b, systems=("y", None)).systems == [("y", "z")]
     assert match(a, a, systems=("x", "y")).systems == [("x", "y")]
-    assert "has no system 'q'" in refusal(a, b, systems=("q", None))
+    says(refusal(a, b, systems=("q", None)))
 
 
 def test_judgement_that_stands_twice_is_refused():
@@ -134,24 +130,24 @@ def test_judgement_that_stands_twice_is_refused():
     assert "'q0' twice" in refusal(a, run(judged(FIVE)))
 
 
-def test_mixture_of_versions_is_refused():
+def test_mixture_of_versions_is_refused(says):
     a = run([*judged([1.0]), *judged({"q1": 1.0}, version=2)])
-    assert "version 1, 0 to 1, and others in version 2" in refusal(a, run(judged([1.0, 1.0])))
+    says(refusal(a, run(judged([1.0, 1.0]))))
 
 
-def test_nothing_is_no_run():
-    assert "may: it has no judgements" in refusal(run([], "may"), run(judged(FIVE)))
+def test_nothing_is_no_run(says):
+    says(refusal(run([], "may"), run(judged(FIVE))))
 
 
-def test_mixture_of_scales_is_refused():
+def test_mixture_of_scales_is_refused(says):
     rows = [*judged([1.0]), *judged({"q9": 1.0}, scale=(0, 5))]
-    assert "in version 1, 0 to 1, and others in version 1, 0 to 5" in refusal(run(rows), run(rows))
+    says(refusal(run(rows), run(rows)))
 
 
 @pytest.mark.parametrize("scale", [(0, 1), (5, 0)])
-def test_score_off_its_scale_is_refused(scale):
+def test_score_off_its_scale_is_refused(scale, says):
     rows = judged([5.0 if scale == (0, 1) else 1.0], scale=scale)
-    assert "gave question 'q0' the score" in refusal(run(rows), run(rows))
+    says(refusal(run(rows), run(rows)))
 
 
 def test_model_that_judged_one_alone_is_told():

@@ -30,13 +30,13 @@ def test_means_flips_and_settings_of_three_runs(three):
     assert found.settings == {"[retrieve] k": {"may": "5", "june": "10", "july": "10"}}
 
 
-def test_systems_of_a_run_are_columns_and_a_judge_that_one_lacks_is_told(tmp_path, three):
+def test_systems_of_a_run_are_columns_and_a_judge_that_one_lacks_is_told(tmp_path, three, says):
     write_run(tmp_path / "grid", [*judged([1], "f1", system="a"), *judged([0], "f1", system="b")])
     found = compare_several([three[0], tmp_path / "grid"])
     assert found.columns == ["may", "grid: a", "grid: b"]
     ran = ragstone("compare", *map(str, [*three, tmp_path / "grid"]), "--metric", "f1")
     assert (ran.code, ran.out.count("not judged")) == (0, 3)
-    assert "1 question passes in one column and fails in another." in ran.out
+    says(ran.out)
 
 
 def test_the_command_prints_and_writes(tmp_path, three):
@@ -65,8 +65,9 @@ def test_what_only_two_runs_take_is_refused(three, option):
     assert f"{option[0]}: only for two runs, and 3 are named" in ran.err
 
 
-def test_a_run_twice_or_without_that_judge_is_refused(three):
+def test_a_run_twice_or_without_that_judge_is_refused(three, says):
     with pytest.raises(DataError, match="named twice"):
         compare_several([three[0], three[0], three[1]])
-    with pytest.raises(DataError, match="No run was judged by f1"):
+    with pytest.raises(DataError) as error:
         compare_several(three, metrics=["f1"])
+    says(error.value)

@@ -47,7 +47,7 @@ def client_of(store):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_numbers_settings_table_and_report_are_there(run, store, tmp_path):
+def test_numbers_settings_table_and_report_are_there(run, store, tmp_path, says):
     tracked = log_to_mlflow(run, tracking_uri=store)
     assert not tracked.updated
     there = client_of(store).get_run(tracked.run_id)
@@ -65,7 +65,7 @@ def test_numbers_settings_table_and_report_are_there(run, store, tmp_path):
     table = msgspec.json.decode(Path(path).read_bytes())
     assert table["columns"] == list(run.table().columns())
     assert len(table["data"]) == 4
-    assert '"path": "results.json", "type": "table"' in there.data.tags["mlflow.loggedArtifacts"]
+    says(there.data.tags["mlflow.loggedArtifacts"])
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -126,10 +126,11 @@ def test_without_a_store_it_says_how_to_name_one(run, monkeypatch):
         log_to_mlflow(run)
 
 
-def test_a_server_that_is_not_there_is_told_at_once(run):
+def test_a_server_that_is_not_there_is_told_at_once(run, says):
     began = time.monotonic()
-    with pytest.raises(DataError, match=r"127.0.0.1:9: no MLflow server answers there") as told:
+    with pytest.raises(DataError) as told:
         log_to_mlflow(run, tracking_uri="http://user:secret@127.0.0.1:9")
+    says(told.value)
     assert time.monotonic() - began < 10
     assert "secret" not in str(told.value)
 

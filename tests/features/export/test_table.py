@@ -37,12 +37,12 @@ def test_every_row_is_there_and_can_be_judged_again(run, tmp_path, name):
     assert judged[0].score == 1
 
 
-def test_csv_is_read_by_a_spreadsheet_as_it_is(run, tmp_path):
+def test_csv_is_read_by_a_spreadsheet_as_it_is(run, tmp_path, says):
     export_table(run, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_bytes().startswith(b"\xef\xbb\xbfquestion_id,")
     with (tmp_path / "t.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert rows[1]["question"] == "متى يحتاج الذرة إلى الماء؟"
+    says(rows[1]["question"])
     assert (rows[0]["correctness"], rows[2]["correctness"]) == ("1.0", "")
     assert msgspec.json.decode(rows[0]["contexts"])[0]["document_id"] == "wheat"
     assert polars.read_csv(tmp_path / "t.csv").columns == [*run.table().columns(), "guarded_cells"]
@@ -79,26 +79,29 @@ def test_parquet_has_numbers_as_numbers_and_contexts_as_structs(run, tmp_path):
     assert frame.columns == list(run.table().columns())
 
 
-def test_a_file_that_exists_is_not_touched_without_force(run, tmp_path):
+def test_a_file_that_exists_is_not_touched_without_force(run, tmp_path, says):
     (tmp_path / "t.csv").write_text("mine")
-    with pytest.raises(DataError, match="exists and was not touched"):
+    with pytest.raises(DataError) as error:
         export_table(run, tmp_path / "t.csv")
+    says(error.value)
     assert (tmp_path / "t.csv").read_text() == "mine"
     export_table(run, tmp_path / "t.csv", force=True)
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_rows_of_the_run_itself_are_never_replaced(run, tmp_path):
+def test_rows_of_the_run_itself_are_never_replaced(run, tmp_path, says):
     before = (run.folder / "answers.jsonl").read_bytes()
-    with pytest.raises(DataError, match="rows of the run itself"):
+    with pytest.raises(DataError) as error:
         export_table(run, run.folder / "answers.jsonl", force=True)
+    says(error.value)
     assert (run.folder / "answers.jsonl").read_bytes() == before
     assert export_table(run, run.folder / "table.jsonl") == 4
 
 
-def test_an_unknown_ending_is_told_with_those_that_are_known(run, tmp_path):
-    with pytest.raises(DataError, match=r"'.xlsx'. Use one of: .csv .parquet .jsonl .*Excel opens .csv"):
+def test_an_unknown_ending_is_told_with_those_that_are_known(run, tmp_path, says):
+    with pytest.raises(DataError) as error:
         export_table(run, tmp_path / "t.xlsx")
+    says(error.value)
 
 
 def test_cells_that_excel_would_cut_are_counted(write_run):

@@ -22,16 +22,11 @@ def docs(folder):
     return folder
 
 
-def test_the_summary_counts_formats_languages_skipped_and_duplicates(docs):
+def test_the_summary_counts_formats_languages_skipped_and_duplicates(docs, says):
     ran = ragstone("ingest", "docs")
     assert ran.code == 0
-    assert "3 documents in documents.jsonl." in ran.err
-    assert "formats: 1 .md, 1 .txt, 1 .csv" in ran.err
+    says(ran.err)
     assert "2 en" in ran.err
-    assert "skipped docs/0.py and 6 more: files that end in '.py' are read only" in ran.err
-    assert (
-        "1 document repeats an earlier one (0 of them nearly), e.g. docs/b.txt repeats docs/a.md" in ran.err
-    )
 
 
 def test_the_summary_as_json(docs):

@@ -100,18 +100,17 @@ def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch):
     assert json.loads(Path("judgements.jsonl").read_text())["score"] == 1
 
 
-def test_columns_that_were_not_read_are_named_where_nothing_is_scored(tmp_path, monkeypatch):
+def test_columns_that_were_not_read_are_named_where_nothing_is_scored(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     for column in ("Was stimmt denn", "so_ist_es"):
         Path("a.csv").write_text(f"question,answer,{column}\nWho?,Ann,Ann\n")
         given = ["judge", "a.csv", "--judge", "containment", "--force"]
         monkeypatch.setattr("sys.argv", ["ragstone", *given])
         ran = ragstone(*given)
-        assert "Nothing was scored by containment: the sheet has no reference. Unused columns: " in ran.err
+        says(ran.err)
         if column == "so_ist_es":
             assert ran.err.endswith("--column reference=NAME --force.\n")
         else:
-            assert "'Was stimmt denn' as the reference (its name has 'stimmt', and its" in ran.err
             judged, n_runs = judge_as_told(monkeypatch, ran)
             assert (judged.code, n_runs) == (0, 1)
 

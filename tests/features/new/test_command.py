@@ -37,10 +37,10 @@ def test_own_files_are_named_and_run_as_they_are(mine, monkeypatch):
     assert (mine / "np" / "runs" / "np" / "report.html").is_file()
 
 
-def test_documents_alone_lead_to_writing_questions(mine):
+def test_documents_alone_lead_to_writing_questions(mine, says):
     ran = ragstone("new", "np", "--documents", "my handbook")
     assert ran.code == 0
-    assert ran.err.splitlines()[-1] == "cd np && ragstone build questions '../my handbook' --count 20"
+    says(ran.err.splitlines()[-1])
     assert load_settings(mine / "np" / "ragstone.toml").questions.path is None
 
 

@@ -57,10 +57,10 @@ def test_unmeasured_finding_says_so_where_it_has_no_figures() -> None:
     assert told(trust)[0] == "Not measured."
 
 
-def test_card_of_the_leading_judge_is_shown_first(summary: RunSummary) -> None:
+def test_card_of_the_leading_judge_is_shown_first(summary: RunSummary, says) -> None:
     cards = [card(better=True, judge="faithfulness"), card(better=True, judge="correctness")]
     trust = findings(msgspec.structs.replace(summary, cards=cards))[2]
-    assert trust.figures[0].label == "correctness: exact agreement with people"
+    says(trust.figures[0].label)
 
 
 def test_ranks_beyond_ten_share_a_bar(summary: RunSummary) -> None:
@@ -69,25 +69,20 @@ def test_ranks_beyond_ten_share_a_bar(summary: RunSummary) -> None:
     assert rank_bars(row)[9:] == [("10", 1), ("11 to 15", 5), ("absent", 4)]
 
 
-def test_a_model_that_is_no_better_than_its_baseline_gives_way_to_the_baseline() -> None:
+def test_a_model_that_is_no_better_than_its_baseline_gives_way_to_the_baseline(says) -> None:
     rows = [judgement("q1", name, 1) for name in ("correctness", "faithfulness", "containment")]
     rows[2] = msgspec.structs.replace(rows[2], metric="correctness")
     summary = msgspec.structs.replace(summary_of(rows), cards=[card(better=False)])
     right = findings(summary)[0]
     assert [lead.judge for lead in headlines(summary)] == ["containment"]
-    assert right.sentences == [
-        "containment calls no language model: it is a baseline, not a verdict. "
-        "It replaces correctness, which is no better than its baseline."
-    ]
+    says(right.sentences)
 
 
-def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself() -> None:
+def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself(says) -> None:
     row = msgspec.structs.replace(judgement("q1", "containment", 1, model="none"), metric="correctness")
     of_it = msgspec.structs.replace(card(better=False), judge="containment", model="none")
     summary = msgspec.structs.replace(summary_of([row]), cards=[of_it])
-    assert findings(summary)[0].sentences == [
-        "containment calls no language model: it is a baseline, not a verdict."
-    ]
+    says(findings(summary)[0].sentences)
 
 
 def test_only_a_judge_that_asked_a_model_finds_none_wrong_and_a_baseline_says_what_it_is(

@@ -180,38 +180,44 @@ def test_an_answer_sheet_alone_carries_its_questions(write_run: WriteRun) -> Non
     assert page.embedded("details-0")[0]["references"] == ["no"]
 
 
-def test_run_without_summary_says_what_to_do(write_run: WriteRun) -> None:
-    with pytest.raises(DataError, match=r"summary\.json: no such file.*ragstone judge"):
+def test_run_without_summary_says_what_to_do(write_run: WriteRun, says) -> None:
+    with pytest.raises(DataError) as error:
         write_report(write_run(summary=None))
+    says(error.value)
 
 
-def test_run_without_judgements_says_what_to_do(write_run: WriteRun) -> None:
-    with pytest.raises(DataError, match=r"judgements\.jsonl: no such file.*ragstone judge"):
+def test_run_without_judgements_says_what_to_do(write_run: WriteRun, says) -> None:
+    with pytest.raises(DataError) as error:
         write_report(write_run(judgements=None))
+    says(error.value)
 
 
-def test_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such run folder"):
+def test_missing_folder_is_named(tmp_path: Path, says) -> None:
+    with pytest.raises(DataError) as error:
         write_report(tmp_path / "absent")
+    says(error.value)
 
 
-def test_summary_of_another_run_is_refused(write_run: WriteRun) -> None:
-    with pytest.raises(DataError, match=r"counts 4 judgements by correctness.*holds 3.*judge again"):
+def test_summary_of_another_run_is_refused(write_run: WriteRun, says) -> None:
+    with pytest.raises(DataError) as error:
         write_report(write_run(judgements=JUDGEMENTS[1:]))
+    says(error.value)
 
 
-def test_summary_that_is_no_summary_is_refused(write_run: WriteRun) -> None:
+def test_summary_that_is_no_summary_is_refused(write_run: WriteRun, says) -> None:
     folder = write_run()
     (folder / "summary.json").write_text('{"name": 3}')
-    with pytest.raises(DataError, match=r"summary\.json: not a summary"):
+    with pytest.raises(DataError) as error:
         write_report(folder)
+    says(error.value)
 
 
-def test_manifest_that_is_no_json_is_refused(write_run: WriteRun) -> None:
+def test_manifest_that_is_no_json_is_refused(write_run: WriteRun, says) -> None:
     folder = write_run()
     (folder / "manifest.json").write_text("{")
-    with pytest.raises(DataError, match=r"manifest\.json: not a JSON object"):
+    with pytest.raises(DataError) as error:
         write_report(folder)
+    says(error.value)
 
 
 def test_judge_that_scored_nothing_has_no_mean(write_run: WriteRun) -> None:

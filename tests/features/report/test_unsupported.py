@@ -28,34 +28,22 @@ def lines(*rows):
     return [line.rstrip() for line in part.splitlines()]
 
 
-def test_statements_are_counted_and_the_first_without_support_shown_by_question():
-    assert lines(
-        judgement("q1", "faithfulness", 0.5, verdicts=VERDICTS), judgement("q1", "correctness", 1)
-    ) == [
-        "  faithfulness: 1 of 2 statements not supported (1 answer)",
-        "    q1: It is cheap.",
-    ]
+def test_statements_are_counted_and_the_first_without_support_shown_by_question(says):
+    says(lines(judgement("q1", "faithfulness", 0.5, verdicts=VERDICTS), judgement("q1", "correctness", 1)))
 
 
-def test_claims_and_contexts_are_told_in_their_own_words():
-    assert lines(
-        judgement("q1", "claims", 0, verdicts=CLAIMS),
-        judgement("q1", "context_relevance", 0.5, verdicts=CONTEXTS),
-    ) == [
-        "  claims: 1 of 1 statement not supported (1 answer)",
-        "    q1: Fungicide treats rust.",
-        "  claims: 1 of 2 statements of the references missing from the answers (1 answer)",
-        "    q1: It is sown in October.",
-        "  context_relevance: 1 of 2 contexts not useful for the question (1 answer)",
-    ]
+def test_claims_and_contexts_are_told_in_their_own_words(says):
+    says(
+        lines(
+            judgement("q1", "claims", 0, verdicts=CLAIMS),
+            judgement("q1", "context_relevance", 0.5, verdicts=CONTEXTS),
+        )
+    )
 
 
-def test_of_several_systems_each_is_named():
+def test_of_several_systems_each_is_named(says):
     rows = [judgement("q1", "faithfulness", 0.5, system=name, verdicts=VERDICTS[:1]) for name in ("a", "b")]
-    assert lines(*rows) == [
-        "  faithfulness, a: 0 of 1 statement not supported (1 answer)",
-        "  faithfulness, b: 0 of 1 statement not supported (1 answer)",
-    ]
+    says(lines(*rows))
 
 
 def test_text_from_outside_is_short_and_no_command_to_the_terminal():

@@ -74,7 +74,7 @@ def test_chunks_made_before_stand_in_for_documents(corpus):
     assert "name documents that the corpus lacks" not in ran.err
 
 
-def test_where_and_match_choose_chunks_by_their_tags(corpus):
+def test_where_and_match_choose_chunks_by_their_tags(corpus, says):
     assert ranked("--chunks", "c.jsonl", "--where", "crop=wheat").code == 0
     assert found() == [["wheat"], ["wheat"]]
     assert ranked("--chunks", "c.jsonl", "--match", "crop").code == 0
@@ -86,7 +86,7 @@ def test_where_and_match_choose_chunks_by_their_tags(corpus):
         force=True,
     )
     ran = ranked("--chunks", "c.jsonl", "--match", "crop")
-    assert "1 questions found nothing, since no chunk has their tags: q2 {'crop': 'rice'}." in ran.err
+    says(ran.err)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_a_trec_run_goes_into_a_new_folder(corpus):
     assert (corpus / "new" / "run.txt").is_file()
 
 
-def test_a_trec_run_is_written_too_and_measured_again_without_documents(corpus):
+def test_a_trec_run_is_written_too_and_measured_again_without_documents(corpus, says):
     ran = ranked("--trec", "run.txt", "--json")
-    assert (corpus / "run.txt").read_text().startswith("q0 Q0 maize 1 ")
+    says((corpus / "run.txt").read_text())
     again = ragstone("retrieve", "--questions", "q.jsonl", "--rankings", "run.txt", "--json")
     one, other = (json.loads(each.out)["retrieval"] for each in (ran, again))
     assert one["measures"] == other["measures"]
@@ -173,7 +173,7 @@ def test_a_trec_run_is_written_too_and_measured_again_without_documents(corpus):
     assert "There are" not in again.err
 
 
-def test_rankings_made_elsewhere_are_measured_to_the_depth_that_is_asked_for(corpus):
+def test_rankings_made_elsewhere_are_measured_to_the_depth_that_is_asked_for(corpus, says):
     items = [
         RankingItem(document_id=name, score=s) for name, s in (("cats", 2.0), ("maize", 1.0), ("gone", 0.5))
     ]
@@ -185,27 +185,27 @@ def test_rankings_made_elsewhere_are_measured_to_the_depth_that_is_asked_for(cor
     ran = ragstone(
         "retrieve", "--questions", "q.jsonl", "--rankings", "theirs.jsonl", "-k", 1, "--trec", "t.txt"
     )
-    assert "theirs, measured on 2 questions" in ran.out
-    assert (corpus / "t.txt").read_text() == "q0 Q0 cats 1 2.0 theirs\nq1 Q0 cats 1 2.0 theirs\n"
+    says(ran.out)
+    says((corpus / "t.txt").read_text())
     assert not (corpus / "rankings.jsonl").exists()
 
 
-def test_relevant_documents_that_the_corpus_lacks_are_said(corpus):
+def test_relevant_documents_that_the_corpus_lacks_are_said(corpus, says):
     rye = Question(id="q", question="Rye?", document_ids=["rye"])
     write_rows("q.jsonl", [rye, QUESTIONS[0]], Question, force=True)
     ran = ranked("--json")
     assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
-    assert "1 questions name documents that the corpus lacks: q." in ran.err
+    says(ran.err)
     ran = ranked("--json", "--chunks", "c.jsonl", documents=None)
     assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
 
 
-def test_ids_of_another_corpus_are_an_error_and_no_measure_of_0(corpus):
+def test_ids_of_another_corpus_are_an_error_and_no_measure_of_0(corpus, says):
     write_rows("q.jsonl", [Question(id="q", question="Rye?", document_ids=["rye"])], Question, force=True)
     for given in ([], ["--chunks", "c.jsonl"]):
         ran = ranked(*given, documents=None if given else "d.jsonl")
         assert ran.code == 2
-        assert "none of the documents that questions name is in the corpus: they name 'rye'" in ran.err
+        says(ran.err)
         assert not (corpus / "rankings.jsonl").exists()
 
 
@@ -242,10 +242,10 @@ def reranking(corpus, fake_openai):
     return fake_openai
 
 
-def test_a_reranker_asks_its_model_once_and_its_cost_is_told(corpus, reranking):
+def test_a_reranker_asks_its_model_once_and_its_cost_is_told(corpus, reranking, says):
     ran = ranked("--retriever", "turned")
     assert ran.code == 0
-    assert "Forecast: about 2 calls" in ran.err
+    says(ran.err)
     assert "Calls: 2 made" in ran.err
     plain = (ranked("--retriever", "bm25", "-o", "plain.jsonl"), found("plain.jsonl"))[1]
     assert [names[:2] for names in found()] == [names[1::-1] for names in plain]
@@ -259,10 +259,10 @@ def test_a_forecast_alone_asks_nobody(corpus, reranking):
     assert (ran.code, "about 2 calls" in ran.out, reranking.n_requests) == (0, True, 0)
 
 
-def test_questions_that_are_not_reranked_are_counted_and_a_budget_ends_with_its_code(corpus, reranking):
+def test_questions_that_are_not_reranked_are_counted_and_a_budget_ends_with_its_code(corpus, reranking, says):
     ran = ranked("--retriever", "turned", "--budget", "1calls")
     assert ran.code == 4
-    assert "1 questions were not reranked and keep their first order: 1 over_budget." in ran.err
+    says(ran.err)
     reranking.script = lambda _body: Said(text="no list")
     ran = ranked("--retriever", "turned", "--limit", 2)
     assert (ran.code, "1 unparsable" in ran.err) == (0, True)
@@ -292,7 +292,7 @@ def test_what_a_retriever_elsewhere_brings_is_what_the_model_reads(corpus, fake_
     assert "Only theirs." in fake_openai.prompts[-1]
 
 
-def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpus):
+def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpus, says):
     with serving() as fake:
         fake.script = lambda asked: {"results": [{"document_id": asked.body["query"].split()[2]}]}
         (corpus / "ragstone.toml").write_text(
@@ -302,7 +302,7 @@ def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpu
         assert ran.code == 0, ran.err
         assert json.loads(ran.out)["retrieval"]["measures"]["recall@1"]["value"] == 1.0
         assert ranked("--retriever", "mine", documents=None).code == 0
-        assert "--offline, and the retriever 'mine'" in ranked("--retriever", "mine", "--offline").err
+        says(ranked("--retriever", "mine", "--offline").err)
     ran = ranked("--retriever", "mine")
     assert (ran.code, "cannot be reached" in ran.err) == (2, True)
 
@@ -336,7 +336,7 @@ def plain_order():
     return found("plain.jsonl")
 
 
-def test_a_run_says_what_became_of_its_retriever(corpus, reranking):
+def test_a_run_says_what_became_of_its_retriever(corpus, reranking, says):
     with (corpus / "ragstone.toml").open("a") as file:
         file.write(
             '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
@@ -346,11 +346,11 @@ def test_a_run_says_what_became_of_its_retriever(corpus, reranking):
     reranking.script = lambda body: Said(text="no list")
     ran = ragstone("run", "--json")
     summary = json.loads(ran.out)
-    assert "2 questions were not reranked and keep their first order: 2 unparsable." in summary["notes"]
+    says(summary["notes"])
     assert summary["models"]["reranker turned"].startswith("openai/fake@")
 
 
-def test_a_changed_document_is_told_and_lowers_no_measure_by_characters(corpus):
+def test_a_changed_document_is_told_and_lowers_no_measure_by_characters(corpus, says):
     water, sun = (TEXTS[name].index(word) for name, word in (("maize", "much water"), ("wheat", "sun")))
     rows = [
         Question(
@@ -369,10 +369,9 @@ def test_a_changed_document_is_told_and_lowers_no_measure_by_characters(corpus):
     after = ranked("--json", documents="moved.jsonl")
     [was, now] = [json.loads(ran.out)["retrieval"]["measures"]["span_recall@1"] for ran in (before, after)]
     assert was["value"] == now["value"] == 1.0
-    assert "1 of 2 documents that hold evidence differs from those that the questions were made" in after.err
-    assert "Evidence of 1 question was found again at another place." in after.err
+    says(after.err)
     lost = [Document(id=n, text=t.replace("much water", "much rain")) for n, t in TEXTS.items()]
     write_rows(corpus / "lost.jsonl", lost, Document)
     ran = ranked("--json", documents="lost.jsonl")
     assert json.loads(ran.out)["retrieval"]["n_unplaced"] == 1
-    assert "That of 1 question has no certain place any more" in ran.err
+    says(ran.err)

@@ -95,7 +95,7 @@ def test_what_a_reader_must_know_is_said(changes, told):
     assert told in words(summary_of(**changes))
 
 
-def test_of_many_values_those_with_most_questions_are_shown():
+def test_of_many_values_those_with_most_questions_are_shown(says):
     questions = [
         Question(id=f"q{at}", question="?", document_ids=["a"], tags={"month": f"m{at % 30:02}"})
         for at in range(40)
@@ -108,7 +108,7 @@ def test_of_many_values_those_with_most_questions_are_shown():
     assert "m00 2" in text  # m00 to m09 have two questions, the others one
     assert "m19 1" in text
     assert "m20" not in text
-    assert "And 10 values more." in text
+    says(text)
 
 
 def test_a_group_of_all_questions_is_not_shown():

@@ -73,13 +73,14 @@ def test_the_reviewed_set_is_the_same_from_the_page_and_from_the_log(reviewer):
     assert there == msgspec.to_builtins(applied)
 
 
-def test_an_undo_takes_back_the_last_decision_of_whoever_asks(reviewer):
+def test_an_undo_takes_back_the_last_decision_of_whoever_asks(reviewer, says):
     reviewer.decide("d1#1", "accept")
     reviewer.decide("d2#1", "accept")
     assert reviewer.post("undo", id="undo-0001").json()["question_id"] == "d2#1"
     assert reviewer.post("undo", id="undo-0002").json()["question_id"] == "d1#1"
     gone = reviewer.post("undo", id="undo-0003")
-    assert (gone.status_code, gone.json()["detail"]) == (400, "There is nothing to undo.")
+    assert gone.status_code == 400
+    says(gone.json()["detail"])
 
 
 def test_what_is_sent_twice_counts_once(reviewer):
@@ -161,7 +162,8 @@ def test_marks_of_a_document_that_changed_are_refused(reviewer):
 def test_words_are_found_where_no_mouse_marks_them(reviewer, says):
     says(reviewer.post("find", document_id="d1", words="sow  wheat in october").json()["text"])
     missing = reviewer.post("find", document_id="d1", words="Sow barley in spring")
-    assert (missing.status_code, "does not hold these words" in missing.json()["detail"]) == (400, True)
+    assert missing.status_code == 400
+    says(sentence_in(missing.json()["detail"], "does not hold"))
 
 
 @pytest.mark.parametrize(

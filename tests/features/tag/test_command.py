@@ -24,10 +24,10 @@ def corpus(project):
     return project
 
 
-def test_documents_get_topics_and_tags_and_their_chunks_inherit_them(corpus):
+def test_documents_get_topics_and_tags_and_their_chunks_inherit_them(corpus, says):
     ran = ragstone("tag", "d.jsonl", "--tags", "tags.toml", "--topics", 2)
     assert ran.code == 0
-    assert "crop: maize 2, wheat 0; 2 rows without one" in ran.out
+    says(ran.out)
     assert "2 topics:" in ran.out
     assert ragstone("chunk", "tagged.jsonl").code == 0
     chunks = list(read_rows("chunks.jsonl", Chunk))
@@ -52,11 +52,11 @@ def test_the_summary_as_json(corpus):
     assert sum(topic["n_rows"] for topic in summary["topics"]) + summary["n_without_topic"] == 4
 
 
-def test_rows_over_the_budget_end_with_exit_code_4(corpus, fake_openai):
+def test_rows_over_the_budget_end_with_exit_code_4(corpus, fake_openai, says):
     command = ("tag", "d.jsonl", "--tags", "tags.toml", "--model", "openai/fake", "--budget", "1calls")
     ran = ragstone(*command)
     assert ran.code == 4
-    assert "3 rows got no tags from the model (3 over_budget)" in ran.err
+    says(ran.err)
 
 
 def test_unparsable_rows_end_with_exit_code_5_if_that_is_asked(corpus, fake_openai):

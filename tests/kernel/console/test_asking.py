@@ -41,13 +41,12 @@ def forecast(calls: int, cost_usd: float | None) -> Forecast:
     )
 
 
-def test_before_a_run_the_forecast_stands_on_standard_error(project):
+def test_before_a_run_the_forecast_stands_on_standard_error(project, says):
     ran = ragstone(*JUDGE)
     assert ran.code == 0
     first, grounds = ran.err.splitlines()[:2]
-    assert first.startswith("Forecast: about 6 calls, ")
-    assert "cost unknown, time unknown." in first
-    assert "openai/fake: 6 calls, price unknown" in grounds
+    says(first)
+    says(grounds)
     assert "never asked before" in grounds
     assert "Forecast" not in ran.out
 
@@ -109,13 +108,13 @@ def test_yes_goes_on_on_the_terminal_or_as_an_option(project, fake_openai, termi
     assert fake_openai.n_requests == 6
 
 
-def test_where_nobody_sits_a_large_sum_is_shown_and_spent(project, fake_openai):
+def test_where_nobody_sits_a_large_sum_is_shown_and_spent(project, fake_openai, says):
     with (project / "ragstone.toml").open("a") as file:
         file.write(PRICE)
     ran = ragstone(*JUDGE)
     assert ran.code == 0
     assert fake_openai.n_requests == 6
-    assert "the price that is set" in ran.err
+    says(ran.err)
 
 
 def test_a_small_sum_is_not_asked_about(project, terminal):
@@ -153,21 +152,17 @@ def test_the_deadline_ends_a_run_with_timeouts_a_valid_file_and_exit_code_4(proj
     assert ragstone(*JUDGE, "--deadline", "1m", "--force").code == 0
 
 
-def test_a_deadline_without_a_unit_is_wrong_use(project):
+def test_a_deadline_without_a_unit_is_wrong_use(project, says):
     ran = ragstone(*JUDGE, "--deadline", "30")
     assert ran.code == 2
-    assert "give a time with its unit" in ran.err
+    says(ran.err)
 
 
-def test_the_line_before_the_next_step_says_how_rows_ended_what_was_asked_and_what_it_cost(project):
+def test_the_line_before_the_next_step_says_how_rows_ended_what_was_asked_and_what_it_cost(project, says):
     ragstone(*JUDGE, "--limit", 2, "-o", "pilot.jsonl")
     ran = ragstone(*JUDGE, "--budget", "3calls")
-    assert ran.err.splitlines()[-2].startswith("1 judgement failed: the budget of 3 calls does not allow")
-    assert ran.err.splitlines()[-1] == (
-        "Judgements in judgements.jsonl: 5 scored, 1 over budget. "
-        "Calls: 3 made, 2 from the ledger, 1 failed. "
-        "Cost: unknown: ragstone.toml has no price for a model or system."
-    )
+    says(ran.err.splitlines()[-2])
+    says(ran.err.splitlines()[-1])
 
 
 @pytest.mark.parametrize(

@@ -256,21 +256,24 @@ def test_the_title_goes_along():
     assert untitled.metadata is None
 
 
-def test_an_unknown_method_names_the_nearest():
-    with pytest.raises(ConfigError, match=r"unknown chunk method 'recursiv'\. Did you mean 'recursive'"):
+def test_an_unknown_method_names_the_nearest(says):
+    with pytest.raises(ConfigError) as error:
         chunk_documents([], "recursiv")
+    says(error.value)
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(0, 0), (10, 10), (10, -1)])
-def test_sizes_that_cannot_be_are_named(size, overlap):
-    with pytest.raises(ConfigError, match="overlap must be from 0 to size - 1"):
+def test_sizes_that_cannot_be_are_named(size, overlap, says):
+    with pytest.raises(ConfigError) as error:
         chunk_documents([], "recursive", size, overlap)
+    says(error.value)
 
 
 @pytest.mark.parametrize("method", sorted(CHUNKERS))
-def test_half_a_surrogate_pair_is_named_with_its_document(method):
-    with pytest.raises(DataError, match="document 'bad' is no valid text"):
+def test_half_a_surrogate_pair_is_named_with_its_document(method, says):
+    with pytest.raises(DataError) as error:
         list(chunk_documents([Document(id="bad", text="a\ud800b")], method, embed=embed))
+    says(error.value)
 
 
 def test_a_very_long_text_goes_to_the_splitter_in_blocks_to_a_blank_line(monkeypatch):

@@ -64,12 +64,12 @@ def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder):
     }
 
 
-def test_a_file_gives_all_of_its_rows_or_none(tmp_path):
+def test_a_file_gives_all_of_its_rows_or_none(tmp_path, says):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "good"}\nbroken\n')
     (skipped,) = ingest([path])
     assert isinstance(skipped, Skipped)
-    assert "line 2 is no JSON object" in skipped.reason
+    says(skipped.reason)
 
 
 def test_ids_from_the_current_folder_have_no_prefix(folder, monkeypatch):
@@ -77,57 +77,58 @@ def test_ids_from_the_current_folder_have_no_prefix(folder, monkeypatch):
     assert read_corpus([Path()]).documents[0].id == "a.md"
 
 
-def test_a_file_that_two_sources_name_is_read_once(folder):
+def test_a_file_that_two_sources_name_is_read_once(folder, says):
     corpus = read_corpus([folder / "a.md", folder])
     assert [document.id for document in corpus.documents][:2] == ["a.md", "docs/b.txt"]
-    assert corpus.skipped[0].reason == "it was read before, through another of the sources"
+    says(corpus.skipped[0].reason)
 
 
-def test_a_pattern_after_its_folder_still_names_source_code(tmp_path):
+def test_a_pattern_after_its_folder_still_names_source_code(tmp_path, says):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "a.py").write_text("answer = 42\n")
     for sources in (["code", "code/*.py"], ["code/*.py", "code"]):
         corpus = read_corpus([tmp_path / source for source in sources])
         assert [document.text for document in corpus.documents] == ["answer = 42\n"]
-        assert [skipped.reason for skipped in corpus.skipped] == [
-            "it was read before, through another of the sources"
-        ]
+        [skipped] = corpus.skipped
+        says(skipped.reason)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are Unicode")
-def test_a_file_whose_name_is_not_in_utf8_is_skipped_by_a_name_that_can_be_printed(tmp_path):
+def test_a_file_whose_name_is_not_in_utf8_is_skipped_by_a_name_that_can_be_printed(tmp_path, says):
     (tmp_path / "good.txt").write_text("Good text.")
     (tmp_path / os.fsdecode(b"f\xfcr.txt")).write_text("Text.")
     corpus = read_corpus([tmp_path])
     assert [document.text for document in corpus.documents] == ["Good text."]
     (skipped,) = corpus.skipped
     assert skipped.path.endswith(r"f\udcfcr.txt")
-    assert skipped.reason == "its name is not in UTF-8: rename it"
+    says(skipped.reason)
 
 
-def test_a_source_that_does_not_exist_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="nowhere: no such file or folder"):
+def test_a_source_that_does_not_exist_is_an_error(tmp_path, says):
+    with pytest.raises(DataError) as error:
         read_corpus([tmp_path / "nowhere"])
+    says(error.value)
 
 
-def test_a_named_file_of_an_unknown_kind_is_an_error_that_lists_the_known(folder):
-    with pytest.raises(
-        DataError, match=r"files that end in '.png' cannot be read. Convert it to one of: .txt"
-    ):
+def test_a_named_file_of_an_unknown_kind_is_an_error_that_lists_the_known(folder, says):
+    with pytest.raises(DataError) as error:
         read_corpus([folder / "sub" / "picture.png"])
+    says(error.value)
 
 
-def test_an_id_that_is_twice_in_one_file_is_an_error_that_names_the_file(tmp_path):
+def test_an_id_that_is_twice_in_one_file_is_an_error_that_names_the_file(tmp_path, says):
     (tmp_path / "one.jsonl").write_text('{"id": "same", "text": "x"}\n{"id": "same", "text": "y"}\n')
-    with pytest.raises(DataError, match=r"one.jsonl: document id 'same' appears twice"):
+    with pytest.raises(DataError) as error:
         read_corpus([tmp_path])
+    says(error.value)
 
 
-def test_a_second_document_with_an_id_names_both_places(tmp_path):
+def test_a_second_document_with_an_id_names_both_places(tmp_path, says):
     for name in ("one.jsonl", "two.jsonl"):
         (tmp_path / name).write_text('{"id": "same", "text": "x"}\n')
-    with pytest.raises(DataError, match=r"'same' appears in .*one.jsonl and in .*two.jsonl"):
+    with pytest.raises(DataError) as error:
         read_corpus([tmp_path])
+    says(error.value)
 
 
 def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatch):
@@ -137,7 +138,7 @@ def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatc
         read_corpus([folder])
 
 
-def test_all_missing_packages_are_named_at_once_or_their_files_left_out(tmp_path, monkeypatch):
+def test_all_missing_packages_are_named_at_once_or_their_files_left_out(tmp_path, monkeypatch, says):
     for name in ("a.pdf", "b.PDF", "c.html", "d.txt"):
         (tmp_path / name).write_text("Sow in May.")
     with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
@@ -145,7 +146,7 @@ def test_all_missing_packages_are_named_at_once_or_their_files_left_out(tmp_path
     monkeypatch.setattr(extras, "find_spec", lambda package: None)
     with pytest.raises(MissingExtra) as told:
         read_corpus([tmp_path])
-    assert "reading 1 .htm file and 1 .html file and 2 .pdf files (left out by `" in str(told.value)
+    says(str(told.value))
     assert str(told.value).endswith("pip install 'ragstone[html,pdf]'")
     read = read_corpus([tmp_path], IngestOptions(without_extras=True))
     assert [one.text for one in read.documents] == ["Sow in May."]
@@ -218,36 +219,36 @@ def test_glob_chooses_files_of_folders_in_all_of_them_unless_it_has_a_slash(proj
     assert ids([project], glob=["lib/*.py", "*.md"]) == ["src/lib/a.py", "src/lib/notes.md"]
 
 
-def test_code_is_read_whole_with_its_language_where_a_pattern_names_it(project):
+def test_code_is_read_whole_with_its_language_where_a_pattern_names_it(project, says):
     (document,) = read_corpus([project / "lib" / "a.py"]).documents
     assert (document.text, document.title, document.lang) == ("a = 1\n", "a.py", None)
     assert document.metadata == {"code": "python"}
     assert read_corpus([project / "Makefile"]).documents[0].metadata == {"code": "make"}
-    assert (
-        reasons([project])["main.py"]
-        == "files that end in '.py' are read only where a pattern names them: *.py"
-    )
+    says(reasons([project])["main.py"])
 
 
-def test_a_named_file_of_an_unknown_ending_is_read_as_text_if_it_is_text(project):
+def test_a_named_file_of_an_unknown_ending_is_read_as_text_if_it_is_text(project, says):
     assert ids([project / "lib" / "data.xyz"]) == ["data.xyz"]
     (project / "lib" / "data.xyz").write_bytes(b"\0\1\2")
-    assert reasons([project / "lib" / "data.xyz"]) == {
-        "data.xyz": "it is not text: it has control characters"
-    }
+    [(name, reason)] = reasons([project / "lib" / "data.xyz"]).items()
+    assert name == "data.xyz"
+    says(reason)
 
 
-def test_a_pattern_that_matches_nothing_is_an_error(project):
-    with pytest.raises(DataError, match=r"\*.pyy: no file matches this pattern"):
+def test_a_pattern_that_matches_nothing_is_an_error(project, says):
+    with pytest.raises(DataError) as error:
         read_corpus([str(project / "*.pyy")])
-    with pytest.raises(DataError, match=r"no file matches the pattern '\*.rs'"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         read_corpus([project], IngestOptions(glob=["*.py", "*.rs"]))
+    says(error.value)
 
 
-def test_a_format_of_the_past_names_the_one_to_convert_it_to(tmp_path):
+def test_a_format_of_the_past_names_the_one_to_convert_it_to(tmp_path, says):
     (tmp_path / "old.doc").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"'.doc' cannot be read: convert it to .docx"):
+    with pytest.raises(DataError) as error:
         read_corpus([tmp_path / "old.doc"])
+    says(error.value)
 
 
 def test_languages_are_detected_where_a_file_does_not_say_its_own(tmp_path):
@@ -258,15 +259,13 @@ def test_languages_are_detected_where_a_file_does_not_say_its_own(tmp_path):
     assert [one.lang for one in read_corpus([tmp_path]).documents] == ["de", "en", "xx"]
 
 
-def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path, says):
     path = tmp_path / "huge.jsonl"
     path.touch()
     os.truncate(path, 2_000_000_000)
-    assert reasons([tmp_path])["huge.jsonl"].startswith("it is 2,000 MB, more than 200 MB: split it")
+    says(reasons([tmp_path])["huge.jsonl"])
     (tmp_path / "small.txt").write_text("x" * 1_000_001)
-    assert reasons([tmp_path / "small.txt"], max_file_mb=1)["small.txt"].startswith(
-        "it is 1 MB, more than 1 MB"
-    )
+    says(reasons([tmp_path / "small.txt"], max_file_mb=1)["small.txt"])
 
 
 def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
@@ -281,9 +280,11 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
     assert "Too many levels of symbolic links" in found["self.txt"]
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_not_waited_for(tmp_path, says):
     os.mkfifo(tmp_path / "pipe.txt")
-    assert reasons([tmp_path]) == {"pipe.txt": "it is not a file but a device or a pipe"}
+    [(name, reason)] = reasons([tmp_path]).items()
+    assert name == "pipe.txt"
+    says(reason)
 
 
 def test_duplicates_are_reported_and_dropped_on_request(tmp_path):

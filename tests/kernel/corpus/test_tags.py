@@ -82,9 +82,10 @@ def test_a_mistake_in_the_file_names_the_line_and_the_fix(tmp_path, text, messag
         load(tmp_path, text)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"none\.toml: no such file of tags"):
+def test_a_file_that_is_not_there_is_named(tmp_path, says):
+    with pytest.raises(ConfigError) as error:
         load_tags(tmp_path / "none.toml")
+    says(error.value)
 
 
 def test_one_value_is_a_text_several_are_a_list_none_is_no_tag():
@@ -98,6 +99,7 @@ def test_tagging_again_replaces_these_tags_and_keeps_others():
     assert with_tags(before, {"crop": []}) == {"tags": {"own": "x"}}
 
 
-def test_a_column_of_the_user_called_tags_is_not_overwritten():
-    with pytest.raises(ValueError, match="'tags' that is not a table"):
+def test_a_column_of_the_user_called_tags_is_not_overwritten(says):
+    with pytest.raises(ValueError) as error:
         with_tags({"tags": ["a"]}, {"crop": ["rye"]})
+    says(error.value)

@@ -6,15 +6,11 @@ from ragstone.kernel.document.blocks import Cell, Column, Fold, Notes, Paragraph
 from ragstone.kernel.document.markdown import render_markdown
 
 
-def test_tables_folds_and_notes_stand_as_github_knows_them():
+def test_tables_folds_and_notes_stand_as_github_knows_them(says):
     columns = [Column("Name", text=True), Column("mean"), Column("narrow", where="terminal")]
     table = Table(columns, [["group"], ["a", Cell("0.5", "0.4 to 0.6", "strong"), ""]], "t")
     said = render_markdown(document(Paragraph("all", "outcome"), Fold("more", [table]), Notes(["a | b"])))
-    assert said == (
-        "## run\n\n**all**\n\n<details><summary>more</summary>\n\n"
-        "| Name | mean |\n| --- | ---: |\n| **group** |  |\n| a | **0.5** 0.4 to 0.6 |\n\n</details>\n\n"
-        "### Before you trust these numbers\n\n- a \\| b\n"
-    )
+    says(said)
 
 
 @pytest.mark.parametrize("text", [*EVIL, "[a](http://x.example) @who #1 **bold** | cell"])

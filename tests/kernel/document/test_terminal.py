@@ -4,26 +4,20 @@ from tests.support.surfaces import document, every_block, shown
 from ragstone.kernel.document.blocks import Cell, Column, Listing, Notes, Paragraph, Table
 
 
-def test_notes_come_last_and_what_was_asked_ends_it():
+def test_notes_come_last_and_what_was_asked_ends_it(says):
     said = shown(document(Notes(["a note"]), Paragraph("first"))).splitlines()
-    assert [line.strip() for line in said if line.strip()] == [
-        "run",
-        "first",
-        "Before you trust these numbers",
-        "- a note",
-        "No model was called.",
-    ]
+    says([line.strip() for line in said if line.strip()])
 
 
-def test_long_lists_are_cut_and_the_rest_is_counted():
+def test_long_lists_are_cut_and_the_rest_is_counted(says):
     said = shown(document(Listing(["a", "b", "c"], most=1)))
     assert "- a" in said
     assert "- b" not in said
-    assert "and 2 more, in the report" in said
+    says(said)
     assert "more" not in shown(document(Listing(["a", "b", "c"], most=3)))
 
 
-def test_columns_have_their_short_heads_and_what_stands_beside_a_column_of_its_own():
+def test_columns_have_their_short_heads_and_what_stands_beside_a_column_of_its_own(says):
     columns = [
         Column("Name", text=True, short=""),
         Column("mean", beside="interval"),
@@ -31,7 +25,7 @@ def test_columns_have_their_short_heads_and_what_stands_beside_a_column_of_its_o
     ]
     said = shown(document(Table(columns, [["a", Cell("0.5", "0.4 to 0.6"), "7"]], "t")))
     assert "mean    interval" in said
-    assert "0.5  0.4 to 0.6" in said
+    says(said)
     assert "Name" not in said
     assert "7" not in said
 

@@ -118,10 +118,11 @@ def test_no_text_gives_no_vector():
     assert model.calls == []
 
 
-def test_nothing_but_zeros_is_no_embedding():
+def test_nothing_but_zeros_is_no_embedding(says):
     embed = Embedder(model_of(lambda texts, role: np.zeros((len(texts), 2))), None)
-    with pytest.raises(ModelError, match="nothing but zeros for 2 texts"):
+    with pytest.raises(ModelError) as error:
         embed(["a", "b"], "query")
+    says(error.value)
 
 
 def test_a_zero_vector_stays_zero():
@@ -130,9 +131,10 @@ def test_a_zero_vector_stays_zero():
 
 
 @pytest.mark.parametrize("wrong", [np.ones(2), np.ones((2, 3)), np.array([[np.nan, 1]])])
-def test_a_model_that_answers_wrongly_is_stopped(wrong):
-    with pytest.raises(ModelError, match="embedder 'm' gave an array of shape"):
+def test_a_model_that_answers_wrongly_is_stopped(wrong, says):
+    with pytest.raises(ModelError) as error:
         Embedder(model_of(lambda texts, role: wrong), None)(["a"], "query")
+    says(error.value)
 
 
 def test_a_broken_store_says_what_to_do(tmp_path):
@@ -154,9 +156,10 @@ def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place):
         embed(["a"], "query")
 
 
-def test_an_unknown_name_names_the_nearest():
-    with pytest.raises(ModelError, match=r"unknown embedder 'pakaged'\. Did you mean 'packaged'"):
+def test_an_unknown_name_names_the_nearest(says):
+    with pytest.raises(ModelError) as error:
         open_embedder("pakaged")
+    says(error.value)
 
 
 def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
@@ -174,14 +177,15 @@ def test_embedders_open_without_loading(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_blank_texts_are_not_embedded_and_resemble_nothing():
+def test_blank_texts_are_not_embedded_and_resemble_nothing(says):
     embed, model = counting_embedder(None)
     assert embed(["", "a", " \n\u3000"], "passage")[[0, 2]].tolist() == [[0, 0, 0], [0, 0, 0]]
     assert model.calls == [["a"]]
     assert (embed.n_embedded, embed.n_cached) == (1, 2)
     assert embed([""], "query").shape == (1, 3)
-    with pytest.raises(DataError, match="all 2 texts to embed are blank"):
+    with pytest.raises(DataError) as error:
         counting_embedder(None)[0](["", " "], "passage")
+    says(error.value)
 
 
 def test_a_prefix_is_embedded_with_the_text_and_makes_it_another_one(tmp_path):
@@ -196,18 +200,18 @@ def test_a_prefix_is_embedded_with_the_text_and_makes_it_another_one(tmp_path):
     assert model.calls == [["a"]]
 
 
-def test_another_dimension_than_before_is_an_error_that_names_both(tmp_path):
+def test_another_dimension_than_before_is_an_error_that_names_both(tmp_path, says):
     store = tmp_path / "embeddings.sqlite"
     counting_embedder(store)[0](["a"], "passage")
     wider = Embedder(model_of(lambda texts, role: np.ones((len(texts), 4))), store)
-    with pytest.raises(
-        ModelError, match=r"vectors of 3 and of 4 numbers: another model .* or delete .*sqlite"
-    ):
+    with pytest.raises(ModelError) as error:
         wider(["a", "b"], "passage")
+    says(error.value)
     widths = iter([2, 5])
     changing = Embedder(model_of(lambda texts, role: np.ones((len(texts), next(widths)))), None)
-    with pytest.raises(ModelError, match="of 2 and of 5 numbers"):
+    with pytest.raises(ModelError) as error:
         changing([f"{n}" for n in range(BATCH + 1)], "passage")
+    says(error.value)
 
 
 def test_a_bar_moves_with_every_text_that_is_embedded():
@@ -225,12 +229,13 @@ def test_a_bar_moves_with_every_text_that_is_embedded():
     assert shown == [2 * BATCH, *["moved"] * 2 * BATCH]
 
 
-def test_a_closed_embedder_begins_no_more_batches(tmp_path):
+def test_a_closed_embedder_begins_no_more_batches(tmp_path, says):
     store = tmp_path / "embeddings.sqlite"
     embed, model = counting_embedder(store)
     embed.close()
-    with pytest.raises(ModelError, match="stopped before all texts were embedded"):
+    with pytest.raises(ModelError) as error:
         embed([f"{n}" for n in range(2 * BATCH)], "passage")
+    says(error.value)
     assert len(model.calls) == 1
     assert len(counting_embedder(store)[0]([f"{n}" for n in range(BATCH)], "passage")) == BATCH
 

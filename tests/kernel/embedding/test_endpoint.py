@@ -16,7 +16,7 @@ from tests.support.scripts import Said, cut_connection, embed_words, fail, hang,
 
 from ragstone.kernel.config import Price, Settings
 from ragstone.kernel.embedding.embedder import Embedder
-from ragstone.kernel.embedding.endpoint import BATCH_BYTES, HOPELESS, batches_of
+from ragstone.kernel.embedding.endpoint import BATCH_BYTES, batches_of
 from ragstone.kernel.embedding.model import BATCH, TextRefused
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.errors import ModelError
@@ -150,9 +150,10 @@ def test_an_endpoint_that_is_not_there_is_an_error_that_names_it(opened, no_back
         opened(base_url="http://127.0.0.1:1/v1")(["a"], "query")
 
 
-def test_a_missing_or_wrong_key_is_told_at_once(fake_openai, opened, monkeypatch):
-    with pytest.raises(ModelError, match=r"openai/fake: no key\. Set the environment variable NO_KEY"):
+def test_a_missing_or_wrong_key_is_told_at_once(fake_openai, opened, monkeypatch, says):
+    with pytest.raises(ModelError) as error:
         opened(api_key_env="NO_KEY")(["a"], "query")
+    says(error.value)
     fake_openai.key = "right"
     monkeypatch.setenv("WRONG_KEY", "wrong")
     with pytest.raises(ModelError, match="refused the key"):
@@ -196,14 +197,13 @@ def test_the_deadline_of_the_run_ends_it(fake_openai, opened):
     assert budget.late == 3
 
 
-def test_offline_uses_the_store_alone(fake_openai, opened):
+def test_offline_uses_the_store_alone(fake_openai, opened, says):
     opened()(["a"], "passage")
     offline = opened(offline=True)
     assert offline(["a"], "passage").shape == (1, 64)
-    with pytest.raises(
-        ModelError, match="offline, and the embeddings store lacks 1 texts of openai/fake@127"
-    ):
+    with pytest.raises(ModelError) as error:
         offline(["a", "b"], "passage")
+    says(error.value)
     assert fake_openai.n_requests == 1
 
 
@@ -236,11 +236,12 @@ def test_nonsense_is_told_and_not_stored(fake_openai, opened, no_backoff, said, 
     assert embed.n_embedded == 0
 
 
-def test_vectors_whose_numbering_has_gaps_are_nonsense(fake_openai, opened):
+def test_vectors_whose_numbering_has_gaps_are_nonsense(fake_openai, opened, says):
     twice = vectors_said([[1.0], [2.0]]).raw.replace(b'"index": 1', b'"index": 0')
     fake_openai.embedding = lambda _body: Said(raw=twice)
-    with pytest.raises(ModelError, match="not numbered as the texts are"):
+    with pytest.raises(ModelError) as error:
         opened()(["a", "b"], "passage")
+    says(error.value)
 
 
 def test_base64_is_understood(fake_openai, opened):
@@ -249,10 +250,11 @@ def test_base64_is_understood(fake_openai, opened):
     np.testing.assert_allclose(opened()(["a"], "passage"), [[0.6, 0.8]], rtol=1e-6)
 
 
-def test_another_dimension_in_the_middle_is_an_error(fake_openai, opened):
+def test_another_dimension_in_the_middle_is_an_error(fake_openai, opened, says):
     fake_openai.embedding = lambda body: embed_words(body, 8 if TEXTS[0] in body["input"] else 9)
-    with pytest.raises(ModelError, match="vectors of 8 and of 9 numbers"):
+    with pytest.raises(ModelError) as error:
         opened()(TEXTS, "passage")
+    says(error.value)
 
 
 def test_a_text_that_is_too_long_is_named_and_the_others_are_kept(fake_openai, opened):
@@ -293,12 +295,11 @@ def test_a_batch_that_is_too_large_is_sent_in_parts_and_the_next_ones_are_smalle
     assert fake_openai.n_requests <= 2 + 32
 
 
-def test_an_endpoint_that_refuses_every_text_is_given_up(fake_openai, opened):
+def test_an_endpoint_that_refuses_every_text_is_given_up(fake_openai, opened, says):
     fake_openai.embedding = lambda _body: fail(400, "this model does not support embeddings")
-    with pytest.raises(
-        ModelError, match=rf"refused the first {HOPELESS} texts.*Is 'fake' a model that embeds"
-    ):
+    with pytest.raises(ModelError) as error:
         opened(max_concurrency=1)([f"{n}" for n in range(1000)], "passage")
+    says(error.value)
     assert fake_openai.n_requests < 40
 
 

@@ -62,8 +62,9 @@ def test_a_run_that_asked_nothing_has_no_such_file(tmp_path):
     assert list(read_asked(tmp_path)) == []
 
 
-def test_a_file_that_is_no_log_is_refused_with_what_to_do(tmp_path):
+def test_a_file_that_is_no_log_is_refused_with_what_to_do(tmp_path, says):
     for content in (b"no gzip", gzip.compress(b'{"a": 1}\n'), gzip.compress(msgspec.json.encode({}))[:-9]):
         (tmp_path / CALLS_FILE).write_bytes(content)
-        with pytest.raises(DataError, match=r"calls\.jsonl\.gz: cannot be read .*Delete it"):
+        with pytest.raises(DataError) as error:
             list(read_asked(tmp_path))
+        says(error.value)

@@ -150,17 +150,19 @@ def test_a_cell_in_the_last_corner_costs_nothing(tmp_path):
     assert table.rows[-1] == (1048576, {"column 16384": "far"})
 
 
-def test_sheets_beyond_the_limits_are_refused(tmp_path):
-    with mock.patch.object(xlsx, "MOST_CELLS", 3), pytest.raises(Unreadable, match="more than 3 cells"):
+def test_sheets_beyond_the_limits_are_refused(tmp_path, says):
+    with mock.patch.object(xlsx, "MOST_CELLS", 3), pytest.raises(Unreadable) as error:
         tables(book_of(["a", "b"], ["c", "d"]), tmp_path)
+    says(error.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"a,b\n1,2\n"])
-def test_what_is_no_excel_file_is_said(tmp_path, content):
+def test_what_is_no_excel_file_is_said(tmp_path, content, says):
     path = tmp_path / "a.xlsx"
     path.write_bytes(content)
-    with pytest.raises(Unreadable, match="it is no ZIP archive or a damaged one"):
+    with pytest.raises(Unreadable) as error:
         list(read_xlsx(File(path, "a.xlsx")))
+    says(error.value)
 
 
 def test_entities_in_a_sheet_are_refused(tmp_path):

@@ -118,31 +118,33 @@ async def test_its_own_embedder_goes_before_that_of_the_others():
 
 
 @pytest.mark.parametrize("key", ["url", "collection", "api_key_env"])
-async def test_what_belongs_to_qdrant_is_refused_elsewhere(key):
-    with pytest.raises(
-        ConfigError, match=rf"\[retrievers\] {key}: this is of index = 'qdrant', not of 'faiss'"
-    ):
+async def test_what_belongs_to_qdrant_is_refused_elsewhere(key, says):
+    with pytest.raises(ConfigError) as error:
         await rankings(DenseSettings(index="faiss", **{key: "x"}))
+    says(error.value)
 
 
-async def test_a_key_that_is_not_set_is_told_before_anything_is_embedded():
+async def test_a_key_that_is_not_set_is_told_before_anything_is_embedded(says):
     declared = DenseSettings(index="qdrant", url="http://127.0.0.1:1", api_key_env="NO_SUCH_KEY")
-    with pytest.raises(ConfigError, match="the environment variable NO_SUCH_KEY is not set"):
+    with pytest.raises(ConfigError) as error:
         await rankings(declared, embed=None)
+    says(error.value)
 
 
-async def test_offline_no_server_is_asked():
+async def test_offline_no_server_is_asked(says):
     declared = DenseSettings(index="qdrant", url="http://127.0.0.1:1")
-    with pytest.raises(ModelError, match="--offline, and a retriever asks the Qdrant server http://127"):
+    with pytest.raises(ModelError) as error:
         await rankings(declared, embed=None, offline=True)
+    says(error.value)
 
 
-async def test_a_text_that_cannot_be_embedded_is_told_by_its_document():
+async def test_a_text_that_cannot_be_embedded_is_told_by_its_document(says):
     def refuse(texts, role):
         raise TextRefused("passage: " + texts[3], "too long")
 
-    with pytest.raises(ModelError, match=r"document 'd3', chunk 'd3#0': a text of 24 .*\[chunk\] size"):
+    with pytest.raises(ModelError) as error:
         await rankings(DenseSettings(), embed=refuse)
+    says(error.value)
 
 
 @pytest.mark.parametrize("refused", [("query", "passage"), ("query",)])

@@ -114,13 +114,15 @@ def test_values_of_each_question_are_kept_for_paired_tests():
     assert measured.first_ranks == {"q1": 1, "q2": None}
 
 
-def test_rankings_that_cannot_be_matched_are_errors():
+def test_rankings_that_cannot_be_matched_are_errors(says):
     with pytest.raises(DataError, match="several retrievers"):
         evaluate_rankings([ranking("q", retriever="a"), ranking("q", retriever="b")], [question("q", "a")])
-    with pytest.raises(DataError, match="more than one ranking of question 'q'"):
+    with pytest.raises(DataError) as error:
         evaluate_rankings([ranking("q"), ranking("q")], [question("q", "a")])
-    with pytest.raises(DataError, match="rankings of question 'q7', but no such question"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         evaluate_rankings([ranking("q7")], [question("q", "a")])
+    says(error.value)
 
 
 def test_documents_that_the_corpus_lacks_are_named():
@@ -174,9 +176,10 @@ def test_the_places_that_the_rank_score_counts_can_be_set():
     assert "rank_score@5" not in measured.values
 
 
-def test_two_questions_with_one_id_are_an_error():
-    with pytest.raises(DataError, match="more than one question with the id 'q'"):
+def test_two_questions_with_one_id_are_an_error(says):
+    with pytest.raises(DataError) as error:
         evaluate_rankings([ranking("q", "a")], [question("q", "a"), question("q", "b")])
+    says(error.value)
 
 
 def test_documents_of_evidence_that_the_corpus_lacks_are_named():
@@ -296,9 +299,10 @@ def test_a_batch_without_a_measured_question_is_left_out():
     assert (batches.n_spread, batches.spread) == (1, {})
 
 
-def test_a_batch_has_at_least_one_question():
-    with pytest.raises(ValueError, match="a batch of 0 questions"):
+def test_a_batch_has_at_least_one_question(says):
+    with pytest.raises(ValueError) as error:
         summary_of([True], [grouped_question("q")], batch=0)
+    says(error.value)
 
 
 def test_means_of_batches_agree_with_the_mean_of_all():

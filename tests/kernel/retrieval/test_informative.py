@@ -22,14 +22,14 @@ def quality(rows: list[list[tuple[str, float]]], questions: list[Question] = QUE
     return score_quality(rankings, questions, measure_queries(rankings, questions))
 
 
-def test_worked_by_hand():
+def test_worked_by_hand(says):
     # Relevant at 3 and 1, others at 2, 2 and 0: 3 is above all three, 1 above one: 4 of 6 pairs.
     found = quality([[("d0", 3.0), ("x", 2.0)], [("y", 2.0), ("d1", 1.0), ("z", 0.0)]])
     assert (found.n_questions, found.n_passages, found.n_relevant) == (2, 5, 2)
     assert found.auc is not None
     assert found.auc.value == pytest.approx(4 / 6)
     assert found.cutoff is None  # two questions show nothing
-    assert found.why == "it is not shown that relevant passages have higher scores"
+    says(found.why)
     assert sum(one.relevant.n for one in found.bins) == 5
 
 

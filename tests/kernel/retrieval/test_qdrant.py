@@ -151,11 +151,12 @@ def test_a_named_collection_with_other_content_is_an_error_that_says_what_to_do(
         search_by_qdrant(passages, chunks, place)
 
 
-def test_another_dimension_names_both(tmp_path):
+def test_another_dimension_names_both(tmp_path, says):
     place = QdrantPlace(folder=tmp_path, collection="mine")
     search_by_qdrant(random_vectors(4, 3, 0), tagged_chunks(4), place)
-    with pytest.raises(DataError, match=r"'mine' holds vectors of 3 numbers, and the embedder gives 5. Name"):
+    with pytest.raises(DataError) as error:
         search_by_qdrant(random_vectors(4, 5, 0), tagged_chunks(4), place)
+    says(error.value)
 
 
 def test_a_server_that_is_down_is_an_error_with_its_url():
@@ -211,6 +212,7 @@ def test_a_damaged_folder_says_to_delete_it(tmp_path):
         search_by_qdrant(random_vectors(4, 3, 0), tagged_chunks(4), place)
 
 
-def test_a_collection_has_a_plain_name():
-    with pytest.raises(ConfigError, match=r"collection '\.\./x': use letters"):
+def test_a_collection_has_a_plain_name(says):
+    with pytest.raises(ConfigError) as error:
         search_by_qdrant(random_vectors(4, 3, 0), tagged_chunks(4), QdrantPlace(collection="../x"))
+    says(error.value)

@@ -28,11 +28,13 @@ def test_documents_that_share_a_value_are_the_first_of_them():
     }
 
 
-def test_a_key_that_no_document_has_is_an_error():
-    with pytest.raises(DataError, match="no document has 'copy' in its metadata"):
+def test_a_key_that_no_document_has_is_an_error(says):
+    with pytest.raises(DataError) as error:
         copies_of(DOCUMENTS, "copy")
-    with pytest.raises(DataError, match=r"document 'x': copy is \[1\]"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         copies_of([Document(id="x", text="x", metadata={"copy": [1]})], "copy")
+    says(error.value)
 
 
 def test_a_copy_is_as_good_as_the_document_and_takes_no_second_place():

@@ -177,10 +177,11 @@ async def test_where_every_question_fails_the_first_reason_is_told(fake, answere
     assert len(fake.asked) == 1
 
 
-async def test_a_reply_nested_too_deeply_for_its_path_is_a_failure_of_the_question(fake):
+async def test_a_reply_nested_too_deeply_for_its_path_is_a_failure_of_the_question(fake, says):
     fake.script = lambda _asked: Answered(content=b'{"results":' + b"[" * 800 + b"]" * 800 + b"}")
-    with pytest.raises(ModelError, match=r"unparsable: .*mine: items: the reply is nested too deeply"):
+    with pytest.raises(ModelError) as error:
         await ask(fake, items="$..hits[*]")
+    says(error.value)
 
 
 async def test_a_reply_that_breaks_off_in_the_middle_is_asked_for_again(fake):
@@ -219,9 +220,10 @@ async def test_no_more_calls_than_allowed_are_made_at_once(fake):
     assert (len(fake.asked), fake.most_in_flight) == (12, 3)
 
 
-async def test_the_key_goes_into_the_header_and_a_missing_one_is_named(fake, monkeypatch):
-    with pytest.raises(ModelError, match="Set the environment variable MY_SEARCH_KEY"):
+async def test_the_key_goes_into_the_header_and_a_missing_one_is_named(fake, monkeypatch, says):
+    with pytest.raises(ModelError) as error:
         await ask(fake, api_key_env="MY_SEARCH_KEY")
+    says(error.value)
     monkeypatch.setenv("MY_SEARCH_KEY", "sesame")
     await ask(fake, api_key_env="MY_SEARCH_KEY")
     assert fake.asked[0].headers["Authorization"] == "Bearer sesame"
@@ -230,28 +232,29 @@ async def test_the_key_goes_into_the_header_and_a_missing_one_is_named(fake, mon
     assert fake.asked[1].headers["X-Team"] == "a"
 
 
-async def test_offline_nobody_is_asked(fake):
-    with pytest.raises(ModelError, match=r"--offline, and the retriever 'mine' is asked at http://a.org"):
+async def test_offline_nobody_is_asked(fake, says):
+    with pytest.raises(ModelError) as error:
         await ask(fake, offline=True, url="http://me:word@a.org")
+    says(error.value)
     assert fake.asked == []
 
 
-async def test_ids_that_are_all_unknown_are_a_mistake_and_some_are_not(fake):
+async def test_ids_that_are_all_unknown_are_a_mistake_and_some_are_not(fake, says):
     fake.script = results({"document_id": "D-0"}, {"document_id": "D-1"})
-    with pytest.raises(DataError, match=r"retriever's ids and the corpus' ids differ, e\.g\. 'D-0' and 'd0'"):
+    with pytest.raises(DataError) as error:
         await ask(fake)
+    says(error.value)
     assert len((await ask(fake, chunks=[], documents={}))[0].items) == 2
 
 
-async def test_filters_are_passed_on_or_refused(fake):
+async def test_filters_are_passed_on_or_refused(fake, says):
     among = ChunkFilter(where={"crop": "wheat"}, match=("lang",))
     request = {"q": "{question}", "crop": "{tag.crop}", "lang": "{lang}"}
     await ask(fake, request=request, filter=among)
     assert fake.asked[0].body == {"q": "What does maize need?", "crop": "wheat", "lang": "en"}
-    with pytest.raises(
-        ConfigError, match=r"does not pass on the filter 'crop'. Put \{tag.crop\} into `request`"
-    ):
+    with pytest.raises(ConfigError) as error:
         await ask(fake, filter=among)
+    says(error.value)
 
 
 @pytest.mark.parametrize(

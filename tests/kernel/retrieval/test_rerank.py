@@ -196,7 +196,9 @@ def test_the_rendered_prompt_is_the_golden_one():
     check_golden("prompts/rerank.txt", text)
 
 
-async def test_what_is_found_elsewhere_is_reranked_by_its_own_text_and_without_one_it_is_an_error(tmp_path):
+async def test_what_is_found_elsewhere_is_reranked_by_its_own_text_and_without_one_it_is_an_error(
+    tmp_path, says
+):
     def elsewhere(text):
         async def search(questions, k):
             items = [RankingItem(document_id=f"x{n}", score=1.0, text=text) for n in range(2)]
@@ -207,8 +209,9 @@ async def test_what_is_found_elsewhere_is_reranked_by_its_own_text_and_without_o
     ranking, (prompt,) = await reranked(tmp_path, [2, 1], first=elsewhere("its own text"))
     assert documents(ranking) == ["x1", "x0"]
     assert prompt.messages[1].content.count("its own text") == 2
-    with pytest.raises(DataError, match="mine: there is no text of document 'x0'"):
+    with pytest.raises(DataError) as error:
         await reranked(tmp_path, [2, 1], first=elsewhere(None))
+    says(error.value)
 
 
 class FakeEncoder:
@@ -264,10 +267,11 @@ async def test_a_cross_encoder_that_cannot_be_loaded_is_named(sentence_transform
 
 
 @pytest.mark.parametrize("scores", [np.ones((4, 2)), np.array([1, np.nan, 1, 1])])
-async def test_a_cross_encoder_of_several_labels_is_none(sentence_transformers, monkeypatch, scores):
+async def test_a_cross_encoder_of_several_labels_is_none(sentence_transformers, monkeypatch, scores, says):
     monkeypatch.setattr(FakeEncoder, "predict", lambda self, pairs, show_progress_bar: scores)
-    with pytest.raises(ModelError, match="Use a cross-encoder with one label"):
+    with pytest.raises(ModelError) as error:
         await cross_encoded("cross-encoder/some/model")
+    says(error.value)
 
 
 async def test_a_reranker_is_a_part_of_other_retrievers(sentence_transformers):

@@ -119,20 +119,23 @@ async def test_a_corpus_without_words_answers_nothing():
     assert await found("bm25", "maize", texts=["!!!", "..."]) == []
 
 
-async def test_an_unknown_retriever_names_the_nearest():
-    with pytest.raises(ConfigError, match=r"unknown retriever 'bm52'\. Did you mean 'bm25'"):
+async def test_an_unknown_retriever_names_the_nearest(says):
+    with pytest.raises(ConfigError) as error:
         await build_search("bm52", chunks_of("x"))
+    says(error.value)
 
 
-async def test_dense_without_an_embedder_says_so():
+async def test_dense_without_an_embedder_says_so(says):
     for name in ("dense", "hybrid"):
-        with pytest.raises(ConfigError, match="needs the embedder 'packaged'"):
+        with pytest.raises(ConfigError) as error:
             await build_search(name, chunks_of("x"))
+        says(error.value)
 
 
-async def test_nothing_to_search_and_no_results_asked_are_errors():
-    with pytest.raises(DataError, match="no chunks to search"):
+async def test_nothing_to_search_and_no_results_asked_are_errors(says):
+    with pytest.raises(DataError) as error:
         await build_search("bm25", [])
+    says(error.value)
     with pytest.raises(ConfigError, match="k is 0"):
         await rankings_of("bm25", chunks_of("x"), questions_of("x"), 0)
 
@@ -148,9 +151,10 @@ async def test_only_chunks_with_the_tags_are_found(name):
     assert [item.document_id for item in ranking.items] == ["d0", "d2"]
 
 
-async def test_chunk_ids_that_stand_for_several_chunks_are_named():
-    with pytest.raises(DataError, match=r"1 chunk ids are used for several chunks, e.g. 'd0#0'"):
+async def test_chunk_ids_that_stand_for_several_chunks_are_named(says):
+    with pytest.raises(DataError) as error:
         await build_search("bm25", chunks_of("a") + chunks_of("b"))
+    says(error.value)
 
 
 async def test_a_declared_retriever_has_its_own_name_and_weights():

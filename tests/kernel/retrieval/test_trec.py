@@ -53,29 +53,35 @@ def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
     assert read_qrels(tmp_path / "again") == {"q1": {"a": 1, "c": 1}}
 
 
-def test_a_document_with_two_grades_is_an_error(tmp_path):
+def test_a_document_with_two_grades_is_an_error(tmp_path, says):
     (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 a 0\n")
-    with pytest.raises(DataError, match="question 'q1' gives document 'a' two grades"):
+    with pytest.raises(DataError) as error:
         read_qrels(tmp_path / "qrels")
+    says(error.value)
 
 
 @pytest.mark.parametrize(
     "line", ["q Q0 a 1 2.5", "q Q0 a one 2.5 r", "q Q0 a 1 nan r", "q Q0 a 1 2.5 r more"]
 )
-def test_a_line_that_is_no_run_line_is_named(tmp_path, line):
+def test_a_line_that_is_no_run_line_is_named(tmp_path, line, says):
     (tmp_path / "run").write_text(f"q Q0 b 1 1.0 r\n{line}\n")
-    with pytest.raises(DataError, match="run:2: expected `question Q0 document rank score retriever`"):
+    with pytest.raises(DataError) as error:
         read_trec_run(tmp_path / "run")
+    says(error.value)
 
 
-def test_other_wrong_files_are_named(tmp_path):
+def test_other_wrong_files_are_named(tmp_path, says):
     (tmp_path / "run").write_text("q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
-    with pytest.raises(DataError, match="question 'q' names a document twice"):
+    with pytest.raises(DataError) as error:
         read_trec_run(tmp_path / "run")
-    with pytest.raises(DataError, match="absent: cannot be read"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         read_trec_run(tmp_path / "absent")
-    with pytest.raises(DataError, match="run:1: expected `question 0 document grade`"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         read_qrels(tmp_path / "run")
-    with pytest.raises(DataError, match="'a b' is empty or holds white space"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         write_trec_run(tmp_path / "bad", [ranking("p", a=1.0), ranking("q", **{"a b": 1.0})])
+    says(error.value)
     assert list(tmp_path.glob("bad*")) == []

@@ -52,7 +52,7 @@ def test_what_the_page_holds_is_named_and_instructions_stand_once() -> None:
     assert (prompts.kept, prompts.n) == ("all", 2)
 
 
-def test_without_room_those_behind_judgements_without_a_score_are_kept_longest() -> None:
+def test_without_room_those_behind_judgements_without_a_score_are_kept_longest(says) -> None:
     rows = [
         judgement("q", "correctness", 1, system="default"),
         judgement("q", "faithfulness", None, system="default", status="unparsable"),
@@ -60,7 +60,7 @@ def test_without_room_those_behind_judgements_without_a_score_are_kept_longest()
     calls = [asked(f"{n} " * 400) for n in range(9)] + [asked("short", judges=("faithfulness",), reply="eh?")]
     all_of_it = embed_prompts(calls, run(judgements={"q": rows}), ["q"], 10_000).size()
     prompts = embed_prompts(calls, run(judgements={"q": rows}), ["q"], all_of_it - 1)
-    assert prompts.kept == "those without a score"
+    says(prompts.kept)
     [[only]] = unpacked(prompts.blocks[0])
     assert only["messages"][-1] == ["assistant", ["eh?"]]
     nothing = embed_prompts(calls, run(judgements={"q": rows}), ["q"], 10)

@@ -21,15 +21,15 @@ def test_there_is_a_row_for_each_question_in_order(table):
     assert {row["system"] for row in table} == {"rag"}
 
 
-def test_a_row_has_the_question_the_answer_and_every_score(table):
+def test_a_row_has_the_question_the_answer_and_every_score(table, says):
     first, second, third, last = table
-    assert first["question"] == "How is rust treated?"
+    says(first["question"])
     assert (first["reference"], first["answer"]) == ("with fungicide", "With fungicide.")
     assert first["tags"] == {"crop": "wheat"}
     assert (first["correctness"], first["correctness_status"]) == (1, "scored")
-    assert first["correctness_rationale"] == "Same point as the reference."
+    says(first["correctness_rationale"])
     assert (second["faithfulness"], second["faithfulness_status"]) == (None, "unparsable")
-    assert second["faithfulness_rationale"] == "no JSON object in the reply"
+    says(second["faithfulness_rationale"])
     assert (third["answerable"], third["correctness_status"]) == (False, "not_applicable")
     assert (last["answer"], last["error"]) == ("", "HTTP 503")
     assert first["latency_s"] == 0.25
@@ -78,7 +78,7 @@ def test_two_models_of_a_judge_and_a_judge_named_like_a_column_have_their_own(wr
     assert run.table().to_duckdb().columns == list(row)  # which ignores case
 
 
-def test_causes_stand_beside_lost_points(write_run):
+def test_causes_stand_beside_lost_points(write_run, says):
     run = ragstone.read_run(write_run()).content
     cause = Caused(
         question_id="q2",
@@ -89,7 +89,7 @@ def test_causes_stand_beside_lost_points(write_run):
     )
     table = joined(msgspec.structs.replace(run, causes={"q2": [cause]}))
     assert [row["cause"] for row in table] == [None, "not retrieved", None, None]
-    assert table[1]["because"] == "It is not there."
+    says(table[1]["because"])
     assert "cause" not in joined(run)[0]
 
 
@@ -109,17 +109,20 @@ def test_a_run_has_its_rows_as_lists(write_run):
     assert len(repr(run)) < 200
 
 
-def test_what_is_no_folder_is_told(tmp_path):
-    with pytest.raises(DataError, match="no such run folder"):
+def test_what_is_no_folder_is_told(tmp_path, says):
+    with pytest.raises(DataError) as error:
         ragstone.read_run(tmp_path / "nothing")
-    with pytest.raises(DataError, match="expected the path of a run folder, got RunSummary"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         ragstone.read_run(summary_of(JUDGEMENTS))
+    says(error.value)
 
 
-def test_a_run_that_was_read_stands_where_its_path_may(write_run):
+def test_a_run_that_was_read_stands_where_its_path_may(write_run, says):
     run = ragstone.read_run(write_run())
     assert ragstone.write_report(run) == run.folder / "report.html"
-    with pytest.raises(DataError, match="A and B are the same run"):
+    with pytest.raises(DataError) as error:
         ragstone.compare(run, run.folder)
+    says(error.value)
     (run.folder / "manifest.json").unlink()
     assert ragstone.compare(run, list(run.judgements)).metrics

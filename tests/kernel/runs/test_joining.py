@@ -74,13 +74,8 @@ def test_line_holds_the_tags_and_the_language_of_its_question() -> None:
     assert (line["lang"], line["tags"]) == ("hi", {"crop": "rice"})
 
 
-def test_line_shows_the_start_of_the_answer_or_why_there_is_none(run: Run) -> None:
-    assert [line["preview"] for line in lines(embed_rows(run))] == [
-        "With fungicide.",
-        "عند الإزهار",
-        "I do not know.",
-        "HTTP 503",
-    ]
+def test_line_shows_the_start_of_the_answer_or_why_there_is_none(run: Run, says) -> None:
+    says([line["preview"] for line in lines(embed_rows(run))])
     long = Answer(question_id="q", answer=" word\n" * 100)
     assert lines(embed_rows(a_run(answers={"q": [long]})))[0]["preview"] == "word " * 31 + "word…"
 

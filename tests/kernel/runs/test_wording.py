@@ -23,19 +23,19 @@ def test_number(value: float, shown: str) -> None:
     assert number(value) == shown
 
 
-def test_interval_that_cannot_be_had_is_no_interval() -> None:
+def test_interval_that_cannot_be_had_is_no_interval(says) -> None:
     alone = Estimate(value=1, low=None, high=None, n=1, method="bootstrap")
     assert interval(alone) == "no interval"
     assert with_level(alone).startswith("no interval:")
     assert with_level(None) == ""
     known = Estimate(value=0.5, low=0.4, high=0.6, n=9, method="wilson", level=0.9)
-    assert with_level(known) == "90 % interval 0.40 to 0.60"
+    says(with_level(known))
 
 
-def test_every_status_has_words_and_scored_is_left_to_the_denominator() -> None:
+def test_every_status_has_words_and_scored_is_left_to_the_denominator(says) -> None:
     assert tuple(STATUS_WORDS) == STATUSES
     counts = {status: 1000 * place for place, status in enumerate(STATUSES)}
-    assert statuses({**counts, "scored": 7}).startswith("1,000 not applicable, 2,000 abstained")
+    says(statuses({**counts, "scored": 7}))
     assert "scored" not in statuses({"scored": 7})
 
 
@@ -47,14 +47,14 @@ def test_unknown_cost_is_never_zero() -> None:
     assert cost(Calls(made=3, cost_usd=1234.5)) == "1,234.50 USD"
 
 
-def test_the_day_of_a_list_price_stands_beside_the_cost() -> None:
+def test_the_day_of_a_list_price_stands_beside_the_cost(says) -> None:
     dated = Calls(made=3, cost_usd=0.5, list_prices={"openai/a": "2026-11-21", "openai/b": "2026-11-21"})
-    assert cost(dated) == "0.5000 USD at list prices read on 2026-11-21"
+    says(cost(dated))
 
 
-def test_retries_are_told_where_there_are_any() -> None:
-    assert calls_line(Calls(made=9, retries=2)).startswith("9 made (2 of them retries), 0 from the ledger")
-    assert calls_line(Calls(made=9)).startswith("9 made, 0 from the ledger")
+def test_retries_are_told_where_there_are_any(says) -> None:
+    says(calls_line(Calls(made=9, retries=2)))
+    says(calls_line(Calls(made=9)))
 
 
 def test_plural() -> None:

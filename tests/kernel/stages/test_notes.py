@@ -4,16 +4,11 @@ import msgspec
 import pytest
 from tests.support.plain_rows import judgement_row
 
+from ragstone.features.run.pipeline import unranked_notes
 from ragstone.kernel.config import RetrieveSection
 from ragstone.kernel.judging import load_judge, summarise
 from ragstone.kernel.records import NO_MODEL, Ranking
-from ragstone.kernel.stages.notes import (
-    fitted_notes,
-    judgements_alone,
-    plain_notes,
-    ranking_notes,
-    unranked_notes,
-)
+from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, plain_notes, ranking_notes
 
 
 def judged(metric, model, judge="one"):

@@ -12,7 +12,7 @@ from tests.support.fake_retriever import Answered, serving
 from tests.support.scripts import always, fail
 
 import ragstone
-from ragstone.features.answer.answering import answer_to_file
+from ragstone.features.answer.answering import answer_to_file, forecast_answering
 from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.config import (
     AnswerSection,
@@ -32,7 +32,7 @@ from ragstone.kernel.engine.session import SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, RankingItem
-from ragstone.kernel.stages.answer import forecast_answering, system_rows
+from ragstone.kernel.stages.answer import system_rows
 from ragstone.kernel.systems.applications import ASSUMPTION
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -129,22 +129,23 @@ async def test_an_application_that_always_fails_is_asked_every_question_and_the_
     assert len({asked.body["question"] for asked in fake.asked}) == 40
 
 
-async def test_one_that_never_replies_is_given_up_and_the_run_goes_on(fake, root):
+async def test_one_that_never_replies_is_given_up_and_the_run_goes_on(fake, root, says):
     fake.latency_s = 2
     questions = [Question(id=f"n{n}", question=f"{n}?") for n in range(40)]
     rows, _ = await made(
         settings_of(root, mine=HttpSystem(url=fake.url, timeout_s=0.05)), questions=questions
     )
     assert Counter(error.partition(":")[0] for error in errors(rows)).keys() <= {"timeout", "error"}
-    assert "it was given up: " in rows[-1].error
+    says(rows[-1].error)
     assert "raise timeout_s" in rows[-1].error
     assert len(fake.asked) < 40
 
 
-async def test_nobody_there_from_the_first_call_ends_it_at_once(root):
+async def test_nobody_there_from_the_first_call_ends_it_at_once(root, says):
     settings = settings_of(root, mine=HttpSystem(url="http://127.0.0.1:9/ask"))
-    with pytest.raises(ModelError, match=r"\[systems.mine\] http://127.0.0.1:9/ask cannot be reached"):
+    with pytest.raises(ModelError) as error:
         await made(settings)
+    says(error.value)
 
 
 async def test_caps_and_the_deadline_cut_questions_off(fake, root):
@@ -165,7 +166,7 @@ async def test_limits_hold(fake, root):
     assert fake.most_in_flight == 2
 
 
-async def test_cost_is_as_told_else_by_the_price_and_a_usd_cap_needs_one(fake, root):
+async def test_cost_is_as_told_else_by_the_price_and_a_usd_cap_needs_one(fake, root, says):
     fake.script = lambda asked: {"answer": "x", "in": 1_000_000, "usd": 0.25}
     told = {"url": fake.url, "input_tokens": "$.in"}
     rows, session = await made(settings_of(root, mine=HttpSystem(**told, cost_usd="$.usd")))
@@ -174,8 +175,9 @@ async def test_cost_is_as_told_else_by_the_price_and_a_usd_cap_needs_one(fake, r
     rows, session = await made(settings_of(root, mine=priced), caps=Caps(usd=100))
     assert ([row.cost_usd for row in rows], session.calls().cost_usd) == ([2.0] * 4, 8.0)
     assert rows[0].usage.input == 1_000_000
-    with pytest.raises(ConfigError, match="needs the price of all that is asked"):
+    with pytest.raises(ConfigError) as error:
         await made(settings_of(root, mine=HttpSystem(**told, version="3")), caps=Caps(usd=100))
+    says(error.value)
 
 
 async def test_chat_sends_the_question_alone(fake_openai, root):
@@ -238,14 +240,16 @@ async def test_the_built_in_rag_has_its_own_retriever_k_prompt_and_model(fake_op
     assert [row.contexts[0].id for row in rows] == ["c0", "c1", "c2", "c3"]
 
 
-async def test_a_name_that_is_none_is_told(root):
+async def test_a_name_that_is_none_is_told(root, says):
     settings = settings_of(root, mine=HttpSystem(url="http://a.org"))
     async with open_session(settings) as session:
-        with pytest.raises(ConfigError, match=r"unknown system 'mien' in \[systems\]. Did you mean 'mine'"):
+        with pytest.raises(ConfigError) as error:
             system_rows("mien", QUESTIONS, [], [], session)
+        says(error.value)
     async with open_session(Settings()) as session:
-        with pytest.raises(ConfigError, match=r"ragstone.toml has no table \[systems\]"):
+        with pytest.raises(ConfigError) as error:
             system_rows("mine", QUESTIONS, [], [], session)
+        says(error.value)
 
 
 def test_a_run_of_an_application_needs_questions_alone_and_says_what_failed_and_what_was_kept(fake, root):
@@ -285,13 +289,14 @@ def test_the_commonest_message_stands_in_the_note(fake, root):
     assert "too odd" in note
 
 
-def test_a_run_of_the_built_in_rag_by_name_measures_its_own_retriever(fake_openai, root):
+def test_a_run_of_the_built_in_rag_by_name_measures_its_own_retriever(fake_openai, root, says):
     documents = [Document(id=chunk.document_id, text=chunk.text) for chunk in CHUNKS]
     write_rows(root / "documents.jsonl", documents, Document)
     settings = settings_of(root, mine=RagSystem(model="openai/fake", k=1))
     settings = msgspec.structs.replace(settings, models=fake_openai.settings().models)
-    with pytest.raises(ConfigError, match=r"\[documents\] paths is missing"):
+    with pytest.raises(ConfigError) as error:
         ragstone.run(settings)
+    says(error.value)
     settings = msgspec.structs.replace(settings, documents=DocumentsSection(paths=["documents.jsonl"]))
     summary = ragstone.run(settings)
     assert summary.metrics[0].system == "mine"
@@ -345,13 +350,13 @@ def test_a_forecast_counts_the_calls_and_asks_nobody(fake, fake_openai, root):
     assert (forecast.calls, forecast.from_ledger) == (0, 4)
 
 
-def test_a_file_of_answers_is_made_by_the_system_and_its_summary_says_what_was_kept(fake, root):
+def test_a_file_of_answers_is_made_by_the_system_and_its_summary_says_what_was_kept(fake, root, says):
     settings = settings_of(root, mine=HttpSystem(url=fake.url))
     first = answer_to_file(settings, root / "a.jsonl")
     assert (first.n_answers, first.n_failed, first.notes) == (4, 0, [])
     second = answer_to_file(settings, root / "b.jsonl")
     assert (root / "a.jsonl").read_bytes() == (root / "b.jsonl").read_bytes()
-    assert "4 of 4 answers are from the ledger" in second.notes[0]
+    says(second.notes[0])
 
 
 def answer_in_may(question: str) -> str:
@@ -419,7 +424,7 @@ def test_several_calls_of_a_callable_at_once_are_as_many_as_declared(root, monke
         assert max(int(row.answer) for row in rows) == n
 
 
-def test_strict_refuses_where_the_passages_do_not_hold_the_answer(fake_openai, root):
+def test_strict_refuses_where_the_passages_do_not_hold_the_answer(fake_openai, root, says):
     """The scripted model does as it is told: it copies a sentence of its prompt where no passage fits."""
 
     def obey(body):
@@ -436,9 +441,9 @@ def test_strict_refuses_where_the_passages_do_not_hold_the_answer(fake_openai, r
     given = {"settings": settings, "model": "openai/fake"}
     strict = ragstone.answer(asked, rankings, CHUNKS, prompt="strict", **given)
     assert [row.answer for row in strict[:4]] == [f"It is {n}." for n in range(4)]
-    assert strict[4].answer == "The documents do not answer this question."
+    says(strict[4].answer)
     bare = ragstone.answer(asked, rankings, CHUNKS, prompt="bare", **given)
-    assert bare[4].answer == "It may be 7."
+    says(bare[4].answer)
     mine = root / "mine.toml"
     mine.write_text(
         'name = "mine"\nversion = 1\nprompt = "{question} by {contexts}, else reply only: \\"No.\\""\n'
@@ -488,11 +493,12 @@ async def test_chat_is_sent_nothing_that_nobody_asked_for(fake_openai, root):
     assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.1, 0.9, 50)
 
 
-async def test_a_cap_in_tokens_needs_a_longest_answer_of_a_chat(fake_openai, root):
+async def test_a_cap_in_tokens_needs_a_longest_answer_of_a_chat(fake_openai, root, says):
     settings = settings_of(root, mine=ChatSystem(model="openai/fake"))
     settings = msgspec.structs.replace(settings, models=fake_openai.settings().models)
-    with pytest.raises(ConfigError, match=r"nobody limits those of openai/fake. Give max_tokens"):
+    with pytest.raises(ConfigError) as error:
         await made(settings, caps=Caps(tokens=1000))
+    says(error.value)
     assert fake_openai.n_requests == 0
 
 
@@ -515,7 +521,7 @@ async def test_what_the_application_says_it_costs_is_held_to_the_cap(fake, root)
     assert session.calls().cost_usd == 1.2
 
 
-def test_the_extractive_system_answers_from_rankings_or_retrieves_and_asks_nobody(root):
+def test_the_extractive_system_answers_from_rankings_or_retrieves_and_asks_nobody(root, says):
     settings = Settings(root=str(root))
     texts = ["What is 0 is nothing.", "What is 1 is a unit."]
     chunks = [
@@ -534,7 +540,7 @@ def test_the_extractive_system_answers_from_rankings_or_retrieves_and_asks_nobod
         )
     ]
     (row,) = ragstone.answer(QUESTIONS[:1], given, system="extractive", settings=settings)
-    assert row.answer == "It is 0, or nothing."
+    says(row.answer)
 
 
 def test_an_extractive_system_of_the_settings_has_its_own_k_and_goes_before_the_shipped_one(root):
@@ -543,13 +549,15 @@ def test_an_extractive_system_of_the_settings_has_its_own_k_and_goes_before_the_
     assert (row.answer, len(row.contexts)) == ("No.", 1)
 
 
-def test_without_documents_the_extractive_system_says_what_is_missing(root):
-    with pytest.raises(ConfigError, match=r"system extractive: it quotes documents, and there are none"):
+def test_without_documents_the_extractive_system_says_what_is_missing(root, says):
+    with pytest.raises(ConfigError) as error:
         ragstone.answer(QUESTIONS, system="extractive", settings=Settings(root=str(root)))
+    says(error.value)
     settings = Settings(
         root=str(root),
         questions=QuestionsSection(path="questions.jsonl"),
         answer=AnswerSection(system="extractive"),
     )
-    with pytest.raises(ConfigError, match=r"\[documents\] paths is missing. The extractive system needs"):
+    with pytest.raises(ConfigError) as error:
         ragstone.run(settings)
+    says(error.value)

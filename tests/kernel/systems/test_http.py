@@ -277,9 +277,10 @@ async def test_a_password_of_the_address_is_not_shown_in_what_the_application_ec
 
 
 @pytest.mark.parametrize("url", ["localhost/ask/{question}", "http://[::1/ask"])
-async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url):
-    with pytest.raises(ConfigError, match=r"mine\]: url = .* is not an address"):
+async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url, says):
+    with pytest.raises(ConfigError) as error:
         await ask(fake, url=url)
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +319,7 @@ async def test_a_turn_of_a_conversation_is_sent_with_what_was_said_before_it(fak
     assert fake.asked[1].body == {"m": messages[1:], "id": None}
 
 
-async def test_steps_and_the_id_of_the_conversation_are_read_by_path(fake):
+async def test_steps_and_the_id_of_the_conversation_are_read_by_path(fake, says):
     fake.script = lambda asked: {
         "answer": "ok",
         "talk": 7,
@@ -330,8 +331,9 @@ async def test_steps_and_the_id_of_the_conversation_are_read_by_path(fake):
         assert said.metadata == {"conversation_id": "7"}
     said, _ = await ask(fake, steps="$.nothing", conversation_id="$.nothing")
     assert (said.steps, said.metadata) == ([], None)
-    with pytest.raises(AppFailed, match=r"steps = '\$\.answer': step 1|steps = '\$\.talk'"):
+    with pytest.raises(AppFailed) as error:
         await ask(fake, steps="$.talk")
+    says(error.value)
 
 
 @pytest.mark.parametrize("reply", [{"a b": {"c": [{"it's \\ so": "found"}]}}, [[["found"]]], {"é": "found"}])

@@ -22,7 +22,7 @@ def answers(path, questions=QUESTIONS, **given):
     return list(answers_of_sheet("july", SheetSystem(path="sheet.jsonl", **given), path, questions))
 
 
-def test_answers_come_in_the_order_of_the_questions_under_the_name_of_the_system(sheet):
+def test_answers_come_in_the_order_of_the_questions_under_the_name_of_the_system(sheet, says):
     rows = [
         Answer(question_id="q2", answer="two", latency_s=2.0, usage=Usage(input=3), cost_usd=0.5),
         Answer(question_id="q0", answer="zero"),
@@ -33,21 +33,24 @@ def test_answers_come_in_the_order_of_the_questions_under_the_name_of_the_system
     assert {row.system for row in (zero, one, two)} == {"july"}
     assert (zero.answer, zero.question, zero.reference) == ("zero", "0?", "r0")
     assert (one.answer, one.question) == ("", "1?")
-    assert "has no answer to it" in one.error
+    says(one.error)
     assert (two.latency_s, two.usage.input, two.cost_usd) == (2.0, 3, 0.5)
 
 
-def test_of_several_systems_one_must_be_named(sheet):
+def test_of_several_systems_one_must_be_named(sheet, says):
     path = sheet(
         Answer(question_id="q0", answer="a", system="old"), Answer(question_id="q0", answer="b", system="new")
     )
-    with pytest.raises(DataError, match="holds the answers of new, old: name one of them as `system`"):
+    with pytest.raises(DataError) as error:
         answers(path)
+    says(error.value)
     assert answers(path, system="new")[0].answer == "b"
-    with pytest.raises(DataError, match=r"no answers of 'ne'. Did you mean 'new'"):
+    with pytest.raises(DataError) as error:
         answers(path, system="ne")
+    says(error.value)
 
 
-def test_a_sheet_of_other_questions_is_told(sheet):
-    with pytest.raises(DataError, match=r"answers none of the questions: its ids, e.g. 'a', .* 'q0'"):
+def test_a_sheet_of_other_questions_is_told(sheet, says):
+    with pytest.raises(DataError) as error:
         answers(sheet(Answer(question_id="a", answer="x")))
+    says(error.value)

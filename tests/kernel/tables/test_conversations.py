@@ -76,16 +76,17 @@ def test_contexts_of_the_last_reply_are_those_of_the_row():
     assert row.contexts == row.turns[0].contexts == [Context(text="p")]
 
 
-def test_without_a_reply_the_row_says_so():
+def test_without_a_reply_the_row_says_so(says):
     row = read({"messages": OPENAI[:3]})
-    assert row.error == "the conversation has no reply of the assistant"
+    says(row.error)
     assert row.steps == [Step(tool="weather", arguments={"place": "Nakuru"})]
 
 
 @pytest.mark.parametrize("role", ["narrator", "", None, 3])
-def test_an_unknown_role_is_told_with_its_place(role):
-    with pytest.raises(DataError, match=r"turn 7 has the role .* system, user, assistant, tool"):
+def test_an_unknown_role_is_told_with_its_place(role, says):
+    with pytest.raises(DataError) as error:
         read({"messages": [*OPENAI, {"role": role, "content": "x"}]})
+    says(error.value)
 
 
 def test_arguments_that_are_no_json_object_are_kept():
@@ -127,7 +128,7 @@ def test_conversations_of_deepeval_with_what_they_are_measured_by(tmp_path):
     assert row.metadata == {"scenario": "a farmer asks about the rain", "role": "a friend of farmers"}
 
 
-def test_samples_of_ragas_with_many_turns(tmp_path):
+def test_samples_of_ragas_with_many_turns(tmp_path, says):
     said = [
         {"type": "human", "content": "Rain?"},
         {"type": "ai", "content": "", "tool_calls": [{"name": "weather", "args": {"place": "Thika"}}]},
@@ -142,14 +143,15 @@ def test_samples_of_ragas_with_many_turns(tmp_path):
     path.write_text(
         json.dumps({"user_input": [*said, {"role": "narrator", "content": "End."}], "reference": ""})
     )
-    with pytest.raises(DataError, match="turn 5 has the role 'narrator'"):
+    with pytest.raises(DataError) as error:
         list(read_rows(path, Answer))
+    says(error.value)
 
 
-def test_a_conversation_without_messages_is_a_row_that_says_so():
+def test_a_conversation_without_messages_is_a_row_that_says_so(says):
     _, empty = parse_rows([{"id": "c", "messages": OPENAI}, {"id": "d", "messages": []}], Answer)
     assert (empty.question_id, empty.answer, empty.turns) == ("d", "", [])
-    assert empty.error == "the conversation has no reply of the assistant"
+    says(empty.error)
 
 
 def test_conversations_that_end_with_the_same_words_are_not_one(tmp_path):

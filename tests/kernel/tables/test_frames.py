@@ -228,14 +228,16 @@ def test_rows_of_dicts_have_the_columns_that_are_told():
     assert rows[:0].to_pandas().columns.to_list() == ["a", "b"]
 
 
-def test_rows_of_two_kinds_are_refused():
+def test_rows_of_two_kinds_are_refused(says):
     both = Rows([FULL[Label], FULL[Chunk]])
-    with pytest.raises(DataError, match="one kind: Label, but one is a Chunk"):
+    with pytest.raises(DataError) as error:
         both.to_polars()
+    says(error.value)
     with pytest.raises(DataError, match="one kind: int"):
         Rows([1, 2]).to_pandas()
-    with pytest.raises(DataError, match="no rows, and so no columns"):
+    with pytest.raises(DataError) as error:
         Rows().to_duckdb()
+    says(error.value)
 
 
 @pytest.mark.parametrize("package", ["polars", "pandas", "duckdb"])

@@ -154,13 +154,14 @@ class TestPromptfoo:
         with pytest.raises(DataError, match="holds no rows"):
             read(path)
 
-    def test_its_table_is_refused_with_what_to_do(self, tmp_path: Path) -> None:
+    def test_its_table_is_refused_with_what_to_do(self, tmp_path: Path, says) -> None:
         path = tmp_path / "a.csv"
         path.write_text(
             "question,[echo] {{question}},Status,Score,[b] {{question}},Status,Score\nq,a,PASS,1,b,PASS,1\n"
         )
-        with pytest.raises(DataError, match=r"promptfoo eval -o results\.json"):
+        with pytest.raises(DataError) as error:
             read(path)
+        says(error.value)
 
     def test_a_file_that_was_cut_off_says_so(self, tmp_path: Path) -> None:
         for name in ("promptfoo.json", "promptfoo.jsonl"):
@@ -263,16 +264,18 @@ class TestTraces:
         first, second = read(write(tmp_path / "a.jsonl", *rows, *again))
         assert second.question_id == f"{first.question_id}-2"
 
-    def test_spans_in_which_nothing_was_asked_are_an_error(self, tmp_path: Path) -> None:
+    def test_spans_in_which_nothing_was_asked_are_an_error(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", lines("phoenix-frame.jsonl")[5])
-        with pytest.raises(DataError, match=r"a.jsonl: 1 traces, and no question in any of them"):
+        with pytest.raises(DataError) as error:
             read(path)
+        says(error.value)
 
-    def test_a_line_that_was_cut_off_is_named(self, tmp_path: Path) -> None:
+    def test_a_line_that_was_cut_off_is_named(self, tmp_path: Path, says) -> None:
         path = tmp_path / "a.jsonl"
         path.write_text((FIXTURES / "phoenix-frame.jsonl").read_text()[:-40])
-        with pytest.raises(DataError, match=r"a.jsonl:7: not valid JSON"):
+        with pytest.raises(DataError) as error:
             read(path)
+        says(error.value)
 
     def test_attributes_are_objects_in_objects(self) -> None:
         assert nested({"a.b.1.c": 2, "a.b.0.c": 1, "d": {"e.f": 3}, "g": None}) == {
@@ -308,11 +311,12 @@ class TestTestCases:
         case = {"input": "q", "actual_output": "a", "context": ["c"]}
         assert read(write(tmp_path / "a.jsonl", case))[0].contexts == [Context(text="c")]
 
-    def test_a_case_without_an_answer_is_named(self, tmp_path: Path) -> None:
+    def test_a_case_without_an_answer_is_named(self, tmp_path: Path, says) -> None:
         path = tmp_path / "a.json"
         path.write_text(json.dumps({"testCases": [{"name": "x", "input": "q"}], "metricsScores": []}))
-        with pytest.raises(DataError, match="no column holds the answer"):
+        with pytest.raises(DataError) as error:
             read(path)
+        says(error.value)
 
     def test_samples_of_ragas_with_ids_of_passages_and_a_conversation(self) -> None:
         single, turns = read("ragas.jsonl")
@@ -381,18 +385,19 @@ class TestDataSets:
         assert [row.question for row in found] == ["q0", "q1", "q2"]
         assert found[0].contexts == [Context(text="c")]
 
-    def test_of_several_splits_one_must_be_named(self, tmp_path: Path) -> None:
+    def test_of_several_splits_one_must_be_named(self, tmp_path: Path, says) -> None:
         rows = [{"user_input": "q", "response": "a"}]
         self.saved(tmp_path / "sets" / "train", rows)
         self.saved(tmp_path / "sets" / "test", rows)
         (tmp_path / "sets" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-        with pytest.raises(DataError, match=r"several splits\. Name one of them: train, test"):
+        with pytest.raises(DataError) as error:
             read(tmp_path / "sets")
+        says(error.value)
         assert len(read(tmp_path / "sets" / "test")) == 1
         (tmp_path / "sets" / "dataset_dict.json").write_text('{"splits": ["test"]}')
         assert len(read(tmp_path / "sets")) == 1
 
-    def test_a_folder_that_is_not_whole_is_named(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_not_whole_is_named(self, tmp_path: Path, says) -> None:
         path = self.saved(tmp_path / "set", [{"user_input": "q", "response": "a"}])
         (path / "data-00000-of-00001.arrow").write_bytes(b"half")
         with pytest.raises(DataError, match="cannot be read as Arrow"):
@@ -401,8 +406,9 @@ class TestDataSets:
         with pytest.raises(DataError, match="cannot be read as Arrow"):
             read(path)
         (path / "state.json").write_text("{")
-        with pytest.raises(DataError, match=r"state\.json: cannot be read"):
+        with pytest.raises(DataError) as error:
             read(path)
+        says(error.value)
 
 
 def places_in(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -518,11 +524,12 @@ def test_a_trace_that_stands_twice_is_one_answer(tmp_path: Path) -> None:
     assert answer.metadata == {"time": "2026-01-01T00:00:00+00:00", "trace_id": "t"}
 
 
-def test_promptfoo_results_that_are_none_are_told_and_not_left_out(tmp_path: Path) -> None:
+def test_promptfoo_results_that_are_none_are_told_and_not_left_out(tmp_path: Path, says) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"results": {"results": [PROMPTFOO, None]}}))
-    with pytest.raises(DataError, match=r"a.json:2: expected a JSON object"):
+    with pytest.raises(DataError) as error:
         read(file)
+    says(error.value)
 
 
 def test_negative_and_odd_amounts_are_unknown(tmp_path: Path) -> None:
@@ -540,14 +547,15 @@ def test_reply_of_a_conversation_counts_where_the_response_is_null(tmp_path: Pat
     assert answer.answer == "So."
 
 
-def test_text_that_is_nested_beyond_reading_is_a_text(tmp_path: Path) -> None:
+def test_text_that_is_nested_beyond_reading_is_a_text(tmp_path: Path, says) -> None:
     deep = "[" * 100_000
     row = {"user_input": "How?", "response": deep, "retrieved_contexts": deep, "reference": "So"}
     (answer,) = read(write(tmp_path / "a.jsonl", row))
     assert answer.contexts == [Context(text=deep)]
     (tmp_path / "b.jsonl").write_text(deep + "]" * 100_000)
-    with pytest.raises(DataError, match=r"b.jsonl:1: not valid JSON"):
+    with pytest.raises(DataError) as error:
         read(tmp_path / "b.jsonl")
+    says(error.value)
 
 
 def test_a_trace_tells_its_time_its_prompt_its_metadata_and_peoples_feedback(tmp_path: Path) -> None:

@@ -33,12 +33,13 @@ def other_process(tmp_path):
     process.communicate()
 
 
-def test_two_runs_do_not_write_one_file(tmp_path, other_process):
+def test_two_runs_do_not_write_one_file(tmp_path, other_process, says):
     with (
-        pytest.raises(DataError, match=r"labels.jsonl: another run is writing it at this moment"),
+        pytest.raises(DataError) as error,
         open_rows(tmp_path / "labels.jsonl", Label),
     ):
         pass
+    says(error.value)
 
 
 @pytest.mark.kill
@@ -56,13 +57,14 @@ def test_the_lock_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, says):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(DataError, match=r"labels.jsonl: cannot be written \(Not a directory\)"),
+        pytest.raises(DataError) as error,
         held(tmp_path / "file" / "labels.jsonl"),
     ):
         pass
+    says(error.value)
 
 
 class Note(msgspec.Struct):
@@ -152,13 +154,14 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
     assert log.read() == [Note("a")]
 
 
-def test_a_file_that_was_replaced_or_cannot_be_read_is_told(tmp_path):
+def test_a_file_that_was_replaced_or_cannot_be_read_is_told(tmp_path, says):
     log = journal(tmp_path)
     log.append(Note("a"))
     log.read()
     log.path.write_bytes(b"")
-    with pytest.raises(DataError, match="shorter than it was"):
+    with pytest.raises(DataError) as error:
         log.read()
+    says(error.value)
     log.path.unlink()
     log.path.mkdir()
     with pytest.raises(DataError, match="cannot be read"):

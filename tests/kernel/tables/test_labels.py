@@ -30,10 +30,11 @@ NO_SCORE = [
 
 
 @pytest.mark.parametrize("text", NO_SCORE)
-def test_a_column_that_is_no_score_by_its_name_is_never_taken_for_one(tmp_path, text):
+def test_a_column_that_is_no_score_by_its_name_is_never_taken_for_one(tmp_path, text, says):
     (tmp_path / "l.csv").write_text(text + "\n")
-    with pytest.raises(DataError, match="no column holds the score"):
+    with pytest.raises(DataError) as error:
         list(read_rows(tmp_path / "l.csv", Label))
+    says(error.value)
     column = text.split(",")[1].split("\n")[0]
     own = list(read_rows(tmp_path / "l.csv", Label, columns={"score": column}))
     assert len(own) == 1
@@ -59,15 +60,16 @@ def test_what_people_label_by_hand_has_columns_named_after_the_metrics_of_shippe
     assert by_people <= CRITERIA.keys()
 
 
-def test_statements_are_labels_of_their_truth(tmp_path):
+def test_statements_are_labels_of_their_truth(tmp_path, says):
     rows = [STATEMENT, {**STATEMENT, "id": "2", "reference": "false"}]
     (tmp_path / "facts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     read = list(read_rows(tmp_path / "facts.jsonl", Label))
     assert [(row.metric, row.score) for row in read] == [("true_false", 1), ("true_false", 0)]
     open_one = {**STATEMENT, "id": "3", "kind": "open", "reference": "yes"}
     (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, open_one]))
-    with pytest.raises(DataError, match=r"mixed\.jsonl:3: a question that is no statement"):
+    with pytest.raises(DataError) as error:
         list(read_rows(tmp_path / "mixed.jsonl", Label))
+    says(error.value)
 
 
 def _judged(metric, system="s"):

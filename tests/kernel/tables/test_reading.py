@@ -28,26 +28,22 @@ def mistake_in(path: Path, kind: type[Any] = Answer) -> str:
 
 
 class TestFiles:
-    def test_a_missing_file_a_folder_and_an_unknown_ending_are_named(self, tmp_path: Path) -> None:
-        assert mistake_in(tmp_path / "a.jsonl") == (
-            f"{tmp_path}/a.jsonl: no such file. Check the spelling and the folder that you are in."
-        )
-        assert mistake_in(tmp_path).endswith(
-            "no such file. It is a folder without shards (.parquet, .jsonl, .jsonl.gz): name a file."
-        )
+    def test_a_missing_file_a_folder_and_an_unknown_ending_are_named(self, tmp_path: Path, says) -> None:
+        says(mistake_in(tmp_path / "a.jsonl"))
+        says(mistake_in(tmp_path))
         (tmp_path / "a.docx").write_text("x")
-        assert "cannot tell the format from '.docx'. Use one of: .jsonl" in mistake_in(tmp_path / "a.docx")
+        says(mistake_in(tmp_path / "a.docx"))
         (tmp_path / "a.xls").write_text("x")
-        assert mistake_in(tmp_path / "a.xls").startswith(f"{tmp_path}/a.xls: save it as .xlsx or .csv")
+        says(mistake_in(tmp_path / "a.xls"))
         (tmp_path / "a.xlsx").write_text("x")
-        assert "cannot be read as Excel (it is no ZIP archive" in mistake_in(tmp_path / "a.xlsx")
+        says(mistake_in(tmp_path / "a.xlsx"))
 
     @pytest.mark.parametrize(
         ("name", "line"),
         [("a.jsonl", "2:"), ("a.jsonl.gz", "2:"), ("a.csv", "3:"), ("quoted.csv", "")],
     )
     def test_a_line_without_end_is_named_and_never_held_whole(
-        self, name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says
     ) -> None:
         monkeypatch.setattr(formats, "MOST_OF_A_LINE", 1 << 20)
         endless = "x" * (8 << 20)
@@ -62,22 +58,20 @@ class TestFiles:
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert said.startswith(f"{path}:{line}")
-        assert ": longer than 1 MB, which no row is. Look whether" in said
+        says(said)
         assert most < 6 << 20
 
     @pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet"])
-    def test_an_empty_file_says_so(self, ending: str, tmp_path: Path) -> None:
+    def test_an_empty_file_says_so(self, ending: str, tmp_path: Path, says) -> None:
         path = tmp_path / f"a.{ending}"
         path.write_text("")
-        assert (
-            mistake_in(path) == f"{path}: the file is empty. Check that the step that wrote it has finished."
-        )
+        says(mistake_in(path))
 
     @pytest.mark.parametrize(("ending", "text"), [("jsonl", "\n \n"), ("json", "[]"), ("csv", "id,text\n")])
-    def test_a_file_without_rows_says_so(self, ending: str, text: str, tmp_path: Path) -> None:
+    def test_a_file_without_rows_says_so(self, ending: str, text: str, tmp_path: Path, says) -> None:
         path = tmp_path / f"a.{ending}"
         path.write_text(text)
-        assert "the file holds no rows" in mistake_in(path, Document)
+        says(mistake_in(path, Document))
 
     def test_a_byte_order_mark_and_empty_lines_are_skipped(self, tmp_path: Path) -> None:
         for ending, text in {
@@ -89,7 +83,7 @@ class TestFiles:
             path.write_text(text, encoding="utf-8")
             assert list(read_rows(path, Document)) == [Document(id="d", text="t")]
 
-    def test_json_holds_a_list_or_one_object_with_a_list(self, tmp_path: Path) -> None:
+    def test_json_holds_a_list_or_one_object_with_a_list(self, tmp_path: Path, says) -> None:
         path = tmp_path / "a.json"
         for held in ([{"id": "d", "text": "t"}], {"version": 1, "rows": [{"id": "d", "text": "t"}]}):
             path.write_text(json.dumps(held))
@@ -97,9 +91,9 @@ class TestFiles:
         path.write_text('{"id": "d", "text": "t"}')
         assert list(read_rows(path, Document)) == [Document(id="d", text="t")]
         path.write_text("3")
-        assert "expected a list of objects" in mistake_in(path)
+        says(mistake_in(path))
         path.write_text('{"id": 1}\n{"id": 2}')
-        assert "For one object a line, name it .jsonl" in mistake_in(path)
+        says(mistake_in(path))
 
     def test_rows_are_streamed(self, tmp_path: Path) -> None:
         rows = read_rows(write(tmp_path / "a.jsonl", [{"id": "d", "text": "t"}, "no json"]), Document)
@@ -153,11 +147,13 @@ class TestCsv:
         (row,) = self.read(tmp_path, text)
         assert (row.latency_s, row.answerable, row.tags, row.usage) == (1.5, False, {"crop": "rice"}, None)
 
-    def test_too_many_cells_and_an_open_quote_are_mistakes(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"a\.csv:3: more cells than the header has columns"):
+    def test_too_many_cells_and_an_open_quote_are_mistakes(self, tmp_path: Path, says) -> None:
+        with pytest.raises(DataError) as error:
             self.read(tmp_path, "id,text\nd,t\ne,t,u\n", Document)
-        with pytest.raises(DataError, match="cannot be read as CSV"):
+        says(error.value)
+        with pytest.raises(DataError) as error:
             self.read(tmp_path, 'id,text\nd,"t\n', Document)
+        says(error.value)
 
     def test_another_encoding_is_found_and_said(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -178,14 +174,15 @@ class TestCsv:
         (row,) = read_rows(tmp_path / "a.csv", Answer)
         assert (row.question, row.answer) == ("Wie früh?", "Um 6 Uhr")
 
-    def test_the_line_that_tells_excel_the_delimiter_is_no_header(self, tmp_path: Path) -> None:
+    def test_the_line_that_tells_excel_the_delimiter_is_no_header(self, tmp_path: Path, says) -> None:
         text = "sep=;\nid;text\na;one, two\na;x\n"
-        with pytest.raises(DataError, match=r"a\.csv:4: a second row with id 'a'"):
+        with pytest.raises(DataError) as error:
             self.read(tmp_path, text, Document)
+        says(error.value)
 
-    def test_bytes_that_are_no_text_are_told_with_what_to_do(self, tmp_path: Path) -> None:
+    def test_bytes_that_are_no_text_are_told_with_what_to_do(self, tmp_path: Path, says) -> None:
         (tmp_path / "a.csv").write_bytes(b"id,text\n" + bytes(range(256)) * 4)
-        assert "Save it again in UTF-8" in mistake_in(tmp_path / "a.csv", Document)
+        says(mistake_in(tmp_path / "a.csv", Document))
 
 
 QUESTION = "When is nitrogen applied?"
@@ -323,15 +320,12 @@ def test_the_right_answers_beside_a_prediction_are_the_reference(
 
 
 def test_repeated_questions_are_told_with_what_became_of_them(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, says
 ) -> None:
     rows = [{"question": question, "answer": "a"} for question in "ABABAC"]
     sheet = write(tmp_path / "a.jsonl", rows)
     assert len([*read_rows(sheet, Answer)]) == 6
-    assert caplog.messages == [
-        f"{sheet}: 3 of 6 rows repeat an earlier question and have no id: each counts as a question of its "
-        "own (its id ends in -2, -3, …). If they are not meant, delete them."
-    ]
+    says("\n".join(caplog.messages))
     caplog.clear()
     assert len([*read_rows(write(tmp_path / "a.jsonl", rows[:3]), Answer)]) == 3
     assert "1 of 3 rows repeats an earlier question and has no id: " in caplog.text
@@ -344,12 +338,14 @@ def test_repeated_questions_are_told_with_what_became_of_them(
     assert caplog.messages == []
 
 
-def test_ids_that_are_whole_numbers_become_text() -> None:
+def test_ids_that_are_whole_numbers_become_text(says) -> None:
     assert parse_row({"qid": 17, "answer": "a"}, Answer).question_id == "17"
-    with pytest.raises(DataError, match=r"an id must be text or a whole number, not 1\.5"):
+    with pytest.raises(DataError) as error:
         parse_row({"id": 1.5, "answer": "a"}, Answer)
-    with pytest.raises(DataError, match="an id must be text or a whole number, not True"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         parse_row({"id": True, "answer": "a"}, Answer)
+    says(error.value)
 
 
 def test_a_row_without_an_id_gets_one_from_its_question_the_same_in_every_file(tmp_path: Path) -> None:
@@ -375,15 +371,16 @@ def test_contexts_of_an_empty_list_are_known_to_be_none_and_null_is_unknown() ->
     assert parse_row({"id": "q", "answer": "a", "contexts": "one"}, Answer).contexts == [Context(text="one")]
 
 
-def test_a_contexts_own_fields_are_kept_and_one_without_text_is_a_mistake() -> None:
+def test_a_contexts_own_fields_are_kept_and_one_without_text_is_a_mistake(says) -> None:
     given = [
         {"id": "c", "document_id": "d", "text": "t", "score": 0.5},
         {"content": "u", "score": None, "x": 1},
     ]
     row = parse_row({"id": "q", "answer": "a", "contexts": given}, Answer)
     assert row.contexts == [Context(id="c", document_id="d", text="t", score=0.5), Context(text="u")]
-    with pytest.raises(DataError, match=r"a context needs one of text, content, .* it has title"):
+    with pytest.raises(DataError) as error:
         parse_row({"id": "q", "answer": "a", "contexts": [{"title": "t"}]}, Answer)
+    says(error.value)
 
 
 def test_unknown_columns_are_kept_in_metadata_beside_what_is_there() -> None:
@@ -406,28 +403,24 @@ def test_other_labels_are_mistakes(given: object) -> None:
 
 
 class TestMistakes:
-    def test_a_line_that_is_no_json_is_named_by_file_and_line(self, tmp_path: Path) -> None:
+    def test_a_line_that_is_no_json_is_named_by_file_and_line(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "d", "text": "t"}, "", '{"id": "e", "text'])
-        assert mistake_in(path, Document).startswith(f"{path}:3: not valid JSON (")
+        says(mistake_in(path, Document))
         for line in ("[1]", '"text"', "3", "null"):
             path = write(tmp_path / "b.jsonl", [line])
-            assert f"{path}:1: expected a JSON object, got" in mistake_in(path, Document)
+            says(mistake_in(path, Document))
 
-    def test_nan_is_no_json(self, tmp_path: Path) -> None:
+    def test_nan_is_no_json(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", ['{"id": "q", "score": NaN}'])
-        assert f"{path}:1: not valid JSON" in mistake_in(path, Label)
+        says(mistake_in(path, Label))
 
-    def test_a_missing_field_says_which_columns_it_is_read_from(self, tmp_path: Path) -> None:
+    def test_a_missing_field_says_which_columns_it_is_read_from(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?"}])
-        assert mistake_in(path) == (
-            f"{path}: no column holds the answer. Add a column 'answer'. Its columns: 'id', 'question'. It "
-            "is read from any of these: answer, response, output, actual_output, prediction, "
-            "generated_answer, completion, prediction_text."
-        )
+        says(mistake_in(path))
 
-    def test_a_later_row_without_a_field_is_named_by_its_line(self, tmp_path: Path) -> None:
+    def test_a_later_row_without_a_field_is_named_by_its_line(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "answer": "a"}, {"id": "r"}])
-        assert mistake_in(path).startswith(f"{path}:2: field 'answer' is missing or empty.")
+        says(mistake_in(path))
 
     @pytest.mark.parametrize("missing", ['{"id": "q", "answer": null}', '{"id": "q", "error": "cut off"}'])
     def test_a_null_answer_is_a_failure_of_the_application_and_no_empty_answer(
@@ -438,17 +431,17 @@ class TestMistakes:
         assert row.answer == ""
         assert row.error in ("the sheet has no answer here (null)", "cut off")
 
-    def test_a_wrong_value_names_its_field(self, tmp_path: Path) -> None:
+    def test_a_wrong_value_names_its_field(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?", "kind": "closed"}])
-        assert "Invalid enum value 'closed' - at `$.kind`" in mistake_in(path, Question)
+        says(mistake_in(path, Question))
 
-    def test_a_rows_own_rule_is_checked(self, tmp_path: Path) -> None:
+    def test_a_rows_own_rule_is_checked(self, tmp_path: Path, says) -> None:
         path = write(
             tmp_path / "a.jsonl", [{"id": "c", "document_id": "d", "text": "abc", "start": 0, "end": 2}]
         )
-        assert f"{path}:1: chunk 'c': 3 characters, but [0:2]" in mistake_in(path, Chunk)
+        says(mistake_in(path, Chunk))
 
-    def test_ten_mistakes_are_reported_at_once_and_no_row_after_the_first(self, tmp_path: Path) -> None:
+    def test_ten_mistakes_are_reported_at_once_and_no_row_after_the_first(self, tmp_path: Path, says) -> None:
         path = write(
             tmp_path / "a.jsonl", [{"id": "d", "text": "t"}, *[{"id": "x"}] * 30, {"id": "e", "text": ""}]
         )
@@ -457,20 +450,16 @@ class TestMistakes:
             rows.extend(read_rows(path, Document))
         lines = str(caught.value).splitlines()
         assert [line.split(":")[1] for line in lines[:10]] == [str(n) for n in range(2, 12)]
-        assert lines[10:] == ["(and perhaps more: only the first ten are shown)"]
+        says("\n".join(lines[10:]))
 
-    def test_duplicate_ids_are_named(self, tmp_path: Path) -> None:
+    def test_duplicate_ids_are_named(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "d", "text": "t"}, {"id": "d", "text": "u"}])
-        assert mistake_in(path, Document) == (
-            f"{path}:2: a second row with id 'd'. Each may appear once: rename or delete one of them."
-        )
+        says(mistake_in(path, Document))
 
-    def test_the_same_question_answered_by_two_systems_is_no_duplicate(self, tmp_path: Path) -> None:
+    def test_the_same_question_answered_by_two_systems_is_no_duplicate(self, tmp_path: Path, says) -> None:
         rows = [{"id": "q", "answer": "a", "system": system} for system in "AB"]
         assert len(list(read_rows(write(tmp_path / "a.jsonl", rows), Answer))) == 2
-        assert "a second row with question_id 'q', system 'B'" in mistake_in(
-            write(tmp_path / "a.jsonl", [*rows, rows[1]])
-        )
+        says(mistake_in(write(tmp_path / "a.jsonl", [*rows, rows[1]])))
 
     def test_several_labels_of_one_answer_are_no_duplicates(self, tmp_path: Path) -> None:
         rows = [{"id": "q", "score": score, "annotator": "a"} for score in (0, 1)]

@@ -106,33 +106,37 @@ class TestWriting:
         write_rows(f"{tmp_path}/out/", ROWS, Question)
         assert list(read_rows(tmp_path / "out", Question)) == ROWS
 
-    def test_foreign_shards_are_refused_even_by_force(self, tmp_path: Path) -> None:
+    def test_foreign_shards_are_refused_even_by_force(self, tmp_path: Path, says) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "theirs.parquet").write_bytes(b"x")
         for force in (False, True):
-            with pytest.raises(DataError, match=r"theirs\.parquet, which is no shard of this command"):
+            with pytest.raises(DataError) as error:
                 check_output(f"{tmp_path}/out/", force=force)
+            says(error.value)
 
-    def test_shards_without_a_manifest_are_refused(self, tmp_path: Path) -> None:
+    def test_shards_without_a_manifest_are_refused(self, tmp_path: Path, says) -> None:
         write_rows(f"{tmp_path}/out/", ROWS, Question)
         (tmp_path / "out" / MANIFEST).unlink()
-        with pytest.raises(DataError, match="unknown what they were made from"):
+        with pytest.raises(DataError) as error:
             check_output(f"{tmp_path}/out/", force=False)
+        says(error.value)
         check_output(f"{tmp_path}/out/", force=True)
 
-    def test_two_runs_do_not_write_one_folder(self, tmp_path: Path) -> None:
+    def test_two_runs_do_not_write_one_folder(self, tmp_path: Path, says) -> None:
         with open_rows(f"{tmp_path}/out/", Question) as write:
             write(ROWS[0])
             with (
-                pytest.raises(DataError, match="another run is writing it"),
+                pytest.raises(DataError) as error,
                 open_rows(f"{tmp_path}/out/", Question),
             ):
                 pass
+            says(error.value)
 
-    def test_a_file_of_that_name_is_told(self, tmp_path: Path) -> None:
+    def test_a_file_of_that_name_is_told(self, tmp_path: Path, says) -> None:
         (tmp_path / "out").write_text("x")
-        with pytest.raises(DataError, match="is a file, and a name that ends in / is a folder"):
+        with pytest.raises(DataError) as error:
             check_output(f"{tmp_path}/out/", force=True)
+        says(error.value)
 
 
 class TestReading:
@@ -144,16 +148,18 @@ class TestReading:
         assert [row.id for row in read_rows(tmp_path, Question)] == ["1", "2"]
         assert [row.id for row in read_rows(tmp_path / "a.jsonl.gz", Question)] == ["1"]
 
-    def test_several_formats_are_refused(self, tmp_path: Path) -> None:
+    def test_several_formats_are_refused(self, tmp_path: Path, says) -> None:
         (tmp_path / "a.jsonl").write_text("{}")
         (tmp_path / "b.parquet").write_text("x")
-        with pytest.raises(DataError, match=r"several formats \(\.jsonl, \.parquet\)"):
+        with pytest.raises(DataError) as error:
             list(read_rows(tmp_path, Question))
+        says(error.value)
 
-    def test_a_mistake_names_its_shard_and_line(self, tmp_path: Path) -> None:
+    def test_a_mistake_names_its_shard_and_line(self, tmp_path: Path, says) -> None:
         (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "x", "kind": "open"}\n{"id": \n')
-        with pytest.raises(DataError, match=r":2: not valid JSON \(a\.jsonl, line 2"):
+        with pytest.raises(DataError) as error:
             list(read_rows(tmp_path, Question))
+        says(error.value)
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl.gz"])
     def test_a_shard_that_was_cut_off_is_named(self, name: str, tmp_path: Path) -> None:
@@ -182,17 +188,19 @@ class TestReading:
         with pytest.raises(DataError, match=r"part-00009\.parquet is no shard of those"):
             list(read_rows(tmp_path / "out", Question))
 
-    def test_a_run_and_a_log_are_no_shards(self, tmp_path: Path) -> None:
+    def test_a_run_and_a_log_are_no_shards(self, tmp_path: Path, says) -> None:
         (tmp_path / "answers.jsonl").write_text('{"question_id": "1", "answer": "x"}\n')
         (tmp_path / "manifest.json").write_text("{}")
-        with pytest.raises(DataError, match="It is a folder without shards"):
+        with pytest.raises(DataError) as error:
             list(read_rows(tmp_path, Answer))
+        says(error.value)
 
-    def test_an_identity_is_unique_among_all_shards(self, tmp_path: Path) -> None:
+    def test_an_identity_is_unique_among_all_shards(self, tmp_path: Path, says) -> None:
         for name in "ab":
             (tmp_path / f"{name}.jsonl").write_text('{"id": "1", "question": "x", "kind": "open"}\n')
-        with pytest.raises(DataError, match="a second row with id '1'"):
+        with pytest.raises(DataError) as error:
             list(read_rows(tmp_path, Question))
+        says(error.value)
 
     def test_labels_of_several_annotators_may_stand_in_shards(self, tmp_path: Path) -> None:
         for name in "ab":

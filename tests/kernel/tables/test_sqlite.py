@@ -42,11 +42,12 @@ def test_an_older_file_keeps_what_it_holds_and_gets_what_it_lacks(tmp_path: Path
         assert new.execute("SELECT * FROM b").fetchall() == []
 
 
-def test_a_newer_file_is_refused_untouched(tmp_path: Path) -> None:
+def test_a_newer_file_is_refused_untouched(tmp_path: Path, says) -> None:
     set_format(tmp_path / "f", 99)
     before = (tmp_path / "f").read_bytes()
-    with pytest.raises(sqlite3.DatabaseError, match=r"written by a newer Ragstone \(format 99\)"):
+    with pytest.raises(sqlite3.DatabaseError) as error:
         open_and_close(tmp_path / "f")
+    says(error.value)
     assert (tmp_path / "f").read_bytes() == before
 
 

@@ -184,12 +184,13 @@ class TestSpans:
         assert row.steps is not None
         assert row.steps[0].result == large
 
-    def test_a_span_too_deep_to_read_is_told_and_the_others_are_read(self) -> None:
+    def test_a_span_too_deep_to_read_is_told_and_the_others_are_read(self, says) -> None:
         deep: dict[str, Any] = {}
         for _ in range(800):
             deep = {"a": deep}
-        with pytest.raises(DataError, match="attributes that are too deep in one another"):
+        with pytest.raises(DataError) as error:
             read(agent("a", "q"), tool("x", "a", 1, metadata=deep))
+        says(error.value)
 
     def test_ten_thousand_calls_of_one_tool_are_ten_thousand_steps(self) -> None:
         rows = read(agent("a", "q"), *(tool(f"x{at}", "a", at / 1000) for at in range(10_000)))
@@ -272,6 +273,7 @@ class TestSessions:
         assert [(one.question, one.answer) for one in found] == [("q1", "q1!"), ("q2", "q2!")]
 
 
-def test_traces_in_which_nothing_was_asked_say_so() -> None:
-    with pytest.raises(DataError, match="1 traces, and no question in any of them"):
+def test_traces_in_which_nothing_was_asked_say_so(says) -> None:
+    with pytest.raises(DataError) as error:
         read(tool("x"))
+    says(error.value)

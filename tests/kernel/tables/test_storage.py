@@ -78,10 +78,11 @@ class TestInMemory:
         put_bytes(b'[{"id": "q1", "question": "Why?", "kind": "open"}]', "memory://json/rows.json")
         assert [row.id for row in read_rows("memory://json/rows.json", Question)] == ["q1"]
 
-    def test_what_exists_is_not_touched_without_force(self) -> None:
+    def test_what_exists_is_not_touched_without_force(self, says) -> None:
         write_rows("memory://kept/rows.jsonl", ROWS, Question, force=True)
-        with pytest.raises(DataError, match=r"memory://kept/rows\.jsonl exists and was not touched"):
+        with pytest.raises(DataError) as error:
             check_output("memory://kept/rows.jsonl", force=False)
+        says(error.value)
         check_output("memory://kept/rows.jsonl", force=True)
 
     def test_an_error_leaves_nothing_behind(self) -> None:
@@ -93,22 +94,25 @@ class TestInMemory:
             write_rows("memory://half/rows.jsonl", rows(), Question)
         assert entries("memory://half") == []
 
-    def test_a_source_is_never_an_output(self) -> None:
-        with pytest.raises(DataError, match="is what this command reads"):
+    def test_a_source_is_never_an_output(self, says) -> None:
+        with pytest.raises(DataError) as error:
             keep_sources(["s3://b/rows/"], [Path("s3://b/rows")])
+        says(error.value)
         keep_sources(["s3://b/rows/", Path("rows")], ["s3://b/other", Path("s3/b/rows")])
 
-    def test_a_url_without_an_ending_says_how_shards_are_written(self) -> None:
-        with pytest.raises(DataError, match="or a / at its end, for a folder of shards"):
+    def test_a_url_without_an_ending_says_how_shards_are_written(self, says) -> None:
+        with pytest.raises(DataError) as error:
             check_output("memory://b/out", force=False)
+        says(error.value)
 
     def test_an_unknown_scheme_is_named(self) -> None:
         with pytest.raises(DataError, match=r"Protocol not known: s4\. URLs are written s3://BUCKET/PATH"):
             list(read_rows("s4://b/a.jsonl", Question))
 
-    def test_what_is_not_there_is_named(self) -> None:
-        with pytest.raises(DataError, match=r"memory://none/a\.jsonl: no such file"):
+    def test_what_is_not_there_is_named(self, says) -> None:
+        with pytest.raises(DataError) as error:
             list(read_rows("memory://none/a.jsonl", Question))
+        says(error.value)
 
 
 @pytest.mark.server

@@ -205,12 +205,13 @@ def test_no_nan_is_written(tmp_path: Path) -> None:
 
 
 class TestOutput:
-    def test_a_file_that_is_there_is_not_touched_without_force(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_there_is_not_touched_without_force(self, tmp_path: Path, says) -> None:
         path = tmp_path / "d.jsonl"
         path.write_text("precious")
         for attempt in (lambda: check_output(path, False), lambda: write_rows(path, [], Document)):
-            with pytest.raises(DataError, match=r"exists and was not touched. Give another name, or --force"):
+            with pytest.raises(DataError) as error:
                 attempt()
+            says(error.value)
         assert path.read_text() == "precious"
         write_rows(path, [Document(id="d", text="t")], Document, force=True)
         assert path.read_text() == '{"id":"d","text":"t"}\n'
@@ -251,14 +252,18 @@ class TestOutput:
             write_rows(path, rows(), Document, force=True)
         assert path.read_text() == "old"
 
-    def test_an_ending_that_names_no_format_is_a_mistake(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"cannot tell the format from '\.xlsx'\. Use one of: \.jsonl"):
+    def test_an_ending_that_names_no_format_is_a_mistake(self, tmp_path: Path, says) -> None:
+        with pytest.raises(DataError) as error:
             check_output(tmp_path / "a.xlsx", False)
+        says(error.value)
 
-    def test_a_folder_that_cannot_be_made_is_named_before_anything_is_paid_for(self, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_made_is_named_before_anything_is_paid_for(
+        self, tmp_path: Path, says
+    ) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(DataError, match=r"file/d\.jsonl: cannot be written"):
+        with pytest.raises(DataError) as error:
             check_output(tmp_path / "file" / "d.jsonl", False)
+        says(error.value)
 
     def test_checking_leaves_nothing_behind_and_spoils_no_earlier_partial_file(self, tmp_path: Path) -> None:
         check_output(tmp_path / "d.jsonl", False)
@@ -267,14 +272,15 @@ class TestOutput:
         check_output(tmp_path / "d.jsonl", False)
         assert (tmp_path / "d.jsonl.partial").read_text() == "half a run"
 
-    def test_a_full_disk_is_named_and_the_rows_so_far_stay(self, tmp_path: Path) -> None:
+    def test_a_full_disk_is_named_and_the_rows_so_far_stay(self, tmp_path: Path, says) -> None:
         resource = pytest.importorskip("resource")
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         rows = [Document(id=str(n), text="t" * 1000) for n in range(300)]
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-            with pytest.raises(DataError, match=r"could not be written \(File too large\)\. Make room"):
+            with pytest.raises(DataError) as error:
                 write_rows(tmp_path / "d.jsonl", rows, Document)
+            says(error.value)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert (tmp_path / "d.jsonl.partial").stat().st_size > 60_000

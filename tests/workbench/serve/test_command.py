@@ -28,9 +28,10 @@ def test_a_public_address_without_keys_is_refused(tmp_path):
     assert (ran.code, "keys_file" in ran.err) == (2, True)
 
 
-def test_a_keys_file_that_is_missing_is_told_before_anything_is_opened(tmp_path):
+def test_a_keys_file_that_is_missing_is_told_before_anything_is_opened(tmp_path, says):
     ran = ragstone("serve", "--config", settings(tmp_path, 'keys_file = "keys.toml"\nport = 0'))
-    assert (ran.code, "keys.toml: cannot be read" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(sentence_in(ran.err, "keys.toml: cannot"))
     assert "Getting ready" not in ran.err
 
 

@@ -22,12 +22,20 @@ from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, open_session, run_in_session
+from ragstone.kernel.engine.session import (
+    PLAIN,
+    Session,
+    SessionOptions,
+    forecast_of,
+    open_session,
+    run_in_session,
+)
 from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.answer import answer_rows
+from ragstone.kernel.stages.answer import answer_rows, hear_answering
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
 from ragstone.kernel.stages.notes import kept_notes, system_notes, too_few_chunks
@@ -89,7 +97,7 @@ def answer_to_file(
                 questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
             )
             named = (settings.questions.path, *settings.documents.paths)
-            digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
+            digest = made_from(settings, "answer", [settings.path(path) for path in named if path])
             await write_stream(
                 made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
             )
@@ -188,7 +196,7 @@ def answer(
     key, unknown model, nobody there).
     """
     check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
-    asked = parse_questions(questions, columns)
+    rows_asked = parse_questions(questions, columns)
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
@@ -198,10 +206,23 @@ def answer(
     async def work(session: Session) -> Rows[Answer]:
         session.callables |= callables
         from_ledger: Counter[str] = Counter()
-        made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
+        made = answer_rows(
+            rows_asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+        )
         rows = Rows([row async for row in made], Answer)
         for note in kept_notes(rows, from_ledger, chosen):
             LOG.warning(note)
         return rows
 
     return run_in_session(chosen, how, work)
+
+
+def forecast_answering(settings: Settings) -> Forecast:
+    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
+
+    settings = with_system(settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        await hear_answering(settings, session, forecaster)
+
+    return forecast_of(settings, work)

@@ -65,10 +65,9 @@ def answer(
     - `ragstone answer --questions questions.jsonl --system my_app:reply`
     - `ragstone answer --users personas.toml --system my_app:chat`
     """
-    from ragstone.features.answer.answering import answer_to_file
+    from ragstone.features.answer.answering import answer_to_file, forecast_answering
     from ragstone.features.simulate.conversations import plan_users
     from ragstone.kernel.config import choose
-    from ragstone.kernel.stages.answer import forecast_answering
     from ragstone.kernel.systems.chosen import answered_by
     from ragstone.kernel.tables.storage import absolute
 
@@ -94,9 +93,9 @@ def answer(
         raise typer.Exit(UNSCORED)
 
 
-def _refuse(given: "Mapping[str, object]", needed: str = "") -> None:
+def _refuse(options: "Mapping[str, object]", needed: str = "") -> None:
     """Exit where an option is given that has no meaning here. needed: the option that it goes with."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value:
             say(f"{name} goes with {needed}." if needed else f"{name} has no meaning beside --users.")
             raise typer.Exit(WRONG_USE)
@@ -121,8 +120,8 @@ def _converse(
 def _say(summary: "AnswerSummary") -> None:
     from ragstone.kernel.runs.wording import asked_line
 
-    asked = asked_line(summary.calls)
+    calls = asked_line(summary.calls)
     noun = "answer" if summary.goals is None else "conversation"
-    told = f"{plural(summary.n_answers, noun)} in {summary.output}; {summary.n_failed} failed. {asked}"
+    told = f"{plural(summary.n_answers, noun)} in {summary.output}; {summary.n_failed} failed. {calls}"
     for line in [*summary.notes, told] if summary.n_failed else [told, *summary.notes]:
         say(line)

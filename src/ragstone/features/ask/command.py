@@ -11,7 +11,6 @@ from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.features.ask.asking import AskedQuestion
-    from ragstone.kernel.records import Context
 
 MOST_SHOWN = 240  # characters of a passage
 
@@ -43,42 +42,39 @@ def ask(
     )
     if asking.forecast:  # unasked, it would be longer than the answer
         asking.tell_forecast(lambda: forecast_ask(question, settings))
-    asked = ask_once(question, settings=settings, **asking.limits)
+    answered = ask_once(question, settings=settings, **asking.limits)
     if asking.json:
-        show_json(asked)
+        show_json(answered)
     else:
-        _show(asked)
-    leave(asked.calls.failed, asked.calls, strict=False)
-    if asked.answer.error is not None:
+        _show(answered)
+    leave(answered.calls.failed, answered.calls, strict=False)
+    if answered.answer.error is not None:
         raise typer.Exit(UNSCORED)
 
 
-def _show(asked: "AskedQuestion") -> None:
+def _show(answered: "AskedQuestion") -> None:
     from ragstone.kernel.runs.wording import asked_line
 
-    answer = asked.answer
+    answer = answered.answer
     if answer.error is not None:
         say(f"{answer.system} gave no answer: {answer.error}")
     else:
         show(answer.answer or f"{answer.system} gave an empty answer.")
     for number, context in enumerate(answer.contexts or (), 1):
-        show(f"\n[{number}] {_head(context)}", f"    {_beginning(context.text)}")
-    if not answer.contexts and asked.n_chunks:
+        name = context.document_id or context.id or "passage"
+        score = "" if context.score is None else f" (score {context.score:.2f})"
+        line = " ".join(context.text.split())
+        show(
+            f"\n[{number}] {name}{score}", f"    {line[:MOST_SHOWN]}{' …' if len(line) > MOST_SHOWN else ''}"
+        )
+    if not answer.contexts and answered.n_chunks:
         say("No passage fits the question.")
     elif not answer.contexts:
         say("No passages: name the documents with --documents, or in [documents] of ragstone.toml.")
-    searched = f"{asked.read_s + asked.search_s:.1f} s to read and search {asked.n_chunks:,} chunks, "
-    say(
-        f"{answer.system}: {searched if asked.n_chunks else ''}{asked.answer_s:.1f} s to answer. "
-        f"{asked_line(asked.calls)}"
+    searched = (
+        f"{answered.read_s + answered.search_s:.1f} s to read and search {answered.n_chunks:,} chunks, "
     )
-
-
-def _head(context: "Context") -> str:
-    name = context.document_id or context.id or "passage"
-    return name if context.score is None else f"{name} (score {context.score:.2f})"
-
-
-def _beginning(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} …"
+    say(
+        f"{answer.system}: {searched if answered.n_chunks else ''}{answered.answer_s:.1f} s to answer. "
+        f"{asked_line(answered.calls)}"
+    )

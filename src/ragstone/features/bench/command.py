@@ -71,15 +71,16 @@ def retrievers(
     - `ragstone bench retrievers --limit 50 --forecast`
     - `ragstone bench retrievers --measure rank_score --batch-size 110`
     """
-    from ragstone.features.bench.retrievers.grid import bench_folder, bench_retrievers, forecast_bench
+    from ragstone.features.bench.retrievers.grid import bench_retrievers, forecast_bench
     from ragstone.features.bench.retrievers.words import bench_document
+    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.config import choose
 
     settings = _settings(asking, "retrievers", seed, measure=measure, batch_size=batch_size)
     settings = choose(settings, "questions", limit=limit)
     asking.tell_forecast(lambda: forecast_bench(settings))
     summary = bench_retrievers(settings, **asking.limits, force=asking.force)
-    _show(summary, bench_document, bench_folder(settings), json=asking.json)
+    _show(summary, bench_document, bench_path(settings, "retrievers"), json=asking.json)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=summary.leaderboard.failed)
 
 
@@ -99,15 +100,16 @@ def languages(
     - `ragstone bench languages`
     - `ragstone bench languages --limit 50`
     """
-    from ragstone.features.bench.languages.study import bench_languages, forecast_study, study_folder
+    from ragstone.features.bench.languages.study import bench_languages, forecast_study
     from ragstone.features.bench.languages.words import study_document
+    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.config import choose
 
     settings = choose(_settings(asking, "languages", seed), "questions", limit=limit)
     settings = choose(settings, "answer", model=model)
     asking.tell_forecast(lambda: forecast_study(settings))
     study = bench_languages(settings, **asking.limits, force=asking.force)
-    _show(study, study_document, study_folder(settings), json=asking.json)
+    _show(study, study_document, bench_path(settings, "languages"), json=asking.json)
     lost = study.failed or any(cost.n_unscored for cost in study.costs)
     leave(cut_off(study.calls), study.calls, strict=asking.strict, lost=lost)
 
@@ -151,8 +153,9 @@ def judges(
     - `ragstone bench judges --limit 50 --forecast`
     - `ragstone bench judges --suite --model openai/gpt-4o-mini --sample 100`
     """
-    from ragstone.features.bench.judges.grid import bench_judges, forecast_judge_bench, judge_bench_folder
+    from ragstone.features.bench.judges.grid import bench_judges, forecast_judge_bench
     from ragstone.features.bench.judges.words import judge_bench_document
+    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.errors import ConfigError
 
     if suite:
@@ -171,7 +174,7 @@ def judges(
             raise ConfigError(f"{name} needs --suite. Without it, give {key} in [bench.judges].")
     asking.tell_forecast(lambda: forecast_judge_bench(settings))
     summary = bench_judges(settings, **asking.limits, force=asking.force)
-    _show(summary, judge_bench_document, judge_bench_folder(settings), json=asking.json)
+    _show(summary, judge_bench_document, bench_path(settings, "judges"), json=asking.json)
     statuses = [*cut_off(summary.calls), *(each for row in summary.board.standings for each in row.statuses)]
     leave(statuses, summary.calls, strict=asking.strict, lost=summary.board.failed)
 
@@ -216,16 +219,16 @@ def answerers(
     - `ragstone bench answerers --race --budget 5usd`
     """
     from ragstone.features.bench.answerers.grid import (
-        answer_bench_folder,
         bench_answerers,
         forecast_answer_bench,
     )
     from ragstone.features.bench.answerers.words import answer_bench_document
+    from ragstone.features.bench.running import bench_path
 
     settings = _settings(asking, "answerers", seed, limit=limit, race=race or None)
     asking.tell_forecast(lambda: forecast_answer_bench(settings))
     summary = bench_answerers(settings, **asking.limits, force=asking.force)
-    _show(summary, answer_bench_document, answer_bench_folder(settings), json=asking.json)
+    _show(summary, answer_bench_document, bench_path(settings, "answerers"), json=asking.json)
     board = summary.board
     rows = [counts for row in board.standings for counts in row.statuses.values()]
     statuses = [*cut_off(summary.calls), *(each for row in rows for each in row)]

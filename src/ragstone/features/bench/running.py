@@ -44,8 +44,8 @@ class OpenBench(msgspec.Struct, frozen=True, kw_only=True):
     def finish(
         self,
         file: str,
-        numbers: object,
-        page: ReportDocument,
+        numbers: SummaryT,
+        document: Callable[[SummaryT], ReportDocument],
         *,
         models: Mapping[str, str],
         judges: Sequence[Judge] = (),
@@ -53,7 +53,7 @@ class OpenBench(msgspec.Struct, frozen=True, kw_only=True):
         """Write the manifest, then the numbers: with these the bench is done, and only its page is left."""
         write_manifest(self.path, self.decisive, judges, models)
         (self.path / file).write_bytes(msgspec.json.format(msgspec.json.encode(numbers), indent=2))
-        write_page(self.path / "report.html", page)
+        write_page(self.path / "report.html", document(numbers))
 
 
 def run_bench(

@@ -117,8 +117,8 @@ def notes_of_system(
                 f"{plural(n_failed, 'lost point')} could not be asked again: the call failed, or the corpus "
                 "lacks the documents that the question names."
             )
-    given = [point for point in points.counted if not point.lost and point.answerable]
-    n_refusing = sum(refused.get(point.question_id, False) for point in given)
+    granted = [point for point in points.counted if not point.lost and point.answerable]
+    n_refusing = sum(refused.get(point.question_id, False) for point in granted)
     if n_refusing:
         notes.append(
             f"The judge gives {plural(n_refusing, 'point')} to answers that refuse, though the question "
@@ -138,9 +138,9 @@ def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
 
 
 def _luck_note(plan: BlamePlan, points: Points) -> list[str]:
-    kept = {point.question_id for point in points.counted if not point.lost and point.answerable}
-    found = _found(plan, points.lead.system)
-    n_luck = sum(one is False for name, one in found.items() if name in kept)
+    granted = {point.question_id for point in points.counted if not point.lost and point.answerable}
+    is_found = _found(plan, points.lead.system)
+    n_luck = sum(found_it is False for name, found_it in is_found.items() if name in granted)
     if not n_luck:
         return []
     return [
@@ -210,7 +210,7 @@ def blame(
 
 
 def choose_blame(
-    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **given: str | None
+    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **chosen: str | None
 ) -> Settings:
     """Return the settings with what a caller gave in place of `[blame]`; paths are the caller's own.
 
@@ -223,7 +223,7 @@ def choose_blame(
     if second and second.endswith(".toml"):
         second = str(Path(second).absolute())
     path = None if labels is None else str(Path(labels).absolute())
-    return choose(settings, "blame", second=second, labels=path, **given)
+    return choose(settings, "blame", second=second, labels=path, **chosen)
 
 
 def _without(settings: Settings, key: str) -> Settings:
@@ -273,10 +273,10 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
     judgements: list[Judgement] = []
     desk = BlameCoordinator(plan, session, answers=answers, judgements=judgements, everything=everything)
     run = plan.run
-    told = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
+    refusals = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
     refused = {
         lead.system: {
-            name: not answered for (name, system), answered in told.items() if system == lead.system
+            name: not answered for (name, system), answered in refusals.items() if system == lead.system
         }
         for lead in plan.leads
     }
@@ -293,7 +293,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
     second = second_name(plan)
     facts = await desk.facts(points, second or "")
     causes = {
-        system: [find_cause(one, system) for one in _in_order(points[system], of_system)]
+        system: [find_cause(fact, system) for fact in _in_order(points[system], of_system)]
         for system, of_system in facts.items()
     }
     clusters = question_clusters(run.questions.values(), run.judgements)
@@ -324,8 +324,12 @@ def _points(
     points = points_of(lead, run.answers, run.judgements, run.questions, refused, seconds)
     if not run.of_sheet:
         return points
-    found = _found(plan, points.lead.system)
-    unseen = {"dataset"} if any(one is not None for one in found.values()) else {"dataset", "retriever"}
+    is_found = _found(plan, points.lead.system)
+    unseen = (
+        {"dataset"}
+        if any(found_it is not None for found_it in is_found.values())
+        else {"dataset", "retriever"}
+    )
     seen = [component for component in points.components if component not in unseen]
     return msgspec.structs.replace(points, components=seen)
 
@@ -359,16 +363,16 @@ def second_name(plan: BlamePlan) -> str | None:
 
 
 def _in_order(points: Points, facts: Sequence[PointFacts]) -> list[PointFacts]:
-    place = {point.question_id: at for at, point in enumerate(points.counted)}
-    return sorted(facts, key=lambda one: place[one.point.question_id])
+    rank = {point.question_id: at for at, point in enumerate(points.counted)}
+    return sorted(facts, key=lambda fact: rank[fact.point.question_id])
 
 
 def _returned(facts: Sequence[PointFacts]) -> Returned | None:
     """Return how many lost points come back with the right passages in hand; None where nobody asked."""
-    asked = [
+    questions = [
         fact.gold.right for fact in facts if fact.point.lost and fact.gold and fact.gold.right is not None
     ]
-    return Returned(n=len(asked), n_right=sum(asked)) if asked else None
+    return Returned(n=len(questions), n_right=sum(questions)) if questions else None
 
 
 def _models(plan: BlamePlan) -> dict[str, str]:

@@ -58,13 +58,13 @@ def find_cause(facts: PointFacts, system: str) -> Caused:
     because it compares with a wrong reference: then judge and people disagree, and the dataset is the reason.
     """
     rules = (_unanswerable, _reference, _judge, _steps, _retrieval, _refusal)
-    found = next((one for one in (rule(facts) for rule in rules) if one), None) or _use(facts)
+    cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
         system=system,
-        cause=found.cause,
-        component=found.component,
-        because=found.because,
+        cause=cause.cause,
+        component=cause.component,
+        because=cause.because,
     )
 
 
@@ -79,8 +79,8 @@ def observed(facts: PointFacts) -> KnownAnswer:
 
 def needs_memory(facts: PointFacts) -> bool:
     """Return whether the closed-book answer decides between two causes."""
-    found = find_cause(facts, "")
-    undecided = (found.cause, found.component) == ("cannot tell", "model + prompt")
+    cause = find_cause(facts, "")
+    undecided = (cause.cause, cause.component) == ("cannot tell", "model + prompt")
     return undecided and facts.point.lost and observed(facts).supported is False
 
 
@@ -92,8 +92,8 @@ def _in_hand(facts: PointFacts) -> KnownAnswer | None:
 def _unanswerable(facts: PointFacts) -> Assigned | None:
     if facts.point.answerable:
         return None
-    said = f"The documents do not answer this question, and the system did: {_quoted(facts.answer)}."
-    return Assigned("answered though unanswerable", "model + prompt", said)
+    reason = f"The documents do not answer this question, and the system did: {_quoted(facts.answer)}."
+    return Assigned("answered though unanswerable", "model + prompt", reason)
 
 
 def _reference(facts: PointFacts) -> Assigned | None:
@@ -103,15 +103,15 @@ def _reference(facts: PointFacts) -> Assigned | None:
     if gold is None:
         if not (facts.found and facts.answer.supported):
             return None
-        said = (
+        reason = (
             f"The answer keeps to what was retrieved, {where} among it, which does not support the reference."
         )
-        return Assigned("reference doubtful", "dataset", said)
+        return Assigned("reference doubtful", "dataset", reason)
     if gold.right or (gold.supported is False and not gold.refused):
         return None
     instead = "the model finds no answer there" if gold.refused else f"they say {_quoted(gold)}"
-    said = f"The passages of {where} do not support the reference; {instead}."
-    return Assigned("reference doubtful", "dataset", said)
+    reason = f"The passages of {where} do not support the reference; {instead}."
+    return Assigned("reference doubtful", "dataset", reason)
 
 
 def _judge(facts: PointFacts) -> Assigned | None:
@@ -119,8 +119,8 @@ def _judge(facts: PointFacts) -> Assigned | None:
         return None
     judge, second = ("takes", "gives") if facts.point.lost else ("gives", "takes")
     other = f"people {second[:-1]}" if facts.second == "people" else f"{facts.second} {second}"
-    said = f"The judge {judge} this point, and {other} it: {_quoted(facts.answer)}."
-    return Assigned("judge doubtful", "judge", said)
+    reason = f"The judge {judge} this point, and {other} it: {_quoted(facts.answer)}."
+    return Assigned("judge doubtful", "judge", reason)
 
 
 def _steps(facts: PointFacts) -> Assigned | None:
@@ -137,8 +137,8 @@ def _steps(facts: PointFacts) -> Assigned | None:
     if facts.found:
         return None
     if steps.holds:
-        said = f"{steps.brought}, which holds the reference; the answer does not: {_quoted(facts.answer)}."
-        return Assigned("right result ignored", "model + prompt", said)
+        reason = f"{steps.brought}, which holds the reference; the answer does not: {_quoted(facts.answer)}."
+        return Assigned("right result ignored", "model + prompt", reason)
     if steps.failed is not None:
         return _of_step(steps.failed)
     if facts.found is False or _in_hand(facts) is not None:
@@ -158,8 +158,8 @@ def _retrieval(facts: PointFacts) -> Assigned | None:
         return None
     if facts.found is None:
         known = f"With {where} in hand the answer is right, but" if gold else "No model was asked again, and"
-        said = f"{known} it is unknown whether a relevant document was among the contexts."
-        return Assigned("cannot tell", "cannot tell", said)
+        reason = f"{known} it is unknown whether a relevant document was among the contexts."
+        return Assigned("cannot tell", "cannot tell", reason)
     ending = (
         f"with it in hand the answer is right: {_quoted(gold)}"
         if gold
@@ -172,33 +172,33 @@ def _refusal(facts: PointFacts) -> Assigned | None:
     if not observed(facts).refused:
         return None
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
-    said = f"{had}, and the model refuses: {_quoted(observed(facts))}."
-    return Assigned("refused though answerable", "model + prompt", said)
+    reason = f"{had}, and the model refuses: {_quoted(observed(facts))}."
+    return Assigned("refused though answerable", "model + prompt", reason)
 
 
 def _use(facts: PointFacts) -> Assigned:
     seen = observed(facts)
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
     if seen.supported:
-        said = f"{had}; the answer keeps to what it was given and is wrong: {_quoted(seen)}."
-        return Assigned("retrieved but not used", "model + prompt", said)
+        reason = f"{had}; the answer keeps to what it was given and is wrong: {_quoted(seen)}."
+        return Assigned("retrieved but not used", "model + prompt", reason)
     if seen.supported is None:
-        said = f"{had}, and the answer is wrong: {_quoted(seen)}. It is unknown what it was made from."
-        return Assigned("cannot tell", "model + prompt", said)
+        reason = f"{had}, and the answer is wrong: {_quoted(seen)}. It is unknown what it was made from."
+        return Assigned("cannot tell", "model + prompt", reason)
     beyond = (
         f"{had}; the contexts do not support the answer {_quoted(seen)}"
         if seen is facts.answer
         else f"{had} and goes beyond what it was given: {_quoted(seen)}"
     )
     if facts.same is None:
-        said = f"{beyond}. Whether it is from memory or invented was not asked."
-        return Assigned("cannot tell", "model + prompt", said)
+        reason = f"{beyond}. Whether it is from memory or invented was not asked."
+        return Assigned("cannot tell", "model + prompt", reason)
     if facts.same:
         return Assigned(
             "answered from memory", "model + prompt", f"{beyond}, which it gives without any, too."
         )
-    said = f"{beyond}; without any it says “{short(facts.memory or '')}”."
-    return Assigned("invented", "model + prompt", said)
+    reason = f"{beyond}; without any it says “{short(facts.memory or '')}”."
+    return Assigned("invented", "model + prompt", reason)
 
 
 def _still(facts: PointFacts) -> str:

@@ -66,17 +66,17 @@ class BlameCoordinator:
             for row in self.plan.run.judgements
             if (row.judge, row.metric, row.model) == (judge.name, judge.measures, asks)
         }
-        found = [known[key] for key in map(_key, answers) if key in known]
+        judgements = [known[key] for key in map(_key, answers) if key in known]
         left = [answer for answer in answers if _key(answer) not in known]
         if left and (model is not None or may_ask(self.plan, judge)):
             context = await judge_context(self.session, [judge], model) if model else None
             rows = judge_rows(lambda: left, [judge], self.session, len(left), context=context)
             made = [row async for row in rows if row.metric == judge.measures]
             self._made_judgements += made
-            found += made
+            judgements += made
         return {
             (row.question_id, row.system): is_right(row.score, row.scale)
-            for row in found
+            for row in judgements
             if row.score is not None
         }
 
@@ -93,9 +93,9 @@ class BlameCoordinator:
             for point in of_system.counted
             if point.lost or point.doubted
         }
-        asked = [key for key, point in wanted.items() if point.lost and point.answerable]
-        gold, reference = await self._in_hand(list(dict.fromkeys(name for name, _ in asked)))
-        rows = [answers[key] for key in asked]
+        lost = [key for key, point in wanted.items() if point.lost and point.answerable]
+        gold, reference = await self._in_hand(list(dict.fromkeys(name for name, _ in lost)))
+        rows = [answers[key] for key in lost]
         answered = await self.told(self.plan.refusal, rows)
         supported = await self.told(self.plan.support, [row for row in rows if row.contexts])
         steps = await self._steps(rows)
@@ -112,7 +112,7 @@ class BlameCoordinator:
             )
             for key, point in wanted.items()
         }
-        facts |= await self._from_memory({key: facts[key] for key in asked})
+        facts |= await self._from_memory({key: facts[key] for key in lost})
         return {system: [facts[key] for key in facts if key[1] == system] for system in points}
 
     def _known(
@@ -157,10 +157,12 @@ class BlameCoordinator:
     async def _in_hand(self, names: Sequence[str]) -> tuple[dict[str, KnownAnswer], dict[str, bool]]:
         """Return the answers with the right passages in hand, and whether these support the reference."""
         run, plan = self.plan.run, self.plan
-        asked = [run.questions[name] for name in names if name in run.questions]
-        passages = {one.id: gold_contexts(one, run.documents, run.chunks_of) for one in asked}
-        asked = [one for one in asked if passages[one.id]]
-        rows = await self._answers(asked, passages, "gold", plan.prompt)
+        questions = [run.questions[name] for name in names if name in run.questions]
+        passages = {
+            question.id: gold_contexts(question, run.documents, run.chunks_of) for question in questions
+        }
+        questions = [question for question in questions if passages[question.id]]
+        rows = await self._answers(questions, passages, "gold", plan.prompt)
         right = await self.told(plan.judge, rows)
         wrong = [row for row in rows if self.everything or right.get(_key(row)) is False]
         answered = await self.told(plan.refusal, wrong)
@@ -175,8 +177,8 @@ class BlameCoordinator:
             for row in rows
             if row.error is None
         }
-        helped = {name for name, one in gold.items() if one.right}
-        doubtful = [one for one in asked if self.everything or one.id not in helped]
+        helped = {name for name, question in gold.items() if question.right}
+        doubtful = [question for question in questions if self.everything or question.id not in helped]
         return gold, await self._references(doubtful, passages)
 
     async def _steps(self, rows: Sequence[Answer]) -> dict[Key, AgentSteps]:
@@ -185,7 +187,7 @@ class BlameCoordinator:
         What the tools brought holds the reference where it has the reference's figures, and would have got
         the point in place of the answer.
         """
-        found: dict[Key, AgentSteps] = {}
+        steps_of: dict[Key, AgentSteps] = {}
         passed_on: dict[Key, Answer] = {}
         for row in with_columns(rows, self.plan.run.questions):
             steps, question = read_steps(row), self._question(row)
@@ -194,7 +196,7 @@ class BlameCoordinator:
             retrieved = self._found(row, question)
             if row.contexts and retrieved is False:  # then it was not the failure that left it without
                 steps = msgspec.structs.replace(steps, failed=None)
-            found[_key(row)] = steps
+            steps_of[_key(row)] = steps
             results = results_of(row)
             if results and references(question) and not retrieved and steps.departure is None:
                 passed_on[_key(row)] = msgspec.structs.replace(
@@ -206,13 +208,13 @@ class BlameCoordinator:
                 )
         lead = self.plan.judge
         if "reference" not in lead.inputs:
-            return found
+            return steps_of
         judge = lead if may_ask(self.plan, lead) else load_judge(HELD)
         held = await self.told(judge, [row for row in passed_on.values() if has_figures(row)])
         for key, row in passed_on.items():
             holds = held.get(_key(row)) if has_figures(row) else False
-            found[key] = msgspec.structs.replace(found[key], holds=holds, brought=telling_result(row))
-        return found
+            steps_of[key] = msgspec.structs.replace(steps_of[key], holds=holds, brought=telling_result(row))
+        return steps_of
 
     async def _references(
         self, questions: Sequence[Question], passages: Mapping[str, list[Context]]
@@ -240,35 +242,37 @@ class BlameCoordinator:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""
         undecided = {key: fact for key, fact in facts.items() if self.everything or needs_memory(fact)}
         questions = list(dict.fromkeys(name for name, _ in undecided))
-        asked = [self.plan.run.questions[name] for name in questions if name in self.plan.run.questions]
-        closed = await self._answers(asked, {}, "none", CLOSED_BOOK)
-        said = {row.question_id: row for row in closed if row.error is None}
-        known = await self.told(self.plan.refusal, list(said.values()))
+        closed_questions = [
+            self.plan.run.questions[name] for name in questions if name in self.plan.run.questions
+        ]
+        closed = await self._answers(closed_questions, {}, "none", CLOSED_BOOK)
+        memory = {row.question_id: row for row in closed if row.error is None}
+        known = await self.told(self.plan.refusal, list(memory.values()))
         same = await self._same(
             {
                 key: msgspec.structs.replace(
-                    said[key[0]],
-                    system=f"{said[key[0]].system} beside {key[1]}",
+                    memory[key[0]],
+                    system=f"{memory[key[0]].system} beside {key[1]}",
                     reference=observed(one).text,
                 )
                 for key, one in undecided.items()
-                if key[0] in said and observed(one).text.strip()
+                if key[0] in memory and observed(one).text.strip()
             }
         )
-        found = {}
+        decided = {}
         for key, one in undecided.items():
-            row = said.get(key[0])
+            row = memory.get(key[0])
             if row is not None and key in same:
                 says = same[key] and known.get(_key(row)) is not False
-                found[key] = msgspec.structs.replace(one, memory=row.answer, same=says)
-        return found
+                decided[key] = msgspec.structs.replace(one, memory=row.answer, same=says)
+        return decided
 
     async def _same(self, rows: Mapping[Key, Answer]) -> dict[Key, bool]:
         """Return whether closed-book answers say what the answers say that stand in as their references."""
         lead = self.plan.judge
         judge = lead if lead.needs_model and "reference" in lead.inputs else load_judge(WORDS)
-        told = await self.told(judge, list(rows.values()))
-        return {key: told[_key(row)] for key, row in rows.items() if _key(row) in told}
+        judgements = await self.told(judge, list(rows.values()))
+        return {key: judgements[_key(row)] for key, row in rows.items() if _key(row) in judgements}
 
     async def _answers(
         self,
@@ -330,10 +334,15 @@ def found_by_text(
     right = [text for name, text in texts.items() if same.get(name, name) in relevant]
     if not right or answer.contexts is None or question.answerable is False:
         return None
-    given = [plain(context.text) for context in answer.contexts]
-    if any(len(one) >= LEAST and one in text for one in given for text in right):
+    contexts = [plain(context.text) for context in answer.contexts]
+    if any(
+        len(context_text) >= LEAST and context_text in text for context_text in contexts for text in right
+    ):
         return True
-    placed = all(len(one) >= LEAST and any(one in text for text in texts.values()) for one in given)
+    placed = all(
+        len(context_text) >= LEAST and any(context_text in text for text in texts.values())
+        for context_text in contexts
+    )
     return False if placed else None
 
 

@@ -109,9 +109,9 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     run = read_blamed(folder, summary, of_run, of_sheet)
     leads = _leads(run.summary, settings.blame.judge)
     judge = _judge_of(leads[0], of_run)
-    asked = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
-    for one in filter(None, [judge, *asked.values()]):
-        _check_judge(manifest, one)
+    beside = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
+    for judge_of in filter(None, [judge, *beside.values()]):
+        _check_judge(manifest, judge_of)
     model, prompt = _again(of_run, settings)
     _check_prompt(manifest, of_run, settings)
     _check_expected(run)
@@ -124,8 +124,8 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         settings=of_run,
         judge=judge,
         leads=leads,
-        support=asked.get(SUPPORT) or load_judge(FREE[SUPPORT]),
-        refusal=asked.get(REFUSAL) or load_judge(FREE[REFUSAL]),
+        support=beside.get(SUPPORT) or load_judge(FREE[SUPPORT]),
+        refusal=beside.get(REFUSAL) or load_judge(FREE[REFUSAL]),
         model=model,
         prompt=prompt,
         second=second,
@@ -173,13 +173,13 @@ def questions_in(answers: Iterable[Answer]) -> Iterator[Question]:
     for row in answers:
         of_whole = conversation_of(row) is not None and row.reference is None
         columns = {} if of_whole else row.metadata or {}
-        told = {name: value for name, value in columns.items() if fold(name) in NAMING}
-        told |= {name: getattr(row, name) for name in ("reference", "answerable", "tags")}
+        fields = {name: value for name, value in columns.items() if fold(name) in NAMING}
+        fields |= {name: getattr(row, name) for name in ("reference", "answerable", "tags")}
         turns = row.turns or []
-        asked = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
-        before = [{"role": turn.role, "content": turn.content} for turn in turns[:asked]]
+        at_last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
+        before = [{"role": turn.role, "content": turn.content} for turn in turns[:at_last]]
         more = {"id": row.question_id, "question": row.question or "", THREAD: {"turns": before}}
-        yield parse_row(told | more, Question)
+        yield parse_row(fields | more, Question)
 
 
 def _rows(path: Path, row_type: type[RowT]) -> Sequence[RowT]:
@@ -235,25 +235,22 @@ def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
         names = [row.judge for row in scored]
         if wanted not in names:
             raise ConfigError(
-                f"[blame] judge = {wanted!r}: the run has no scores of it. {_near(wanted, names)}"
+                f"[blame] judge = {wanted!r}: the run has no scores of it. "
+                f"{nearest(wanted, list(dict.fromkeys(names)))}"
             )
         lead = scored[names.index(wanted)]
     key = (lead.judge, lead.metric, lead.model)
     return [row for row in scored if (row.judge, row.metric, row.model) == key]
 
 
-def _near(name: str, names: Sequence[str]) -> str:
-    return nearest(name, list(dict.fromkeys(names)))
-
-
 def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
     """Return the judge that gave these scores, to be asked again. Raises ConfigError where it has changed."""
     name = lead.judge.removesuffix(JOINT_SUFFIX)
-    named = {str(one): one for one in map(settings.named, settings.judge.judges)}
-    found = (load_judge(one) for key, one in named.items() if ".toml" in key or names_function(key))
+    named = {str(name_of): name_of for name_of in map(settings.named, settings.judge.judges)}
+    judges = (load_judge(name_of) for key, name_of in named.items() if ".toml" in key or names_function(key))
     fix = "Name its file in judges of [judge] in ragstone.toml."
     with explaining(f"{name}, the judge of this run", fix, ConfigError, error=ConfigError):
-        judge = next((one for one in found if one.name == name), None) or load_judge(name)
+        judge = next((name_of for name_of in judges if name_of.name == name), None) or load_judge(name)
     if judge.best == "lowest":
         raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
     asks = judge.model_name(settings.judge.model or NO_MODEL)
@@ -324,10 +321,10 @@ def _check_expected(run: BlamedRun) -> None:
         except ValueError as mistake:
             wrong.setdefault(row.question_id, str(mistake))
     if wrong:
-        told = "\n".join(f"  {name}: {mistake}" for name, mistake in [*wrong.items()][:SHOWN_ERRORS])
+        lines = "\n".join(f"  {name}: {mistake}" for name, mistake in [*wrong.items()][:SHOWN_ERRORS])
         raise DataError(
             f"{run.folder}: the expected steps of {plural(len(wrong), 'question')} cannot be read. Write "
-            f"them as a list of calls such as {FORM}, and run again.\n{told}"
+            f"them as a list of calls such as {FORM}, and run again.\n{lines}"
         )
 
 

@@ -101,8 +101,10 @@ def points_of(
 
 def answerable(answer: Answer, question: Question | None) -> bool:
     """Return whether the corpus holds what the question asks for, as far as anybody has said."""
-    said = answer.answerable if question is None or question.answerable is None else question.answerable
-    return said is not False
+    is_answerable = (
+        answer.answerable if question is None or question.answerable is None else question.answerable
+    )
+    return is_answerable is not False
 
 
 def second_by_people(
@@ -159,8 +161,8 @@ def share_out(
 
     caused: one row for each lost point of these. clusters: question id -> what it shares with others.
     """
-    lead, found = points.lead, list(caused)
-    of_question = {row.question_id: row for row in found}
+    lead, caused_rows = points.lead, list(caused)
+    of_question = {row.question_id: row for row in caused_rows}
     counted, doubted = points.counted, [point for point in points.counted if point.second is not None]
     shares = _shares(counted, of_question, clusters, seed)
     measured = _shares(doubted, of_question, clusters, seed)
@@ -178,7 +180,7 @@ def share_out(
         n_lost=sum(point.lost for point in counted),
         left_out=points.left_out,
         shares=shares,
-        causes=dict(Counter(row.cause for row in found).most_common()),
+        causes=dict(Counter(row.cause for row in caused_rows).most_common()),
         second=second,
         n_second=len(doubted),
         n_hidden=sum(point.second is False and not point.lost for point in counted),
@@ -193,10 +195,14 @@ def _shares(
 ) -> list[ComponentShare]:
     """Return the shares of these points, in the order of COMPONENTS."""
     of = [caused[point.question_id].component if point.question_id in caused else None for point in points]
-    columns: dict[str, list[float]] = {name: [float(one == name) for one in of] for name in COMPONENTS}
+    columns: dict[str, list[float]] = {
+        name: [float(component == name) for component in of] for name in COMPONENTS
+    }
     groups = [clusters.get(point.question_id, point.question_id) for point in points]
-    found = mean_estimates(columns, groups, seed=seed)
-    return [ComponentShare(component=name, n=of.count(name), share=found.get(name)) for name in COMPONENTS]
+    estimates = mean_estimates(columns, groups, seed=seed)
+    return [
+        ComponentShare(component=name, n=of.count(name), share=estimates.get(name)) for name in COMPONENTS
+    ]
 
 
 def _largest(
@@ -217,8 +223,8 @@ def _largest(
     doubted = [point for point in points if point.second is not None]
     alone = _p_values([pair for pair in pairs if "judge" not in pair], points, caused, clusters, seed)
     beside = _p_values([pair for pair in pairs if "judge" in pair], doubted, caused, clusters, seed)
-    found = alone | beside
-    p_holm = float(holm(np.array([found[pair] for pair in pairs]))[pairs.index((first, second))])
+    tests = alone | beside
+    p_holm = float(holm(np.array([tests[pair] for pair in pairs]))[pairs.index((first, second))])
     return Largest(
         first=first,
         second=second,
@@ -240,8 +246,8 @@ def _p_values(
         return {}
     names = [point.question_id for point in points]
     of = [caused[name].component if name in caused else None for name in names]
-    own = [[float(one == name) for name in COMPONENTS] for one in of]
-    most = [[float(one in (name, "cannot tell")) for name in COMPONENTS] for one in of]
+    own = [[float(component == name) for name in COMPONENTS] for component in of]
+    most = [[float(component in (name, "cannot tell")) for name in COMPONENTS] for component in of]
     columns = np.array([[*row, *others] for row, others in zip(own, most, strict=True)])
     places = [
         (COMPONENTS.index(first), len(COMPONENTS) + COMPONENTS.index(second)) for first, second in pairs

@@ -24,14 +24,14 @@ def finding(blamed: BlameSummary) -> HeadlineFinding | None:
     if not blamed.systems:
         return None
     several = len(blamed.systems) > 1
-    shown = blamed.systems[:SHOWN_FIGURES]
+    systems = blamed.systems[:SHOWN_FIGURES]
     sentences = [
-        f"{row.system}: {said}" if several else said
-        for row in shown
-        for said in (outcome(row), worth(row))
-        if said
+        f"{row.system}: {sentence}" if several else sentence
+        for row in systems
+        for sentence in (outcome(row), worth(row))
+        if sentence
     ]
-    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
+    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in systems], sentences)
 
 
 def _share_figure(row: SystemBlame, several: bool) -> Figure:
@@ -53,9 +53,9 @@ def blocks(blamed: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
 
 def brief_blocks(blamed: BlameSummary) -> list[Block]:
     """Return what fits into a pull request: how many lost their point, and the shares."""
-    found: list[Block] = [Heading("Blame")]
+    blocks: list[Block] = [Heading("Blame")]
     for row in blamed.systems:
         whose = f"{row.system}: of" if len(blamed.systems) > 1 else "Of"
         lost = f"{whose} {plural(row.n_counted, 'counted question')}, {count(row.n_lost)} lost their point."
-        found += [Paragraph(lost), shares_table(row)]
-    return found
+        blocks += [Paragraph(lost), shares_table(row)]
+    return blocks

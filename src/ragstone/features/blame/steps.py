@@ -73,14 +73,14 @@ def _departure(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> StepF
     ]
     places = pair_calls(bare, expected)
     spare = [steps[at] for at in sorted({*range(len(steps))}.difference(places))]
-    for call, place in zip(expected, places, strict=True):
+    for call, position in zip(expected, places, strict=True):
         wanted = Step(tool=call.tool, arguments=dict(call.arguments or {}))
         needed = f"The expected steps have {short(call_text(wanted) if call.arguments else call.tool)}"
-        if place is None:
+        if position is None:
             instead = f"called {_called(spare[0])} instead" if spare else "did not call it"
             return StepFault("wrong tool", f"{needed}; the agent {instead}.")
-        step = steps[place]
-        if call.arguments is not None and differences(call.arguments, bare[place].arguments):
+        step = steps[position]
+        if call.arguments is not None and differences(call.arguments, bare[position].arguments):
             return StepFault("wrong arguments", f"{needed}; the agent called {_called(step)}.")
         if step.error is not None:
             return StepFault("tool failed", f"{needed}; it was called, and {_failure(step)}.")
@@ -94,8 +94,8 @@ def _lasting(steps: Sequence[Step]) -> StepFault | None:
     step = next(compress(steps, lasting), None)
     if step is None:
         return None
-    said = f"{_called(step)} {_failure(step)}; no later call of this tool did better."
-    return StepFault("tool failed", said)
+    sentence = f"{_called(step)} {_failure(step)}; no later call of this tool did better."
+    return StepFault("tool failed", sentence)
 
 
 def results_of(answer: Answer) -> list[str]:
@@ -112,7 +112,7 @@ def has_figures(answer: Answer) -> bool:
 def telling_result(answer: Answer) -> str:
     """Return the call whose result has most of the reference's words, and what it brought, in words."""
     wanted = " ".join(references(answer))
-    step = max(_fruitful(answer), key=lambda one: context_overlap(wanted, one.result or ""))
+    step = max(_fruitful(answer), key=lambda step_of: context_overlap(wanted, step_of.result or ""))
     return f"{_called(step)} brought “{short(step.result or '')}”"
 
 

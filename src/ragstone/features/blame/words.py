@@ -70,15 +70,15 @@ def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]
 
 
 def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
-    words = WHAT | OF_AGENTS if _acts(row) else WHAT
+    meanings = WHAT | OF_AGENTS if _acts(row) else WHAT
     what = " ".join(
-        f"{share.component.capitalize()}: {words[share.component]}." for share in shown_shares(row)
+        f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong"),
-        Paragraph(" ".join(said)),
+        Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
         *_causes(row, causes),
@@ -111,7 +111,7 @@ def shares_table(row: SystemBlame) -> Table:
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     """Return the causes with links to their questions; in a terminal with some of their points instead."""
     mine = [cause for cause in causes if cause.system == row.system]
-    ours = {cause: [one for one in mine if one.cause == cause] for cause in row.causes}
+    ours = {cause: [caused for caused in mine if caused.cause == cause] for cause in row.causes}
     if not causes and row.causes:
         return [Paragraph(f"Causes: {', '.join(f'{cause} {count(n)}' for cause, n in row.causes.items())}.")]
 
@@ -156,20 +156,20 @@ def outcome(row: SystemBlame) -> str:
     """Return where the points went, in one sentence."""
     if not row.n_lost and not row.n_hidden:
         return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to explain."
-    said = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
+    sentence = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
     if row.n_hidden:
-        said += f", and {count(row.n_hidden)} granted that the second opinion denies"
-    return f"{said}. {_largest(row, row.largest)}" if row.largest else f"{said}."
+        sentence += f", and {count(row.n_hidden)} granted that the second opinion denies"
+    return f"{sentence}. {_largest(row, row.largest)}" if row.largest else f"{sentence}."
 
 
-def _largest(row: SystemBlame, found: Largest) -> str:
+def _largest(row: SystemBlame, largest: Largest) -> str:
     of = {share.component: share.n for share in row.shares}
-    first, second = (f"{name} ({count(of[name])})" for name in (found.first, found.second))
-    if found.verdict == "largest":
-        return f"Most are due to the {first}, then to the {second} (p = {p_value(found.p_holm)})."
+    first, second = (f"{name} ({count(of[name])})" for name in (largest.first, largest.second))
+    if largest.verdict == "largest":
+        return f"Most are due to the {first}, then to the {second} (p = {p_value(largest.p_holm)})."
     return (
-        f"{plural(found.n, 'question')} cannot decide whether more are due to the {first} or to the "
-        f"{second} (p = {p_value(found.p_holm)})."
+        f"{plural(largest.n, 'question')} cannot decide whether more are due to the {first} or to the "
+        f"{second} (p = {p_value(largest.p_holm)})."
     )
 
 
@@ -205,16 +205,16 @@ def left_out(row: SystemBlame) -> str:
     """Return what was not counted, and why; empty where all was."""
     if not row.left_out:
         return ""
-    words: Mapping[str, str] = {str(status): said for status, said in STATUS_WORDS.items()}
-    reasons = ", ".join(f"{count(n)} {words.get(reason, reason)}" for reason, n in row.left_out.items())
+    labels: Mapping[str, str] = {str(status): label for status, label in STATUS_WORDS.items()}
+    reasons = ", ".join(f"{count(n)} {labels.get(reason, reason)}" for reason, n in row.left_out.items())
     return f"Left out: {plural(sum(row.left_out.values()), 'answer')} ({reasons})."
 
 
 def shown_shares(row: SystemBlame) -> list[ComponentShare]:
     """Return the shares, the largest first; what nobody could assign only where there is some."""
-    shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
+    shares = [share for share in row.shares if share.component != "cannot tell" or share.n]
     return sorted(
-        shown,
+        shares,
         key=lambda share: (share.component == "cannot tell", -(share.share.value if share.share else -1.0)),
     )
 

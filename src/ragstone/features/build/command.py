@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragstone.features.build.session import Make
     from ragstone.kernel.config import Settings
     from ragstone.kernel.llm.forecast import Forecast
-    from ragstone.kernel.stages.tag import Taggable
+    from ragstone.kernel.stages.given import Taggable
 
 
 Glob = Annotated[list[str] | None, typer.Option("--glob", help="In folders, only files that match.")]

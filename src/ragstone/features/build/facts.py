@@ -40,7 +40,7 @@ from ragstone.kernel.errors import ConfigError, nearest, takes_rows
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.stages.tag import Taggable
+from ragstone.kernel.stages.given import Taggable
 
 
 async def build_fact_rows(rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
@@ -104,7 +104,15 @@ async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) ->
     kinds = tools.declared.facts.falsify
     places = [at for at, truth in enumerate(made.candidates) if truth.loss is None] if kinds else []
     statements = [made.candidates[at] for at in places]
-    truths = _truths(statements, cut)
+    wanted = {statement.passages[0].document_id for statement in statements}
+    texts: dict[str, list[str]] = defaultdict(list)
+    for passage in cut.passages:
+        if passage.document_id in wanted:
+            texts[passage.document_id].append(normal_form(passage.text))
+    truths = Truths(
+        statements={normal_form(statement.question.question) for statement in statements},
+        documents={document_id: " ".join(some) for document_id, some in texts.items()},
+    )
 
     async def work(planned: tuple[Candidate, list[Change]]) -> Falsified:
         truth, plan = planned
@@ -117,19 +125,6 @@ async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) ->
         candidates=_paired(made.candidates, dict(zip(places, _without_twins(made_false), strict=True))),
         failed=made.failed + [loss for falsified in made_false for loss in falsified.failed],
         n_asked=made.n_asked + sum(falsified.n_asked for falsified in made_false),
-    )
-
-
-def _truths(statements: Sequence[Candidate], cut: Cut) -> Truths:
-    """Return what a false statement may not say: true statements, and what stands in their documents."""
-    wanted = {statement.passages[0].document_id for statement in statements}
-    texts: dict[str, list[str]] = defaultdict(list)
-    for passage in cut.passages:
-        if passage.document_id in wanted:
-            texts[passage.document_id].append(normal_form(passage.text))
-    return Truths(
-        statements={normal_form(statement.question.question) for statement in statements},
-        documents={document_id: " ".join(some) for document_id, some in texts.items()},
     )
 
 

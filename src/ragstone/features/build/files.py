@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import REASONS, Candidate
+from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
@@ -112,11 +112,8 @@ def write_build(
 
 
 def row_of(candidate: Candidate) -> Question:
-    """Return a candidate's question; of a lost one with `metadata.lost`: {step, reason, detail}."""
+    """Return a candidate's question; of a lost one with `metadata.lost`."""
     question, loss = candidate.question, candidate.loss
     if loss is None:
         return question
-    lost = {"step": REASONS[loss.reason][0], "reason": loss.reason}
-    if loss.detail is not None:
-        lost["detail"] = loss.detail
-    return msgspec.structs.replace(question, metadata={**(question.metadata or {}), "lost": lost})
+    return msgspec.structs.replace(question, metadata={**(question.metadata or {}), "lost": loss.note()})

@@ -16,7 +16,7 @@ from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.stub_reply import WORDS
-from ragstone.kernel.stages.tag import Taggable
+from ragstone.kernel.stages.given import Taggable
 
 SAMPLE = 500  # documents that a forecast looks at, evenly spaced
 MADE_UP = WORDS[:40]  # of a reply made up that may be cut short

@@ -40,7 +40,7 @@ from ragstone.kernel.llm import Ask, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.stages.tag import Taggable
+from ragstone.kernel.stages.given import Taggable
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
 EVEN_SWEEPS = 2  # of them, those in which no document gives more than its share

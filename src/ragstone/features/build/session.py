@@ -19,7 +19,7 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, run_i
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Document
 from ragstone.kernel.stages.corpus import read_documents
-from ragstone.kernel.stages.tag import Taggable, read_taggable
+from ragstone.kernel.stages.given import Taggable, read_taggable
 from ragstone.kernel.tables import keep_sources
 
 ROWS = (".jsonl", ".parquet")  # of a single source: rows of ours, or of another tool with its names

@@ -11,7 +11,6 @@ from ragstone.kernel.console.options import AsJson, Bounds
 from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.compare.values import Comparison
     from ragstone.kernel.document.blocks import ReportDocument
 
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
@@ -84,7 +83,7 @@ def compare(
         pair |= {"--system-a": system_a, "--system-b": system_b}
         _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
         return
-    found = compare_runs(
+    comparison = compare_runs(
         a,
         b,
         metrics=metric or (),
@@ -97,9 +96,12 @@ def compare(
         seed=seed,
         bounds=bounds,
     )
-    _tell(found, output, gated=gate or margin is not None, json=json)
+    from ragstone.features.compare.words import comparison_document
+
+    document = comparison_document(comparison, gated=gate or margin is not None)
+    _show(comparison, document, output, json=json)
     if gate:
-        raise typer.Exit(EXIT[found.gate.outcome])
+        raise typer.Exit(EXIT[comparison.gate.outcome])
 
 
 def _check_output(output: Path | None, sources: list[Path]) -> None:
@@ -128,17 +130,11 @@ def _tell_several(
         raise ConfigError(
             f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
         )
-    found = compare_several(runs, metrics=metrics, seed=seed)
-    _show(found, several_document(found), output, json=json)
+    runs_compared = compare_several(runs, metrics=metrics, seed=seed)
+    _show(runs_compared, several_document(runs_compared), output, json=json)
 
 
-def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
-    from ragstone.features.compare.words import comparison_document
-
-    _show(found, comparison_document(found, gated=gated), output, json=json)
-
-
-def _show(found: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
+def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
     from ragstone.kernel.document.html import put_page, render_page
     from ragstone.kernel.document.markdown import render_markdown
 
@@ -146,4 +142,4 @@ def _show(found: object, document: "ReportDocument", output: Path | None, *, jso
         as_page = output.suffix.lower() in (".html", ".htm")
         put_page(output, render_page(document) if as_page else render_markdown(document))
         say(f"Comparison: {output}")
-    show_found(found, lambda: document, json=json)
+    show_found(value, lambda: document, json=json)

@@ -53,16 +53,17 @@ def compare(
     one run compared with itself; ConfigError for a margin or an effect that is none.
     """
     a, b = _placed(a), _placed(b)
-    if _same_place(a, b) and system_a == system_b:
+    paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
+    if len(paths) == 2 and paths[0] == paths[1] and system_a == system_b:
         raise DataError(
             f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
             "differ. Name another one; two systems of one run are compared by naming them: system_a and "
             "system_b (--system-a NAME --system-b NAME)."
         )
-    asked = _questions(questions)
-    found = compare_judged(
-        read_judged(a, "the first list", asked),
-        read_judged(b, "the second list", asked),
+    rows = _questions(questions)
+    comparison = compare_judged(
+        read_judged(a, "the first list", rows),
+        read_judged(b, "the second list", rows),
         metrics=metrics,
         systems=(system_a, system_b),
         shared=shared,
@@ -70,7 +71,7 @@ def compare(
         effect=min_effect,
         seed=seed,
     )
-    return msgspec.structs.replace(found, bounds_from=0.0) if bounds else found
+    return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
@@ -131,12 +132,12 @@ def _rows(folder: Path, kind: str, row_type: type[RowT]) -> Iterator[RowT]:
     return read_rows(path, row_type) if path else iter(())
 
 
-def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
-    if given is None:
+def _questions(source: Iterable[Question] | Path | str | None) -> list[Question]:
+    if source is None:
         return []
-    if isinstance(given, Path | str):
-        return list(read_rows(given, Question))
-    return list(only_rows("questions", given, Question))
+    if isinstance(source, Path | str):
+        return list(read_rows(source, Question))
+    return list(only_rows("questions", source, Question))
 
 
 def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
@@ -152,9 +153,3 @@ def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
             "ragstone.read_run(FOLDER) returns."
         )
     return folder
-
-
-def _same_place(a: Source, b: Source) -> bool:
-    if not isinstance(a, os.PathLike | str) or not isinstance(b, os.PathLike | str):
-        return False
-    return Path(a).resolve() == Path(b).resolve()

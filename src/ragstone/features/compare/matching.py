@@ -102,14 +102,14 @@ def _metrics(side: JudgedRun) -> str:
     return ", ".join(sorted({row.metric for row in side.judgements}))
 
 
-def _systems(a: JudgedRun, b: JudgedRun, given: tuple[str | None, str | None]) -> list[tuple[str, str]]:
+def _systems(a: JudgedRun, b: JudgedRun, named: tuple[str | None, str | None]) -> list[tuple[str, str]]:
     """Return the pairs of systems: those asked for, else equal names, else the only one of each."""
     ours, theirs = (list(dict.fromkeys(row.system for row in side.judgements)) for side in (a, b))
-    for side, name, known in ((a, given[0], ours), (b, given[1], theirs)):
+    for side, name, known in ((a, named[0], ours), (b, named[1], theirs)):
         if name is not None and name not in known:
             raise DataError(f"{side.name} has no system {name!r}. {nearest(name, known)}")
-    ours = [given[0]] if given[0] is not None else ours
-    theirs = [given[1]] if given[1] is not None else theirs
+    ours = [named[0]] if named[0] is not None else ours
+    theirs = [named[1]] if named[1] is not None else theirs
     if len(ours) == len(theirs) == 1:
         return [(ours[0], theirs[0])]
     both = [(name, name) for name in ours if name in theirs]
@@ -136,14 +136,16 @@ def _questions(
     other = [name for name in common if _differ(mine, said_b, name, 1) and not _differ(mine, said_b, name, 0)]
     missing = [name for name in ours if name not in theirs]
     further = [name for name in theirs if name not in ours]
-    told = {
+    lines = {
         "of A alone": missing,
         "of B alone": further,
         "with another text": reworded,
         "with another reference": other,
     }
     problems = [
-        f"{plural(len(names), 'question')} {what}: {_few(names)}" for what, names in told.items() if names
+        f"{plural(len(names), 'question')} {what}: {', '.join(names[:SHOWN])}{', …' * (len(names) > SHOWN)}"
+        for what, names in lines.items()
+        if names
     ]
     differing = {*reworded, *other}
     same = [name for name in common if name not in differing]
@@ -157,23 +159,19 @@ def _questions(
     return same, len(missing) + len(further) + len(reworded) + len(other)
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-
-
 Said = tuple[str | None, tuple[str, ...] | None]
 
 
 def _said(side: JudgedRun) -> dict[str, Said]:
     """Return what a run tells of each question: its text and its references, None where it is silent."""
-    found: dict[str, Said] = {}
+    texts: dict[str, Said] = {}
     for row in side.questions:
-        found[row.id] = (_plain(row.question), tuple(map(_plain, references(row))))
+        texts[row.id] = (_plain(row.question), tuple(map(_plain, references(row))))
     for answer in side.answers:
-        if answer.question_id not in found:
+        if answer.question_id not in texts:
             text = _plain(answer.question) if answer.question else None
-            found[answer.question_id] = (text, tuple(map(_plain, references(answer))) or None)
-    return found
+            texts[answer.question_id] = (text, tuple(map(_plain, references(answer))) or None)
+    return texts
 
 
 def _plain(text: str) -> str:
@@ -181,8 +179,8 @@ def _plain(text: str) -> str:
 
 
 def _differ(ours: Mapping[str, Said], theirs: Mapping[str, Said], name: str, part: int) -> bool:
-    one, other = ours.get(name, (None, None))[part], theirs.get(name, (None, None))[part]
-    return one is not None and other is not None and one != other
+    mine, other = ours.get(name, (None, None))[part], theirs.get(name, (None, None))[part]
+    return mine is not None and other is not None and mine != other
 
 
 Named = dict[tuple[str, str], dict[Key, Judgement]]
@@ -190,13 +188,13 @@ Named = dict[tuple[str, str], dict[Key, Judgement]]
 
 def _by_name(side: JudgedRun, system: str, metrics: Collection[str]) -> Named:
     """Return judge and metric -> each model's first judgement of a system. Raises DataError for a mixture."""
-    found: Named = {}
+    by_name: Named = {}
     seen: set[tuple[str, Key]] = set()
     for row in side.judgements:
         if row.system != system or (metrics and not {row.judge, row.metric} & set(metrics)):
             continue
         key = (row.judge, row.metric, row.model)
-        first = found.setdefault((row.judge, row.metric), {}).setdefault(key, row)
+        first = by_name.setdefault((row.judge, row.metric), {}).setdefault(key, row)
         if (row.question_id, key) in seen:
             raise DataError(
                 f"{side.name}: {row.judge} ({row.metric}, {row.model}) judged the answer of {system!r} to "
@@ -214,25 +212,25 @@ def _by_name(side: JudgedRun, system: str, metrics: Collection[str]) -> Named:
                 f"{row.score:g}, which is not on its scale, {_scale(row)}. Correct the scale, or the score."
             )
         seen.add((row.question_id, key))
-    return found
+    return by_name
 
 
 def _differing(
     name: tuple[str, str], ours: Mapping[Key, Judgement], theirs: Mapping[Key, Judgement]
 ) -> list[str]:
     """Return what differs in one judge of the two runs."""
-    told = name[0] if name[0] == name[1] else f"{name[0]} ({name[1]})"
+    pair_text = name[0] if name[0] == name[1] else f"{name[0]} ({name[1]})"
     if not ours.keys() & theirs.keys():
         mine, other_models = (", ".join(key[2] for key in side) for side in (ours, theirs))
-        return [f"{told} asked {mine} in A and {other_models} in B"]
+        return [f"{pair_text} asked {mine} in A and {other_models} in B"]
     problems = []
     for key in ours.keys() & theirs.keys():
-        one, other = ours[key], theirs[key]
-        if one.prompt_version != other.prompt_version:
-            versions = f"version {one.prompt_version} in A and {other.prompt_version} in B"
-            problems.append(f"{told} has {versions}")
-        if one.scale != other.scale:
-            problems.append(f"{told} scores {_scale(one)} in A and {_scale(other)} in B")
+        our, other = ours[key], theirs[key]
+        if our.prompt_version != other.prompt_version:
+            versions = f"version {our.prompt_version} in A and {other.prompt_version} in B"
+            problems.append(f"{pair_text} has {versions}")
+        if our.scale != other.scale:
+            problems.append(f"{pair_text} scores {_scale(our)} in A and {_scale(other)} in B")
     return problems
 
 

@@ -70,7 +70,7 @@ def given_documents(
     names = [item.document_id or (item.id or "" if isinstance(item, Context) else "") for item in items]
     return [
         GivenDocument(
-            place=place, document_id=name, lang=(lang_of or {}).get(name), copy=same.get(name, name) in wanted
+            place=rank, document_id=name, lang=(lang_of or {}).get(name), copy=same.get(name, name) in wanted
         )
-        for place, name in enumerate(names, 1)
+        for rank, name in enumerate(names, 1)
     ]

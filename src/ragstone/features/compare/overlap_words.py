@@ -27,12 +27,12 @@ def overlap_table(
     overlaps: what each is of, and the overlap. sides: what the two are called.
     """
     bars = [
-        _Bar(f"{name} ({plural(one.n, 'question')})", words, n, share)
-        for name, one in overlaps
-        for words, n, share in (
-            (f"only {sides[0]}", one.n_only_a, one.only_a),
-            ("both", one.n_both, one.both),
-            (f"only {sides[1]}", one.n_only_b, one.only_b),
+        _Bar(f"{name} ({plural(overlap.n, 'question')})", label, n, share)
+        for name, overlap in overlaps
+        for label, n, share in (
+            (f"only {sides[0]}", overlap.n_only_a, overlap.only_a),
+            ("both", overlap.n_both, overlap.both),
+            (f"only {sides[1]}", overlap.n_only_b, overlap.only_b),
         )
     ]
     most = max((bar.share.value for bar in bars), default=0.0) or 1.0

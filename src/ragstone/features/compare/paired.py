@@ -66,7 +66,9 @@ def compare_judged(
             )
     matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
     both = _Both(a, b, matched, seed)
-    rows = [found for pair, keys in matched.keys.items() for key in keys if (found := both.paired(pair, key))]
+    rows = [
+        paired for pair, keys in matched.keys.items() for key in keys if (paired := both.paired(pair, key))
+    ]
     if not rows:
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
@@ -115,11 +117,11 @@ class _Both:
         self.ids, self.seed = matched.ids, seed
         wanted = set(matched.ids)
         self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
-        for side, found in zip((a, b), self._judgements, strict=True):
+        for side, judgements in zip((a, b), self._judgements, strict=True):
             for row in side.judgements:
                 if row.question_id in wanted:
                     key = (row.system, (row.judge, row.metric, row.model))
-                    found.setdefault(key, {})[row.question_id] = row
+                    judgements.setdefault(key, {})[row.question_id] = row
         self._answers = tuple({(row.system, row.question_id): row for row in side.answers} for side in (a, b))
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
@@ -137,12 +139,13 @@ class _Both:
     def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
         """Return the scores that both have, tested; None if there are none."""
         ours, theirs = (
-            found.get((system, key), {}) for found, system in zip(self._judgements, systems, strict=True)
+            judgements.get((system, key), {})
+            for judgements, system in zip(self._judgements, systems, strict=True)
         )
         scored = [
-            (name, one.score, other.score)
+            (name, judgement.score, other.score)
             for name in self.ids
-            if (one := ours.get(name)) and one.score is not None
+            if (judgement := ours.get(name)) and judgement.score is not None
             if (other := theirs.get(name)) and other.score is not None
         ]
         if not scored:
@@ -155,8 +158,8 @@ class _Both:
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
-        found = self._clusters
-        return [f"shared {found[name]}" if name in found else f"question {name}" for name in ids]
+        cached = self._clusters
+        return [f"shared {cached[name]}" if name in cached else f"question {name}" for name in ids]
 
     def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:
         """Return the comparison of one metric, with Holm's correction over `family` of them."""
@@ -207,15 +210,17 @@ class _Both:
         if mean is None:
             raise ValueError("a metric without scores: paired returns None for it")
         judged = row.rows[at].values()
-        own = [one.score for one in judged if one.score is not None]
+        own = [judgement.score for judgement in judged if judgement.score is not None]
         statuses, stated = count_statuses(judged), next(iter(judged)).scale
         bounds = bounds_of(sum(own) / len(own), statuses, stated)
         return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
 
     def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
         """Return the questions that one side alone has scored, and those whose answer failed on one alone."""
-        scored = [{name for name, one in side.items() if one.score is not None} for side in row.rows]
-        failed = [{name for name, one in side.items() if one.status == "app_error"} for side in row.rows]
+        scored = [{name for name, row_of in side.items() if row_of.score is not None} for side in row.rows]
+        failed = [
+            {name for name, row_of in side.items() if row_of.status == "app_error"} for side in row.rows
+        ]
         of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
         return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application
 
@@ -228,19 +233,19 @@ class _Both:
         both: list[Flip] = []
         if scale is None:
             return down, up, both
-        for name, (one, other) in zip(row.ids, row.values.tolist(), strict=True):
-            was_right, now_right = is_right(one, scale), is_right(other, scale)
+        for name, (score, other) in zip(row.ids, row.values.tolist(), strict=True):
+            was_right, now_right = is_right(score, scale), is_right(other, scale)
             if not (was_right and now_right):
-                (down if was_right else up if now_right else both).append(self._flip(row, name, one, other))
+                (down if was_right else up if now_right else both).append(self._flip(row, name, score, other))
         return down, up, both
 
-    def _flip(self, row: _Paired, name: str, one: float, other: float) -> Flip:
+    def _flip(self, row: _Paired, name: str, score: float, other: float) -> Flip:
         answers = [
-            found.get((system, name)) for found, system in zip(self._answers, row.systems, strict=True)
+            of_side.get((system, name)) for of_side, system in zip(self._answers, row.systems, strict=True)
         ]
         return Flip(
             question_id=name,
-            score_a=one,
+            score_a=score,
             score_b=other,
             question=self._texts.get(name),
             answer_a=_text(answers[0]),
@@ -259,47 +264,47 @@ class _Both:
     def _overlap(self, row: _Paired, scale: tuple[float, float] | None) -> ErrorOverlap | None:
         if scale is None:
             return None
-        right = [(is_right(one, scale), is_right(other, scale)) for one, other in row.values.tolist()]
+        right = [(is_right(score, scale), is_right(other, scale)) for score, other in row.values.tolist()]
         return error_overlap(right, row.clusters, seed=self.seed)
 
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:
         """Return whether every answer is the same; None where one is missing that the other side has."""
         pairs = [
-            tuple(found.get((system, name)) for found, system in zip(self._answers, systems, strict=True))
+            tuple(answers.get((system, name)) for answers, system in zip(self._answers, systems, strict=True))
             for name in self.ids
         ]
         answered = [pair for pair in pairs if any(pair)]  # of several systems each may have its own questions
         if not answered or not all(all(pair) for pair in answered):
             return None
-        return all(_said(one) == _said(other) for one, other in answered)
+        return all(_said(first) == _said(other) for first, other in answered)
 
     def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
         """Return what to know before the numbers are relied on."""
-        said = []
+        lines = []
         if len(compared) < n_expected:
-            said.append(
+            lines.append(
                 f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
             )
         if any(row.same_answers and row.n_changed for row in compared):
-            said.append(
+            lines.append(
                 "Every answer is the same in both, with the same contexts: where scores differ, it is the "
                 "judge that varies."
             )
-        return said
+        return lines
 
 
 def _settings(a: JudgedRun, b: JudgedRun, matched: Matched) -> list[SettingDifference] | None:
     """Return what differs in the settings, None where that is not known. Of one run its systems differ."""
     if a.manifest is None or b.manifest is None or not (a.manifest.settings and b.manifest.settings):
         return None
-    found = differing_settings(a.manifest, b.manifest)
+    differences = differing_settings(a.manifest, b.manifest)
     if a.name == b.name:
-        found += [
-            SettingDifference(name="system", a=one, b=other, decides=True)
-            for one, other in matched.systems
-            if one != other
+        differences += [
+            SettingDifference(name="system", a=first, b=other, decides=True)
+            for first, other in matched.systems
+            if first != other
         ]
-    return found
+    return differences
 
 
 def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
@@ -372,7 +377,7 @@ def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:
     Holm. Raises DataError for a margin on a metric without a scale.
     """
     gated = [_gated(metric, margin) for metric in metrics]
-    outcome = next(outcome for outcome in ORDER if any(one.outcome == outcome for one in gated))
+    outcome = next(outcome for outcome in ORDER if any(row.outcome == outcome for row in gated))
     return Gate(outcome=outcome, margin=margin, metrics=gated)
 
 
@@ -388,10 +393,12 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
         return "failed", "the application fails on more questions than before"
     if metric.same_answers:
         return "passed", "every answer is the same as before"
-    within = margin is not None and _least_difference(metric) > -margin * _width(metric)
+    within = (
+        margin is not None and (low := metric.difference.low) is not None and low > -margin * _width(metric)
+    )
     if metric.verdict == "worse" and not within:
-        shown = "" if margin is None else ", and not shown to be within the margin"
-        return "failed", f"worse{shown}"
+        beside = "" if margin is None else ", and not shown to be within the margin"
+        return "failed", f"worse{beside}"
     if metric.loses_more:
         return "cannot tell", (
             f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the other "
@@ -404,12 +411,6 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
     if metric.n_changed == 0:
         return "passed", "no score has changed"
     return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
-
-
-def _least_difference(metric: MetricComparison) -> float:
-    """Return the least that the difference may be; minus infinity where nothing bounds it."""
-    low = metric.difference.low
-    return float("-inf") if low is None else low
 
 
 def _width(metric: MetricComparison) -> float:

@@ -32,10 +32,10 @@ def compare_retrieval(
         lacking = [side.name for side in (a, b) if not side.rankings]
         return [], [f"Retrieval is not compared: {lacking[0]} holds no rankings."] * (len(lacking) == 1)
     try:
-        found = _measured(a, b, set(ids))
+        measured = _measured(a, b, set(ids))
     except DataError as mistake:
         return [], [f"Retrieval is not compared: {mistake}"]
-    rows = [(name, _values(*pair), pair) for name, pair in found.items()]
+    rows = [(name, _values(*pair), pair) for name, pair in measured.items()]
     rows = [row for row in rows if len(row[1][1])]
     if not rows:
         return [], ["Retrieval is not compared: no question of both runs names its documents."]
@@ -59,7 +59,7 @@ def _measured(a: JudgedRun, b: JudgedRun, wanted: set[str]) -> dict[str, Pair]:
         raise DataError("a run has rankings that are all empty.")
     ours, theirs = (_of(side, wanted, k) for side in (a, b))
     names = [name.format(k=k) for name in MEASURES]
-    found: dict[str, Pair] = {
+    pairs: dict[str, Pair] = {
         name: ((ours, name), (theirs, name))
         for name in dict.fromkeys(names)
         if name in ours.values and name in theirs.values
@@ -68,8 +68,8 @@ def _measured(a: JudgedRun, b: JudgedRun, wanted: set[str]) -> dict[str, Pair]:
         whole = [
             (_of(side, wanted, depth), f"recall@{depth}") for side, depth in zip((a, b), depths, strict=True)
         ]
-        found[f"{whole[0][1]} → {whole[1][1]}"] = (whole[0], whole[1])
-    return found
+        pairs[f"{whole[0][1]} → {whole[1][1]}"] = (whole[0], whole[1])
+    return pairs
 
 
 def _of(side: JudgedRun, wanted: set[str], k: int) -> QueryMeasures:
@@ -83,12 +83,12 @@ def _of(side: JudgedRun, wanted: set[str], k: int) -> QueryMeasures:
     )
 
 
-def _values(one: tuple[QueryMeasures, str], other: tuple[QueryMeasures, str]) -> tuple[list[str], Floats]:
+def _values(first: tuple[QueryMeasures, str], other: tuple[QueryMeasures, str]) -> tuple[list[str], Floats]:
     """Return the document of each question that both have a value of, and the values: (n, 2)."""
-    ours, theirs = (queries.values.get(name, {}) for queries, name in (one, other))
+    ours, theirs = (queries.values.get(name, {}) for queries, name in (first, other))
     ids = [name for name in ours if name in theirs]
     values = [(ours[name], theirs[name]) for name in ids]
-    return [one[0].documents[name] for name in ids], np.array(values, dtype=np.float64)
+    return [first[0].documents[name] for name in ids], np.array(values, dtype=np.float64)
 
 
 def _told(name: str, queries: Pair, means: tuple[Estimate, Estimate], test: PairedTest) -> RankComparison:

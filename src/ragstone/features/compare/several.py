@@ -75,17 +75,20 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
                 means.setdefault((mean.judge, mean.metric), {}).setdefault(column, mean)
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
-    found = [
+    compared = [
         SeveralMeans(judge=judge, metric=metric, means=own, n_flips=_flips(columns, own))
         for (judge, metric), own in means.items()
     ]
-    return SeveralRuns(columns=list(columns), metrics=found, settings=_differing(names, read))
+    return SeveralRuns(columns=list(columns), metrics=compared, settings=_differing(names, read))
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
     """Return short names of the runs: those of their folders, whole paths where two are alike."""
     short = [Path(run.name).name or run.name for run in runs]
-    names = [one if short.count(one) == 1 else run.name for one, run in zip(short, runs, strict=True)]
+    names = [
+        folder_name if short.count(folder_name) == 1 else run.name
+        for folder_name, run in zip(short, runs, strict=True)
+    ]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise DataError(f"{twice} is named twice. Name each run once.")
@@ -102,7 +105,7 @@ def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSum
         for row in columns[column]:
             if row.score is not None and (row.system, row.judge, row.metric, row.model) == key:
                 passed.setdefault(row.question_id, set()).add(row.score >= middle)
-    return sum(len(found) > 1 for found in passed.values())
+    return sum(len(outcomes) > 1 for outcomes in passed.values())
 
 
 def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dict[str, str]]:
@@ -116,20 +119,20 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
     }
 
 
-def several_document(found: SeveralRuns) -> ReportDocument:
+def several_document(several: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
     blocks: list[Block] = []
-    for metric in found.metrics:
+    for metric in several.metrics:
         name = judge_name(next(iter(metric.means.values())))
-        blocks += [Heading(name), table_of(name, found.columns, _of_metric(metric))]
+        blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
         if metric.n_flips is not None:
-            told = "passes in one column and fails" if metric.n_flips == 1 else "pass in one column and fail"
-            blocks.append(Paragraph(f"{plural(metric.n_flips, 'question')} {told} in another."))
-    if found.settings:
+            verb = "passes in one column and fails" if metric.n_flips == 1 else "pass in one column and fail"
+            blocks.append(Paragraph(f"{plural(metric.n_flips, 'question')} {verb} in another."))
+    if several.settings:
         name = "Settings that differ"
-        blocks += [Heading(name), table_of(name, found.settings, _of_settings(found))]
+        blocks += [Heading(name), table_of(name, several.settings, _of_settings(several))]
     return ReportDocument(
-        title=plural(len(found.columns), "column") + " side by side",
+        title=plural(len(several.columns), "column") + " side by side",
         kind="several runs",
         about="Means with their intervals. `ragstone compare A B` says whether two of them differ.",
         version=__version__,
@@ -137,29 +140,29 @@ def several_document(found: SeveralRuns) -> ReportDocument:
     )
 
 
-def _of_metric(one: SeveralMeans) -> list[Made[str]]:
+def _of_metric(means: SeveralMeans) -> list[Made[str]]:
     return [
         (Column("Run", text=True), lambda column: column),
-        (Column("Mean", beside="interval"), lambda column: _mean(one, column)),
-        ("Scored", lambda column: _scored(one, column)),
+        (Column("Mean", beside="interval"), lambda column: _mean(means, column)),
+        ("Scored", lambda column: _scored(means, column)),
     ]
 
 
-def _of_settings(found: SeveralRuns) -> list[Made[str]]:
+def _of_settings(several: SeveralRuns) -> list[Made[str]]:
     def of(run: str) -> Made[str]:
         return Column(run, text=True), lambda name: one_line(
-            found.settings[name].get(run, "not set"), LONGEST_SETTING
+            several.settings[name].get(run, "not set"), LONGEST_SETTING
         )
 
-    runs = dict.fromkeys(run for own in found.settings.values() for run in own)
+    runs = dict.fromkeys(run for own in several.settings.values() for run in own)
     return [(Column("Setting", text=True), lambda name: name), *map(of, runs)]
 
 
-def _mean(one: SeveralMeans, column: str) -> Cell | str:
-    mean = one.means.get(column)
+def _mean(means: SeveralMeans, column: str) -> Cell | str:
+    mean = means.means.get(column)
     return estimated(mean.estimate) if mean else ""
 
 
-def _scored(one: SeveralMeans, column: str) -> str:
-    mean = one.means.get(column)
+def _scored(means: SeveralMeans, column: str) -> str:
+    mean = means.means.get(column)
     return f"{count(mean.statuses.get('scored', 0))} of {count(mean.n_rows)}" if mean else "not judged"

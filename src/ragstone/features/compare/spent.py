@@ -30,27 +30,27 @@ def compare_spent(
     a unit in which no answer took anything is left out, and so is all where a run holds no answers.
     """
     rows = [{(row.system, row.question_id): row for row in side.answers} for side in (a, b)]
-    found = []
+    comparisons = []
     for systems in matched.systems:
         answered = [
             [side.get((system, name)) for name in matched.ids]
             for side, system in zip(rows, systems, strict=True)
         ]
         for unit, of in SPENT.items():
-            told = [[None if row is None else of(row) for row in side] for side in answered]
-            if all(map(any, answered)) and any(value for side in told for value in side):
+            measured = [[None if row is None else of(row) for row in side] for side in answered]
+            if all(map(any, answered)) and any(value for side in measured for value in side):
                 silent = [
-                    side.count(None) - row.count(None) for side, row in zip(told, answered, strict=True)
+                    side.count(None) - row.count(None) for side, row in zip(measured, answered, strict=True)
                 ]
                 pairs = [
-                    (name, (one, other))
-                    for name, one, other in zip(matched.ids, *told, strict=True)
-                    if one is not None and other is not None
+                    (name, (first, other))
+                    for name, first, other in zip(matched.ids, *measured, strict=True)
+                    if first is not None and other is not None
                 ]
                 documents = clusters([name for name, _ in pairs])
                 values = np.array([both for _, both in pairs], dtype=np.float64)
-                found.append(_compared(unit, systems, silent, values, documents, seed=seed))
-    return found
+                comparisons.append(_compared(unit, systems, silent, values, documents, seed=seed))
+    return comparisons
 
 
 def _compared(
@@ -79,8 +79,8 @@ def means_of(
 ) -> tuple[Estimate, Estimate]:
     """Return the means of both columns. values: (n, 2), at least one row; proportion: see mean_estimate."""
     columns = {"a": values[:, 0], "b": values[:, 1]}
-    found = mean_estimates(columns, clusters, seed=seed, proportion=proportion)
-    return found["a"], found["b"]
+    estimates = mean_estimates(columns, clusters, seed=seed, proportion=proportion)
+    return estimates["a"], estimates["b"]
 
 
 def _means(values: Floats, clusters: list[str], seed: int) -> SpentFigures:

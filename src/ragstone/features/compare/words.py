@@ -140,10 +140,10 @@ def _table(comparison: Comparison) -> Table:
     return table_of("Differences", rows, columns, group=group)
 
 
-def _difference(found: Estimate, scale: tuple[float, float] | None) -> Cell:
+def _difference(estimate: Estimate, scale: tuple[float, float] | None) -> Cell:
     width = scale[1] - scale[0] if scale else 0.0
-    at = found if scale else None
-    return Cell(signed(found.value), signed_interval(found), "strong", at=at, ends=(-width, width))
+    at = estimate if scale else None
+    return Cell(signed(estimate.value), signed_interval(estimate), "strong", at=at, ends=(-width, width))
 
 
 def _changed(comparison: Comparison) -> list[Block]:
@@ -172,8 +172,8 @@ def _changed(comparison: Comparison) -> list[Block]:
     ]
 
 
-def _set(words: str | None) -> Cell:
-    return Cell("not set", tone="muted") if words is None else Cell(words)
+def _set(value: str | None) -> Cell:
+    return Cell("not set", tone="muted") if value is None else Cell(value)
 
 
 def changed_by(settings: Sequence[SettingDifference]) -> str:
@@ -211,9 +211,9 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
         ),
         (VERDICT, _rank_verdict),
     ]
-    told = one_of(rows[0].retriever_a, rows[0].retriever_b)
+    name = one_of(rows[0].retriever_a, rows[0].retriever_b)
     holm = f" p is corrected for {rows[0].family} measures (Holm)." if rows[0].family > 1 else ""
-    rests_on = f"{told}, on {plural(rows[0].n, 'question')} that both ranked.{holm}"
+    rests_on = f"{name}, on {plural(rows[0].n, 'question')} that both ranked.{holm}"
     return [
         Heading("Retrieval", anchor="retrieval"),
         table_of("Rank measures", rows, columns),
@@ -221,9 +221,9 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
     ]
 
 
-def _same(found: Estimate) -> bool:
+def _same(estimate: Estimate) -> bool:
     """Return whether no question differs, as far as an estimate tells."""
-    return found.value == 0 and found.low is None
+    return estimate.value == 0 and estimate.low is None
 
 
 def _rank_verdict(row: RankComparison) -> Cell:
@@ -252,20 +252,23 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
     ]
     several = len({(row.system_a, row.system_b) for row in compared}) > 1
     columns: list[Made[_SpentRow]] = [
-        (Column("An answer took", text=True, short=""), lambda one: Cell(one.words, short=f"  {one.words}")),
-        ("A", lambda one: _amount(one.figures.a.value, one.row)),
-        ("B", lambda one: _amount(one.figures.b.value, one.row)),
+        (
+            Column("An answer took", text=True, short=""),
+            lambda spent: Cell(spent.words, short=f"  {spent.words}"),
+        ),
+        ("A", lambda spent: _amount(spent.figures.a.value, spent.row)),
+        ("B", lambda spent: _amount(spent.figures.b.value, spent.row)),
         (Column("B − A", beside="interval"), _spent_difference),
-        (VERDICT, lambda one: _spent_verdict(one.figures.difference)),
+        (VERDICT, lambda spent: _spent_verdict(spent.figures.difference)),
     ]
 
-    def group(one: _SpentRow) -> str:
-        return one_of(one.row.system_a, one.row.system_b) if several else ""
+    def group(spent: _SpentRow) -> str:
+        return one_of(spent.row.system_a, spent.row.system_b) if several else ""
 
     unknown = [
-        Paragraph(f"{one_of(row.system_a, row.system_b)}: {words}" if several else words, tone="muted")
+        Paragraph(f"{one_of(row.system_a, row.system_b)}: {note}" if several else note, tone="muted")
         for row in compared
-        if (words := unknown_told(row))
+        if (note := unknown_told(row))
     ]
     table = [table_of("Seconds, tokens and money", rows, columns, group=group)] if rows else []
     return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
@@ -330,14 +333,14 @@ def _brief(comparison: Comparison) -> list[Block]:
 
 
 def _flip(flip: Flip) -> list[str]:
-    asked = flip.question_id + (f" · {flip.question}" if flip.question else "")
+    title = flip.question_id + (f" · {flip.question}" if flip.question else "")
     sides = (
         ("A", flip.answer_a, flip.score_a, flip.documents_a),
         ("B", flip.answer_b, flip.score_b, flip.documents_b),
     )
-    lines = [f"  {one_line(asked, CUT)}"]
-    for name, said, score, documents in sides:
-        lines.append(f"    {name} {number(score)}  {one_line(said or '', CUT)}".rstrip())
+    lines = [f"  {one_line(title, CUT)}"]
+    for name, label, score, documents in sides:
+        lines.append(f"    {name} {number(score)}  {one_line(label or '', CUT)}".rstrip())
         lines += [f"      from {one_line(documents_told(documents), CUT)}"] if documents is not None else []
     return lines
 
@@ -348,14 +351,14 @@ def _retrieved(documents: Sequence[GivenDocument] | None) -> str:
 
 def _overlap(comparison: Comparison) -> list[Block]:
     """Return which of the two is wrong, metric by metric; nothing where no scale is known."""
-    found = [(full_name(row, comparison), row.overlap) for row in in_order(comparison) if row.overlap]
-    if not found:
+    overlaps = [(full_name(row, comparison), row.overlap) for row in in_order(comparison) if row.overlap]
+    if not overlaps:
         return []
-    said = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
+    about = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
     return [
         Heading("Errors of one and of both", anchor="errors"),
-        Paragraph(said, tone="muted"),
-        overlap_table(found),
+        Paragraph(about, tone="muted"),
+        overlap_table(overlaps),
     ]
 
 
@@ -381,21 +384,21 @@ def outcome(comparison: Comparison) -> str:
     same = [row for row in in_order(comparison) if not row.n_changed]
     differing = [row for row in in_order(comparison) if row.n_changed]
     parts = []
-    for verdict, words in (
+    for verdict, text in (
         ("worse", "B is worse in"),
         ("better", "B is better in"),
         ("cannot tell", "cannot tell whether B differs in"),
     ):
         names = [full_name(row, comparison) for row in differing if row.verdict == verdict]
         if names:
-            parts.append(f"{words} {_listed(names)}")
+            parts.append(f"{text} {_listed(names)}")
     if same:
         alike = _listed([full_name(row, comparison) for row in same])
         bounds = [size(row.within, row) for row in same[:1] if row.within is not None]
         hidden = f" (a difference of up to {bounds[0]} could be hidden)" if bounds else ""
         parts.append(f"no score differs in {alike}{hidden}")
-    said = "; ".join(parts)
-    return said[0].upper() + said[1:] + "."
+    line = "; ".join(parts)
+    return line[0].upper() + line[1:] + "."
 
 
 def full_name(row: MetricComparison, comparison: Comparison) -> str:
@@ -455,10 +458,19 @@ def test_told(row: MetricComparison) -> str:
 
 def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
-    said = [f"{row.verdict}, {test_told(row)}.", changed_told(row), *_bound(row), *_denominator(row, least)]
+    sentences = [
+        f"{row.verdict}, {test_told(row)}.",
+        changed_told(row),
+        *(
+            []
+            if row.within is None
+            else [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
+        ),
+        *_denominator(row, least),
+    ]
     if row.verdict == "cannot tell":
-        said += outlook_told(row)
-    return " ".join(said)
+        sentences += outlook_told(row)
+    return " ".join(sentences)
 
 
 def changed_told(row: MetricComparison) -> str:
@@ -470,22 +482,16 @@ def changed_told(row: MetricComparison) -> str:
     return f"{count(row.n_changed)} of {plural(row.n, 'score')} differ{flips}."
 
 
-def _bound(row: MetricComparison) -> list[str]:
-    if row.within is None:
-        return []
-    return [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
-
-
 def _denominator(row: MetricComparison, least: float) -> list[str]:
     """Return who scored how many, where that is not the same everywhere."""
     if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
         return []
     sides = (f"{name} {_scored(side, least)}" for name, side in (("A", row.a), ("B", row.b)))
-    said = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
+    sentence = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
     if not row.loses_more:
-        return [said]
+        return [sentence]
     return [
-        said,
+        sentence,
         f"Caution: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other "
         "way. The rest may be the easier ones.",
     ]
@@ -507,7 +513,7 @@ def outlook_told(row: MetricComparison) -> list[str]:
     if outlook is None:
         return []
     times = f"{outlook.power * 5:g} times out of 5"
-    found = (
+    finding = (
         f"a difference of {size(outlook.smallest, row)} would be found {times}"
         if outlook.smallest is not None
         else f"no difference on this scale would be found {times}"
@@ -517,11 +523,13 @@ def outlook_told(row: MetricComparison) -> list[str]:
         needed = (
             f"the {size(row.difference.value, row)} seen takes {_questions(outlook.for_observed)}, {needed}"
         )
-    said = [f"With {plural(row.n, 'question')} {found}; to find {needed}."]
+    sentences = [f"With {plural(row.n, 'question')} {finding}; to find {needed}."]
     if outlook.design_effect >= HEAVY:
         worth = count(round(row.n / outlook.design_effect))
-        said.append(f"Questions about one document vary together: they count as {worth} independent ones.")
-    return said
+        sentences.append(
+            f"Questions about one document vary together: they count as {worth} independent ones."
+        )
+    return sentences
 
 
 def _questions(n: int | None) -> str:
@@ -539,18 +547,20 @@ def unknown_told(row: SpentComparison) -> str:
     return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}: {counted}."
 
 
-def _spent_difference(one: _SpentRow) -> Cell:
-    found = one.figures.difference
-    low, high = found.low, found.high
-    ends = "" if low is None or high is None else " to ".join(_signed_amount(e, one.row) for e in (low, high))
-    return Cell(_signed_amount(found.value, one.row), ends, "strong")
+def _spent_difference(spent: _SpentRow) -> Cell:
+    difference = spent.figures.difference
+    low, high = difference.low, difference.high
+    ends = (
+        "" if low is None or high is None else " to ".join(_signed_amount(e, spent.row) for e in (low, high))
+    )
+    return Cell(_signed_amount(difference.value, spent.row), ends, "strong")
 
 
-def _spent_verdict(found: Estimate) -> Cell:
+def _spent_verdict(difference: Estimate) -> Cell:
     """Return whether the difference is beyond chance; nothing where too little is known."""
-    if found.low is None or found.high is None:
-        return Cell("same" if _same(found) else "")
-    beyond = "more" if found.low > 0 else "less" if found.high < 0 else "cannot tell"
+    if difference.low is None or difference.high is None:
+        return Cell("same" if _same(difference) else "")
+    beyond = "more" if difference.low > 0 else "less" if difference.high < 0 else "cannot tell"
     return Cell(beyond, tone="strong")
 
 
@@ -573,9 +583,9 @@ def gate_told(gate: Gate) -> str:
     for one in deciding:
         name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)
         reasons.setdefault(one.because, []).append(name)
-    told = "; ".join(f"{because} ({', '.join(names)})" for because, names in reasons.items())
+    reason_text = "; ".join(f"{because} ({', '.join(names)})" for because, names in reasons.items())
     margin = "" if gate.margin is None else f" with a margin of {gate.margin:.4g} of the scale"
-    return f"Gate: {gate.outcome}{margin}: {told}."
+    return f"Gate: {gate.outcome}{margin}: {reason_text}."
 
 
 def in_order(comparison: Comparison) -> list[MetricComparison]:
@@ -585,10 +595,12 @@ def in_order(comparison: Comparison) -> list[MetricComparison]:
 
 def left_out(comparison: Comparison) -> str:
     """Return what was compared, and what stands on one side only."""
-    said = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
+    sentences = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
     if comparison.n_left_out:
-        said.append(f"; {count(comparison.n_left_out)} that differ, or are in only one of them, are left out")
+        sentences.append(
+            f"; {count(comparison.n_left_out)} that differ, or are in only one of them, are left out"
+        )
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
-            said.append(f"; only in {name}: {', '.join(only)}")
-    return "".join(said) + "."
+            sentences.append(f"; only in {name}: {', '.join(only)}")
+    return "".join(sentences) + "."

@@ -59,14 +59,14 @@ def show_small_judge(settings: Settings) -> None:
         for card in sorted(cards, key=lambda card: card.judge != JUDGE)
         for block in (Heading(f"{title(card)}, {labelled(card)}"), Paragraph(card.verdict))
     ]
-    shown = ReportDocument(
+    document = ReportDocument(
         title="A small language model as a judge, and comparing words beside it",
         kind="report card",
         about="",
         version=__version__,
         blocks=blocks,
     )
-    show(render_terminal(shown))
+    show(render_terminal(document))
     if any("timeout" in card.statuses for card in cards):
         say(f"After {DEADLINE} the rest was not judged: the same command goes on where this one ended.")
 

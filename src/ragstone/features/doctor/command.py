@@ -48,8 +48,14 @@ def doctor(
     settings = load_settings(config)
     models = model or models_named(settings)
     checks = [_extra(name, extra) for name, extra in EXTRAS.items()]
-    checks += [_package(name, *told) for name, told in SEPARATE.items()]
-    checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
+    for name, (purpose, install) in SEPARATE.items():
+        if is_installed(name):
+            checks.append(Check(name, True, f"{purpose} ({_version(name)})"))
+        else:
+            checks.append(Check(name, False, purpose, install))
+    checks += [_writable(settings.path(".ragstone"))]
+    checks += [_database(settings)] if settings.ledger.url else []
+    checks += [_cluster(settings)] if settings.engine.address else []
     checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
     checks += [_embeds(name, settings) for name in _embedders(settings)]
     checks += [_system(name, settings) for name in settings.systems]
@@ -70,12 +76,6 @@ def _extra(name: str, extra: Extra) -> Check:
         return Check(name, True, f"{extra.purpose} ({_version(extra.modules[0])})")
     without = f" (without {', '.join(missing)})" if len(missing) < len(extra.modules) else ""
     return Check(name, False, f"{extra.purpose}{without}", f"pip install 'ragstone[{name}]'")
-
-
-def _package(name: str, purpose: str, command: str) -> Check:
-    if not is_installed(name):
-        return Check(name, False, purpose, command)
-    return Check(name, True, f"{purpose} ({_version(name)})")
 
 
 def _version(module: str) -> str:
@@ -101,12 +101,6 @@ def _writable(folder: Path) -> Check:
     return Check("ledger", True, f"{folder} can be written", needed=True)
 
 
-def _shared(settings: Settings) -> list[Check]:
-    """Look at the database and the cluster that ragstone.toml names."""
-    checks = [_database(settings)] if settings.ledger.url else []
-    return [*checks, _cluster(settings)] if settings.engine.address else checks
-
-
 def _database(settings: Settings) -> Check:
     from ragstone.kernel.errors import RagstoneError
     from ragstone.kernel.llm.ledgers import ledger_place, open_ledger
@@ -126,8 +120,8 @@ def _cluster(settings: Settings) -> Check:
     engine = settings.engine
     needed = engine.kind == "ray"
     try:
-        with connected(settings) as place:
-            room = f"{engine.address} has room for {plural(place.workers, 'worker')}"
+        with connected(settings) as address:
+            room = f"{engine.address} has room for {plural(address.workers, 'worker')}"
             return Check("[engine] address", True, room, needed=needed)
     except RagstoneError as mistake:
         return Check("[engine] address", False, str(mistake), needed=needed)
@@ -155,8 +149,8 @@ def _keys_without_model() -> list[Check]:
         for provider in providers().values()
         if provider.key_variable
     ]
-    found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
-    return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
+    detail = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
+    return [Check("models", False, detail, "name one in [run] model, or with --model")] if keys else []
 
 
 def _embedders(settings: Settings) -> list[str]:

@@ -86,8 +86,8 @@ def log_to_mlflow(
 def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: ANN401 - of an optional package
     entities = _mlflow("mlflow.entities")
     digest = made_from(run.folder)
-    found = client.get_experiment_by_name(experiment)
-    experiment_id = found.experiment_id if found else client.create_experiment(experiment)
+    existing = client.get_experiment_by_name(experiment)
+    experiment_id = existing.experiment_id if existing else client.create_experiment(experiment)
     before = client.search_runs([experiment_id], f"tags.`{DIGEST}` = '{digest}'")
     tags = {DIGEST: digest, "ragstone.run": run.summary.name, "ragstone.version": run.summary.version}
     known = before[0] if before else client.create_run(experiment_id, run_name=run.summary.name, tags=tags)
@@ -95,9 +95,9 @@ def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: AN
     metrics, params = metrics_of(run), params_of(run)
     now = int(time.time() * 1000)
     new = [entities.Metric(name, v, now, 0) for name, v in metrics.items() if name not in known.data.metrics]
-    told = [entities.Param(name, v) for name, v in params.items() if name not in known.data.params]
-    for start in range(0, max(len(new), len(told)), BATCH):
-        client.log_batch(run_id, metrics=new[start : start + BATCH], params=told[start : start + BATCH])
+    new_params = [entities.Param(name, v) for name, v in params.items() if name not in known.data.params]
+    for start in range(0, max(len(new), len(new_params)), BATCH):
+        client.log_batch(run_id, metrics=new[start : start + BATCH], params=new_params[start : start + BATCH])
     table = run.table()
     rows = [
         [
@@ -133,18 +133,18 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
     name in every run of one system, and MLflow can draw them side by side.
     """
     summary = run.summary
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     for metric in summary.metrics:
         name = _metric_name(metric, summary.metrics)
-        found[f"{name}/rows"] = metric.n_rows
+        metrics[f"{name}/rows"] = metric.n_rows
         if metric.estimate:
-            found |= _estimate(name, metric.estimate)
+            metrics |= _estimate(name, metric.estimate)
     for row in summary.retrieval:
         for measure, estimate in row.measures.items():
-            found |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)
+            metrics |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)
     if summary.calls.cost_usd is not None:
-        found["cost_usd"] = summary.calls.cost_usd
-    return {name: float(value) for name, value in _accepted(found).items()}
+        metrics["cost_usd"] = summary.calls.cost_usd
+    return {name: float(value) for name, value in _accepted(metrics).items()}
 
 
 def _metric_name(metric: MetricSummary, others: Iterable[MetricSummary]) -> str:
@@ -168,22 +168,22 @@ def params_of(run: FinishedRun) -> dict[str, str]:
     """Return what decided the outcome: models, settings, judges and prompts by version and digest."""
     manifest = run.manifest
     settings = manifest.get("settings", {})
-    found: dict[str, object] = {f"model.{role}": model for role, model in run.summary.models.items()}
-    found |= {name: settings.get(table, {}).get(key) for name, (table, key) in SETTINGS.items()}
+    params: dict[str, object] = {f"model.{role}": model for role, model in run.summary.models.items()}
+    params |= {name: settings.get(table, {}).get(key) for name, (table, key) in SETTINGS.items()}
     for name, judge in manifest.get("judges", {}).items():
-        found[f"judge.{name}"] = f"version {judge.get('version')}, {judge.get('digest')}"
+        params[f"judge.{name}"] = f"version {judge.get('version')}, {judge.get('digest')}"
     prompt = manifest.get("prompt", {})
     if prompt:
-        found["prompt"] = f"{prompt.get('name')} version {prompt.get('version')}, {prompt.get('digest')}"
-    found |= {f"digest.{name}": digest for name, digest in manifest.get("files", {}).items()}
-    known = {name: str(value)[:LONGEST_VALUE] for name, value in found.items() if value is not None}
+        params["prompt"] = f"{prompt.get('name')} version {prompt.get('version')}, {prompt.get('digest')}"
+    params |= {f"digest.{name}": digest for name, digest in manifest.get("files", {}).items()}
+    known = {name: str(value)[:LONGEST_VALUE] for name, value in params.items() if value is not None}
     return _accepted(known)
 
 
-def _accepted(found: Mapping[str, T]) -> dict[str, T]:
+def _accepted(values: Mapping[str, T]) -> dict[str, T]:
     """Return the values under names that MLflow accepts, no two alike."""
     named: dict[str, T] = {}
-    for name, value in found.items():
+    for name, value in values.items():
         # A name is a path there, so neither `..` nor an empty part can stand in it.
         allowed = "/".join(part or "_" for part in FORBIDDEN.sub("_", name).replace("..", "__").split("/"))
         allowed = allowed[-LONGEST_NAME:]
@@ -221,11 +221,11 @@ def _shown(tracking_uri: str) -> str:
     return re.sub(r"//[^/@]*@", "//", tracking_uri)
 
 
-def _refused(tracking_uri: str, said: str) -> str:
+def _refused(tracking_uri: str, answer: str) -> str:
     hint = ""
     if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
         hint = " A database needs the whole package: pip install mlflow, or log to a server."
-    return f"{_shown(tracking_uri)}: MLflow did not take the run: {said[:LONGEST_VALUE]}{hint}"
+    return f"{_shown(tracking_uri)}: MLflow did not take the run: {answer[:LONGEST_VALUE]}{hint}"
 
 
 @contextlib.contextmanager

@@ -9,9 +9,8 @@ import msgspec
 from ragstone.kernel.errors import DataError, checks_arguments, optional_package
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.tables import Rows, check_place, partial_path
-from ragstone.kernel.tables.cells import cell, no_formula, open_table
-from ragstone.kernel.tables.frames import fitted, plain
-from ragstone.kernel.tables.writing import FREE_FORM
+from ragstone.kernel.tables.cells import cell_text, open_table
+from ragstone.kernel.tables.frames import arrow_table
 
 Table = Rows[dict[str, Any]]
 
@@ -63,7 +62,7 @@ def check_export(path: Path | str, force: bool, folder: Path) -> Path:
 
 def n_cut_by_excel(table: Table) -> int:
     """Return how many cells of the CSV are longer than Excel keeps."""
-    return sum(len(no_formula(str(cell(value)))) > MOST_IN_A_CELL for row in table for value in row.values())
+    return sum(len(cell_text(value)) > MOST_IN_A_CELL for row in table for value in row.values())
 
 
 def _write_csv(table: Table, path: Path) -> None:
@@ -76,22 +75,15 @@ def _write_jsonl(table: Table, path: Path) -> None:
     encode = msgspec.json.Encoder().encode
     with path.open("wb", buffering=1 << 16) as file:
         for row in table:
-            told = {name: value for name, value in row.items() if value is not None}
-            file.writelines((encode(told), b"\n"))
+            present = {name: value for name, value in row.items() if value is not None}
+            file.writelines((encode(present), b"\n"))
 
 
 def _write_parquet(table: Table, path: Path) -> None:
     """Write contexts as a column of structs; tags as JSON text, as in every Parquet file of ours."""
     with optional_package("writing Parquet", "parquet"):
-        import pyarrow as pa
         import pyarrow.parquet as pq
-    columns = {}
-    for name, kind in table.columns().items():
-        cells = [plain(row[name]) for row in table]
-        if name in FREE_FORM:
-            kind = Any
-        columns[name] = pa.array(fitted(cells, kind))
-    pq.write_table(pa.table(columns), path)
+    pq.write_table(arrow_table(table), path)
 
 
 WRITERS: dict[str, Callable[[Table, Path], None]] = {

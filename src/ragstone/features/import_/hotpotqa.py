@@ -33,7 +33,11 @@ def read_hotpotqa(source: Source, _options: ImportOptions) -> Iterator[Found]:
         if isinstance(row, str) or not isinstance(row.get("question"), str) or not row["question"].strip():
             yield skipped(location, row if isinstance(row, str) else "it has no question")
             continue
-        passages = _passages(row.get("context"))
+        passages = [
+            (title, [sentence for sentence in sentences if isinstance(sentence, str)])
+            for title, sentences in _pairs(row.get("context"), "sentences")
+            if isinstance(sentences, list)
+        ]
         ids: dict[str, tuple[str, list[str]]] = {}
         for title, sentences in passages:
             text = "".join(sentences)
@@ -83,14 +87,6 @@ def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], location: st
         tags=tags or None,
         metadata=notes or None,
     )
-
-
-def _passages(value: object) -> list[Passage]:
-    return [
-        (title, [sentence for sentence in sentences if isinstance(sentence, str)])
-        for title, sentences in _pairs(value, "sentences")
-        if isinstance(sentences, list)
-    ]
 
 
 def _pairs(value: object, second: str) -> list[tuple[str, object]]:

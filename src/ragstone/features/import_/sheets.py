@@ -32,7 +32,15 @@ def open_text(path: Path) -> TextIO:
     Other encodings than UTF-8 are found as `ragstone ingest` finds them. Raises DataError for a file that is
     missing, empty, packed or no text.
     """
-    _check(path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
+    with path.open("rb") as file:
+        head = file.read(4)
+    for mark, what in PACKED.items():
+        if head.startswith(mark):
+            raise DataError(f"{path}: it is {what}. Unpack it, or save the table as CSV, and import that.")
     try:
         if _is_utf8(path):
             return path.open(encoding="utf-8-sig", newline="")
@@ -56,18 +64,6 @@ def line_of(text: str, at: int) -> int:
 @lru_cache(maxsize=1)  # the lines of one text are asked for one after the other
 def _line_ends(text: str) -> list[int]:
     return [at for at, sign in enumerate(text) if sign == "\n"]
-
-
-def _check(path: Path) -> None:
-    if not path.is_file():
-        raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
-    if not path.stat().st_size:
-        raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
-    with path.open("rb") as file:
-        head = file.read(4)
-    for mark, what in PACKED.items():
-        if head.startswith(mark):
-            raise DataError(f"{path}: it is {what}. Unpack it, or save the table as CSV, and import that.")
 
 
 def _is_utf8(path: Path) -> bool:

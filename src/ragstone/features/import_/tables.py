@@ -30,9 +30,9 @@ from ragstone.features.import_.sheets import open_sheet
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.tables.columns import PASSAGE, plan_columns, value_at, warn_of_guesses
 from ragstone.kernel.tables.formats import read_questions
-from ragstone.kernel.tables.names import accepted_names, fields_of, fold
+from ragstone.kernel.tables.names import accepted_names, fold
 
-_FIELDS = frozenset(fields_of(Question))
+_FIELDS = frozenset(Question.__struct_fields__)
 Prepare = Callable[[Cells], Cells]
 
 
@@ -259,7 +259,14 @@ def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
     """Yield the examples of a data set of Phoenix as questions; `output` is the reference."""
 
     def prepare(row: Cells) -> Cells:
-        row = _nested(row)
+        nested: Cells = {}  # as the interface gives it: `input_question` of CSV in the object `input`
+        for name, value in row.items():
+            part, underscore, key = name.partition("_")
+            if underscore and part in ("input", "output", "metadata") and part not in row:
+                nested.setdefault(part, {})[key] = value
+            else:
+                nested[name] = value
+        row = nested
         return {
             **row,
             "input": _text(row.get("input"), _QUESTION),
@@ -267,18 +274,6 @@ def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
         }
 
     yield from read_prepared(source, options, {"question": "input", "reference": "output"}, prepare)
-
-
-def _nested(row: Cells) -> Cells:
-    """Return a row of Phoenix's CSV as its interface gives it: `input_question` in the object `input`."""
-    nested: Cells = {}
-    for name, value in row.items():
-        part, underscore, key = name.partition("_")
-        if underscore and part in ("input", "output", "metadata") and part not in row:
-            nested.setdefault(part, {})[key] = value
-        else:
-            nested[name] = value
-    return nested
 
 
 def is_langfuse(names: Set[str]) -> bool:

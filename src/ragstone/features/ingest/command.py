@@ -96,14 +96,14 @@ def ingest(
         processes=processes,
     )
     settings = load_for(config, engine)
-    found = ingest_to_file(sources, output, options, settings, force=force, progress=bars)
+    summary = ingest_to_file(sources, output, options, settings, force=force, progress=bars)
     if json:
-        show_json(_summary(found, options, output))
+        show_json(_summary(summary, options, output))
     else:
-        for line in _told(found, options, output):
+        for line in _told(summary, options, output):
             say(line)
-    if not found.n_documents:
-        why = "every file was skipped, as said above" if found.skipped else "the sources hold no file"
+    if not summary.n_documents:
+        why = "every file was skipped, as said above" if summary.skipped else "the sources hold no file"
         raise DataError(f"no documents: {why}. {output} was not written.")
 
 
@@ -112,54 +112,54 @@ def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
     from ragstone.kernel.corpus.file import Field
     from ragstone.kernel.errors import ConfigError
 
-    found: dict[Field, str | list[str]] = {}
-    for one in written:
-        field, equals, name = one.partition("=")
+    columns: dict[Field, str | list[str]] = {}
+    for text in written:
+        field, equals, name = text.partition("=")
         if field not in get_args(Field) or not (equals and name):
             raise ConfigError(
-                f"--column {one}: write FIELD=COLUMN with a field of {', '.join(get_args(Field))}, "
+                f"--column {text}: write FIELD=COLUMN with a field of {', '.join(get_args(Field))}, "
                 "e.g. --column text=Answer"
             )
-        before = found.get(cast("Field", field))
-        found[cast("Field", field)] = (
+        before = columns.get(cast("Field", field))
+        columns[cast("Field", field)] = (
             name if before is None else [*([before] if isinstance(before, str) else before), name]
         )
-    return found
+    return columns
 
 
-def _summary(found: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
+def _summary(summary: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
     return {
-        "documents": found.n_documents,
-        "formats": found.formats,
-        "languages": found.languages,
-        "skipped": found.skipped,
-        "reasons": dict(Counter(one.reason for one in found.skipped).most_common()),
-        "duplicates": found.duplicates,
-        "dropped": len(found.duplicates) if options.duplicates == "drop" else 0,
-        "output": output if found.n_documents else None,
+        "documents": summary.n_documents,
+        "formats": summary.formats,
+        "languages": summary.languages,
+        "skipped": summary.skipped,
+        "reasons": dict(Counter(file.reason for file in summary.skipped).most_common()),
+        "duplicates": summary.duplicates,
+        "dropped": len(summary.duplicates) if options.duplicates == "drop" else 0,
+        "output": output if summary.n_documents else None,
     }
 
 
-def _told(found: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:
-    lines = [*_skipped_lines(found.skipped), *_duplicate_lines(found.duplicates, options)]
-    if found.n_documents:
+def _told(summary: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:
+    lines = [*_skipped_lines(summary.skipped), *_duplicate_lines(summary.duplicates, options)]
+    if summary.n_documents:
         lines += [
-            f"{plural(found.n_documents, 'document')} in {output}.",
-            f"  formats: {counts_line(found.formats)}",
-            f"  languages: {counts_line(found.languages)}",
+            f"{plural(summary.n_documents, 'document')} in {output}.",
+            f"  formats: {counts_line(summary.formats)}",
+            f"  languages: {counts_line(summary.languages)}",
         ]
-    if found.skipped:
-        lines.append(f"  skipped: {len(found.skipped):,}, as said above")
+    if summary.skipped:
+        lines.append(f"  skipped: {len(summary.skipped):,}, as said above")
     return lines
 
 
 def _skipped_lines(skipped: "Sequence[Skipped]") -> list[str]:
     """Return a line for each file, but one for many files that were skipped for the same reason."""
-    reasons = Counter(one.reason for one in skipped)
-    lines = [f"skipped {one.path}: {one.reason}" for one in skipped if reasons[one.reason] <= ONE_BY_ONE]
+    reasons = Counter(file.reason for file in skipped)
+    lines = [f"skipped {file.path}: {file.reason}" for file in skipped if reasons[file.reason] <= ONE_BY_ONE]
     for reason, n_files in reasons.most_common():
         if n_files > ONE_BY_ONE:
-            first = next(one.path for one in skipped if one.reason == reason)
+            first = next(file.path for file in skipped if file.reason == reason)
             lines.append(f"skipped {first} and {n_files - 1:,} more: {reason}")
     return lines
 

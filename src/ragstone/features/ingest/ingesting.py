@@ -122,18 +122,18 @@ async def _stream(
     start = places.index(last) if last in places else 0  # else a column of the user's says the source
 
     async def documents() -> AsyncIterator[Document]:
-        check, found = unique_ids(), start > 0
+        check, has_documents = unique_ids(), start > 0
         for document in before() if before and start else ():
             check(document.source or "", document)
             each(document)
             yield document
-        async for place, row in _rows(files[start:], options, session):
-            check(place, row)
+        async for source, row in _rows(files[start:], options, session):
+            check(source, row)
             each(row)
             if isinstance(row, Document):
-                found = True
+                has_documents = True
                 yield row
-        if not found:
+        if not has_documents:
             raise DataError(f"no documents: the sources hold none. {output} was not written.")
 
     await write_stream(documents(), output, Document, force=force, made_from=made)
@@ -151,7 +151,7 @@ async def _rows(
             yield row
 
 
-def _place(found: Found) -> str:
+def _place(file: Found) -> str:
     """Return what the documents of a file name as their source."""
-    path = found.path if isinstance(found, File | Skipped) else found.file.path
+    path = file.path if isinstance(file, File | Skipped) else file.file.path
     return url_of(path) or str(path)

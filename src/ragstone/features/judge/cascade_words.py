@@ -18,14 +18,14 @@ def savings_line(saved: CascadeSavings) -> str:
         for member in saved.members
     ]
     undecided = [f"{count(saved.n_undecided)} have no score"] if saved.n_undecided else []
-    said = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
+    line = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
     last = saved.members[-1]
     if not last.n_asked:
-        return f"{said} {last.name} was never asked, so its cost is not known."
+        return f"{line} {last.name} was never asked, so its cost is not known."
     if saved.last_alone is None:
-        return said
+        return line
     return (
-        f"{said} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
+        f"{line} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
         f"about {_taken(saved.last_alone, saved.last_alone_usd)}: {_difference(saved)}."
     )
 

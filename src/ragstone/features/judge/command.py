@@ -114,7 +114,7 @@ def judge(
 
 
 def _tell(
-    summary: "RunSummary", place: "Path | str", notes: list[str], asking: Asking, sheets: list[Path]
+    summary: "RunSummary", target: "Path | str", notes: list[str], asking: Asking, sheets: list[Path]
 ) -> None:
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.features.judge.words import judged_document
@@ -126,25 +126,25 @@ def _tell(
     if failed:
         why = ":" if any(metric.errors for metric in summary.metrics) else "."
         say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
-    say(f"Judgements in {place}: {end_line(summary)}")
+    say(f"Judgements in {target}: {end_line(summary)}")
     for note in notes:
         say(note)
     if not notes and not failed:
-        say(f"Next: {_next_step(summary, place, sheets)}")
+        say(f"Next: {_next_step(summary, target, sheets)}")
     leave_judged(summary, strict=asking.strict)
 
 
-def _next_step(summary: "RunSummary", place: "Path | str", sheets: list[Path]) -> str:
+def _next_step(summary: "RunSummary", target: "Path | str", sheets: list[Path]) -> str:
     """Return the one command that makes sense now, and why."""
     from ragstone.kernel.records import NO_MODEL
 
-    if not isinstance(place, Path):
-        if len(sheets) == 1 and sheets[0].is_file() and Path(place).is_file():
+    if not isinstance(target, Path):
+        if len(sheets) == 1 and sheets[0].is_file() and Path(target).is_file():
             return (
-                f"ragstone report {place} writes it as one page; ragstone serve {place} {sheets[0]} shows it "
-                "row by row, and takes people's labels."
+                f"ragstone report {target} writes it as one page; ragstone serve {target} {sheets[0]} shows "
+                "it row by row, and takes people's labels."
             )
-        return f"ragstone agree {place} LABELS measures the judges against people's labels."
+        return f"ragstone agree {target} LABELS measures the judges against people's labels."
     if any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics):
-        return f"ragstone serve shows {place} row by row; labels given there tell how good its judges are."
-    return f"ragstone report {place} writes it as one page; ragstone serve shows it row by row."
+        return f"ragstone serve shows {target} row by row; labels given there tell how good its judges are."
+    return f"ragstone report {target} writes it as one page; ragstone serve shows it row by row."

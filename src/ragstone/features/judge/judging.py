@@ -266,8 +266,8 @@ def judge(
     no call can succeed.
     """
     chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
-    found = load_judges(judges)
-    if read_no_answer(found):
+    loaded = load_judges(judges)
+    if read_no_answer(loaded):
         held = list(answers) if isinstance(answers, Iterator) else answers  # it may be read twice
         rows = list(answers_or_questions(lambda kind: parse_rows(held, kind, columns=columns)))
     else:
@@ -280,7 +280,7 @@ def judge(
     how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
 
     async def work(session: Session) -> Rows[Judgement]:
-        judged = judge_rows(unfolded, found, session, n_rows)
+        judged = judge_rows(unfolded, loaded, session, n_rows)
         return Rows([row async for row in judged], Judgement)
 
     return run_in_session(chosen, how, work)

@@ -20,7 +20,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
-from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
+from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -155,26 +155,23 @@ def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
     blocks: dict[str, list[Block]] = {"Statements without support": [], "Steps that are not right": []}
     for metric in metrics:
         system = f", {metric.system}" if several else ""
-        for one in metric.unsupported:
-            of_steps = "step" in one.of
-            if of_steps and not one.n_unsupported:
+        for lack in metric.unsupported:
+            of_steps = "step" in lack.of
+            if of_steps and not lack.n_unsupported:
                 continue
             lines = blocks["Steps that are not right" if of_steps else "Statements without support"]
-            lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
-            first = () if one.of == "contexts" else one.first
-            lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
+            what, of, rest = TAKEN_FROM[lack.of].partition(" of ")
+            lines.append(
+                Paragraph(
+                    f"  {judge_name(metric)}{system}: {count(lack.n_unsupported)} of {plural(lack.n, what)}"
+                    f"{of}{rest} {LACKING[lack.of]} ({plural(lack.n_rows, 'answer')})"
+                )
+            )
+            first = () if lack.of == "contexts" else lack.first
+            for question_id, statement in first:
+                lead = f"    {_short(question_id, LONGEST_ID)}: "
+                lines.append(Paragraph(lead + _short(statement, WIDTH - len(lead)), tone="muted"))
     return [block for head, lines in blocks.items() if lines for block in (Heading(head, level=3), *lines)]
-
-
-def _n_unsupported(one: Unsupported) -> str:
-    what, of, rest = TAKEN_FROM[one.of].partition(" of ")
-    things = f"{plural(one.n, what)}{of}{rest}"
-    return f"{count(one.n_unsupported)} of {things} {LACKING[one.of]} ({plural(one.n_rows, 'answer')})"
-
-
-def _statement(question_id: str, statement: str) -> str:
-    lead = f"    {_short(question_id, LONGEST_ID)}: "
-    return lead + _short(statement, WIDTH - len(lead))
 
 
 def _short(text: str, length: int) -> str:
@@ -184,12 +181,12 @@ def _short(text: str, length: int) -> str:
 def asked_lines(summary: RunSummary) -> str:
     """Return what a terminal says last: what cascades have saved, and what was asked and what it cost."""
     calls = summary.calls
-    asked = "No model was called."
+    lines = "No model was called."
     if calls.made + calls.from_ledger:
         models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
         failed = f" ({statuses(calls.failed)})" if calls.failed else ""
-        asked = (
+        lines = (
             f"Models: {models or 'none'}\nCalls: {calls_line(calls)}{failed}\n"
             f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
         )
-    return "\n\n".join([*map(savings_line, summary.cascades), asked])
+    return "\n\n".join([*map(savings_line, summary.cascades), lines])

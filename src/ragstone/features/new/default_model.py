@@ -20,7 +20,7 @@ def choose_model() -> tuple[str, str]:
     endpoint = endpoint_model()
     if endpoint:
         return endpoint, "an endpoint is configured"
-    found = cached_models()
-    if found:
-        return f"llamacpp/{found[0].stem}", "the largest model in ~/.cache/ragstone/models"
+    files = cached_models()
+    if files:
+        return f"llamacpp/{files[0].stem}", "the largest model in ~/.cache/ragstone/models"
     return PACKAGED, "the packaged one: it shows that everything runs, but it cannot judge"

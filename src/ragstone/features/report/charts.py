@@ -43,7 +43,7 @@ def tag_charts(
 ) -> list[tuple[GroupedMeans, Chart]]:
     """Return each grouping with the chart of the headline means in its groups."""
     keys = {(lead.system, lead.judge, lead.metric, lead.model) for lead in leads}
-    found = []
+    charts = []
     for at, grouping in enumerate(groupings):
         lines = [
             line
@@ -52,28 +52,30 @@ def tag_charts(
             if (metric.system, metric.judge, metric.metric, metric.model) in keys
             if (line := _on_scale(metric, value))
         ]
-        shown = _largest(lines)
-        if shown:
+        largest = _largest(lines)
+        if largest:
             judges = " / ".join(dict.fromkeys(judge_name(lead) for lead in leads))
             title = f"{judges} by {grouping.by}"
-            chart = _intervals(f"tag-{at}", title, shown, axis="share of the scale", of=grouping.by)
-            found.append((grouping, chart))
-    return found
+            chart = _intervals(f"tag-{at}", title, largest, axis="share of the scale", of=grouping.by)
+            charts.append((grouping, chart))
+    return charts
 
 
-def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
+def distribution_chart(distributions: Sequence[Distribution]) -> Chart | None:
     """Return how many rows have each score, as shares of each judge's rows; None where nothing was scored."""
-    several = len({one.system for one in found}) > 1
-    first = {key: at for at, key in enumerate(dict.fromkeys((one.judge, one.metric) for one in found))}
-    ordered = sorted(found, key=lambda one: first[one.judge, one.metric])
+    several = len({each.system for each in distributions}) > 1
+    first = {
+        key: at for at, key in enumerate(dict.fromkeys((each.judge, each.metric) for each in distributions))
+    }
+    ordered = sorted(distributions, key=lambda each: first[each.judge, each.metric])
     values = [
         value
-        for one in ordered
-        for value in _bin_values(one, f"{judge_name(one)} · {one.system}" if several else judge_name(one))
+        for each in ordered
+        for value in _bin_values(each, f"{judge_name(each)} · {each.system}" if several else judge_name(each))
     ]
     if not values:
         return None
-    place = {"field": "place", "type": "quantitative"}
+    position = {"field": "place", "type": "quantitative"}
     legend = {
         "title": "lowest to highest score",
         "values": [0, 1],
@@ -94,28 +96,28 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
                 "axis": share,
             },
             "color": {
-                **place,
+                **position,
                 "scale": {"domain": [0, 1], "range": "ramp", "interpolate": "rgb"},
                 "legend": legend,
             },
-            "order": place,
+            "order": position,
             "tooltip": _tooltip("label", "score", "n"),
         },
     }
     return Chart(
         name="distribution",
         title="How scores are distributed",
-        said=f"Bars of the scores of {plural(len(found), 'judge')}, from the lowest to the highest.",
+        said=f"Bars of the scores of {plural(len(distributions), 'judge')}, from the lowest to the highest.",
         spec=spec,
         head=["Judge", "Score", "Rows"],
         rows=[[value["label"], value["score"], count(value["n"])] for value in values],
     )
 
 
-def _bin_values(one: Distribution, label: str) -> list[Spec]:
+def _bin_values(distribution: Distribution, label: str) -> list[Spec]:
     """Return a value of the chart for each bin; place: of its middle on the scale, 0 to 1."""
-    total = sum(each.n for each in one.bins)
-    low, width = one.bins[0].low, one.bins[-1].high - one.bins[0].low or 1.0
+    total = sum(each.n for each in distribution.bins)
+    low, width = distribution.bins[0].low, distribution.bins[-1].high - distribution.bins[0].low or 1.0
     return [
         {
             "label": label,
@@ -124,7 +126,7 @@ def _bin_values(one: Distribution, label: str) -> list[Spec]:
             "share": each.n / total,
             "n": each.n,
         }
-        for each in one.bins
+        for each in distribution.bins
     ]
 
 
@@ -161,10 +163,17 @@ def _agreements(card: ReportCard) -> list[Interval]:
         others.append(("people among themselves", card.humans.exact_agreement))
     if mine is None:
         return []
-    shown = [(f"{judge_name(card)} ({card.model})", mine), *others]
+    estimates = [(f"{judge_name(card)} ({card.model})", mine), *others]
     return [
-        Interval(label=name, group=judge_name(card), value=one.value, low=one.low, high=one.high, n=one.n)
-        for name, one in shown
+        Interval(
+            label=name,
+            group=judge_name(card),
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            n=estimate.n,
+        )
+        for name, estimate in estimates
     ]
 
 
@@ -216,8 +225,8 @@ def _largest(lines: Sequence[Interval]) -> list[Interval]:
     sizes: dict[str, int] = {}
     for line in lines:
         sizes[line.label] = max(sizes.get(line.label, 0), line.n)
-    kept = set(sorted(sizes, key=lambda label: -sizes[label])[:SHOWN_VALUES])
-    return [line for line in lines if line.label in kept]
+    largest = set(sorted(sizes, key=lambda label: -sizes[label])[:SHOWN_VALUES])
+    return [line for line in lines if line.label in largest]
 
 
 def _lines_axis() -> Spec:

@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.features import PARTS
 from ragstone.features.agree.corrected_words import corrected_of
+from ragstone.features.report.words import rivals
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
@@ -28,7 +29,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     measured,
     plural,
-    rivals,
     scale,
 )
 
@@ -44,10 +44,10 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     """
     part = blame_part() if blamed else None
     wrong = (part.finding(blamed) if part and blamed else None) or _blame(summary)
-    found = [_right(summary), wrong, _trust(summary)]
+    parts = [_right(summary), wrong, _trust(summary)]
     return [
-        msgspec.structs.replace(one, anchor=anchor, link=link)
-        for one, (anchor, link) in zip(found, ANCHORS, strict=True)
+        msgspec.structs.replace(part, anchor=anchor, link=link)
+        for part, (anchor, link) in zip(parts, ANCHORS, strict=True)
     ]
 
 
@@ -57,7 +57,9 @@ def blame_part() -> BlamePart | None:
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:
-    leads = _best_first(headlines(summary), summary)
+    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
+    # In the order of the leaderboard, systems that have no place there last.
+    leads = sorted(headlines(summary), key=lambda metric: places.get(metric.system, len(places) + 1))
     several = len(leads) > 1
     figures = [_mean_figure(lead, several, summary.bounds_from) for lead in leads[:SHOWN_FIGURES]]
     more = len(leads) - len(figures)
@@ -67,12 +69,6 @@ def _right(summary: RunSummary) -> HeadlineFinding:
     if not leads:
         sentences.append("No judge has judged the answers.")
     return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
-
-
-def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:
-    """Return the means in the order of the leaderboard, those of systems that have no place there last."""
-    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
-    return sorted(leads, key=lambda metric: places.get(metric.system, len(places) + 1))
 
 
 def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:

@@ -51,13 +51,13 @@ def _with_bounds(summary: RunSummary) -> RunSummary:
     return msgspec.structs.replace(summary, bounds_from=0.0)
 
 
-def render_run(run: Run, asked: Iterable[AskedCall] = (), *, bounds: bool = False) -> str:
+def render_run(run: Run, calls: Iterable[AskedCall] = (), *, bounds: bool = False) -> str:
     """Return the report as one HTML document.
 
-    asked: the conversations with models behind the rows. bounds: every mean with failed rows is shown with
+    calls: the conversations with models behind the rows. bounds: every mean with failed rows is shown with
     its worst and best case, not only where many failed.
     """
-    summary, blocks = run.summary, embed_all(run, asked)
+    summary, blocks = run.summary, embed_all(run, calls)
     if bounds:
         summary = _with_bounds(summary)
     rows = {f"details-{at}": block for at, block in enumerate(blocks.details)}
@@ -86,13 +86,13 @@ def _cut_prompts(prompts: Prompts) -> str:
     if prompts.kept == "all":
         return ""
     every = f"the {plural(prompts.n, 'conversation')} with models"
-    shown = "none" if prompts.kept == "none" else "only those whose judgements have no score"
-    return f"Of {every}, this file shows {shown}; calls.jsonl.gz beside it has them all."
+    which = "none" if prompts.kept == "none" else "only those whose judgements have no score"
+    return f"Of {every}, this file shows {which}; calls.jsonl.gz beside it has them all."
 
 
 def _cut_texts(blocks: JoinedBlocks) -> str:
     cuts = {"retrieved passages": blocks.passage_cut, "all other texts": blocks.text_cut}
-    shown = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
-    if not shown:
+    parts = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
+    if not parts:
         return ""
-    return f"To keep this file small, it shows {' and '.join(shown)}. Full texts are in the files beside it."
+    return f"To keep this file small, it shows {' and '.join(parts)}. Full texts are in the files beside it."

@@ -43,20 +43,20 @@ def trend_chart(judge: str, steps: Sequence[RunStep]) -> Chart | None:
     as_shares = len(scales) > 1
     points = [
         point
-        for place, step in enumerate(steps, 1)
+        for number, step in enumerate(steps, 1)
         for line, metric in step.means
-        if (point := _point(place, step, line, metric, as_shares=as_shares))
+        if (point := _point(number, step, line, metric, as_shares=as_shares))
     ]
     if len({point.place for point in points}) < 2:
         return None
     lines = list(dict.fromkeys(point.line for point in points))
     n_changed = sum(bool(step.changes) for step in steps)
     axis = "share of the scale" if as_shares else "mean"
-    said = f"{judge} in {plural(len(steps), 'run')}, the first at the left, with 95 % intervals"
+    about = f"{judge} in {plural(len(steps), 'run')}, the first at the left, with 95 % intervals"
     return Chart(
         name="run-trend",
         title=f"Means of {plural(len(steps), 'run')}",
-        said=f"{said}; {plural(n_changed, 'change')} of settings marked." if n_changed else f"{said}.",
+        said=f"{about}; {plural(n_changed, 'change')} of settings marked." if n_changed else f"{about}.",
         spec=_spec(points, steps, lines, axis, None if as_shares else next(iter(scales))),
         head=["Run", *(["System"] if len(lines) > 1 else []), "Mean", "Interval", "Scored"],
         rows=[_row(point, several=len(lines) > 1) for point in points],
@@ -64,14 +64,14 @@ def trend_chart(judge: str, steps: Sequence[RunStep]) -> Chart | None:
 
 
 def _point(
-    place: int, step: RunStep, line: str, metric: MetricSummary, *, as_shares: bool
+    number: int, step: RunStep, line: str, metric: MetricSummary, *, as_shares: bool
 ) -> _ShownMean | None:
     estimate, scale = metric.estimate, metric.scale
     if estimate is None or (as_shares and (scale is None or scale[1] <= scale[0])):
         return None
     low, width = (scale[0], scale[1] - scale[0]) if as_shares and scale else (0.0, 1.0)
     return _ShownMean(
-        place=place,
+        place=number,
         run=step.run,
         line=line,
         value=(estimate.value - low) / width,
@@ -142,8 +142,8 @@ def _spec(
 def _changed(steps: Sequence[RunStep]) -> list[Spec]:
     """Return where settings changed: between the run before and this one, where no interval hides it."""
     return [
-        {"place": place - 0.5, "before": step.run, "changed": "; ".join(step.changes)}
-        for place, step in enumerate(steps, 1)
+        {"place": number - 0.5, "before": step.run, "changed": "; ".join(step.changes)}
+        for number, step in enumerate(steps, 1)
         if step.changes
     ]
 

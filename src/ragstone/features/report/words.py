@@ -64,7 +64,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     measured,
     plural,
-    rivals,
     scale,
     statuses,
     tokens_line,
@@ -112,7 +111,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     n_more = len(summary.notes) - len(notes)
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
-    asked = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
+    line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
     part = blame_part() if blamed else None
     return ReportDocument(
         title=summary.name,
@@ -136,7 +135,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             ),
             *(part.brief_blocks(blamed) if blamed and part else []),
             Notes([*notes, *more]),
-            Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", asked]))),
+            Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", line]))),
             Paragraph(
                 "report.html in this run's folder has every question with its answer, verdicts and prompts. "
                 f"Ragstone {summary.version}."
@@ -269,13 +268,13 @@ def _place(row: SystemStanding) -> str:
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:
     """Return a table of means for each system. most: of the means; the rest is told as a number."""
-    shown = summary.metrics[:most]
+    metrics = summary.metrics[:most]
     systems = list(dict.fromkeys(metric.system for metric in summary.metrics))
     head = _interval_head(summary)
-    more = len(summary.metrics) - len(shown)
+    more = len(summary.metrics) - len(metrics)
     tables = [
-        _means(system, [row for row in shown if row.system == system], summary, head, len(systems) > 1)
-        for system in dict.fromkeys(row.system for row in shown)
+        _means(system, [row for row in metrics if row.system == system], summary, head, len(systems) > 1)
+        for system in dict.fromkeys(row.system for row in metrics)
     ]
     return [*tables, *([Paragraph(f"{plural(more, 'further mean')} in report.html.")] if more else [])]
 
@@ -291,15 +290,19 @@ def _means(
         return Cell(number(row.estimate.value), scale(row) if row.scale != UNIT else "", "strong")
 
     def span(row: MetricSummary) -> Cell:
-        found = row.estimate
-        return Cell(interval(found), at=found if row.scale else None, ends=row.scale) if found else Cell("")
+        estimate = row.estimate
+        return (
+            Cell(interval(estimate), at=estimate if row.scale else None, ends=row.scale)
+            if estimate
+            else Cell("")
+        )
 
     def corrected(row: MetricSummary) -> Cell:
-        found = corrected_of(row, summary)
-        if found is None:
+        mean = corrected_of(row, summary)
+        if mean is None:
             return Cell("no labels", tone="muted")
-        unit = "" if found.same_unit and found.threshold is None else ", on the labels' scale"
-        return Cell(number(found.corrected.value), interval(found.corrected) + unit, "strong")
+        unit = "" if mean.same_unit and mean.threshold is None else ", on the labels' scale"
+        return Cell(number(mean.corrected.value), interval(mean.corrected) + unit, "strong")
 
     def worth(row: MetricSummary) -> Cell:
         card, why = card_of(row, summary), caution(row, summary)
@@ -373,8 +376,8 @@ def _retrievers(summary: RunSummary) -> Table:
     return table_of("Retrievers", summary.retrieval, columns, where="terminal")
 
 
-def _two_lines(found: Estimate | None) -> str:
-    return f"{number(found.value)}\n{interval(found)}" if found else ""
+def _two_lines(estimate: Estimate | None) -> str:
+    return f"{number(estimate.value)}\n{interval(estimate)}" if estimate else ""
 
 
 def _found_and_right(row: FoundAndRight, several: bool) -> list[Block]:
@@ -424,3 +427,9 @@ def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:
         title = f"Means with {level(scored[0][1])} intervals, from {low:g} to {high:g}"
         charts.append(Dots(title=title, dots=dots, ends=ends or UNIT))
     return charts
+
+
+def rivals(card: ReportCard) -> str:
+    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
+    baselines = [rival for rival in (card.constant, card.no_model) if rival]
+    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in baselines)

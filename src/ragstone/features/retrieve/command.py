@@ -102,12 +102,12 @@ def retrieve(
     leave(summary.calls.failed, summary.calls, strict=False)
 
 
-def parse_tags(given: list[str]) -> dict[str, str]:
+def parse_tags(pairs: list[str]) -> dict[str, str]:
     """Return the tags of `TAG=VALUE`. Raises ConfigError for anything else."""
     from ragstone.kernel.errors import ConfigError
 
     tags = {}
-    for text in given:
+    for text in pairs:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
             raise ConfigError(f"--where {text!r}: write TAG=VALUE, e.g. crop=maize.")

@@ -56,7 +56,7 @@ def failed_questions(
                 first=next(iter(ranked.get(question.id, [])), None),
             )
         )
-    return sorted(failed, key=lambda one: -(one.rank or queries.depth + 1))
+    return sorted(failed, key=lambda row: -(row.rank or queries.depth + 1))
 
 
 def failed_blocks(failed: Sequence[FailedQuestion]) -> list[Block]:
@@ -64,11 +64,11 @@ def failed_blocks(failed: Sequence[FailedQuestion]) -> list[Block]:
     if not failed:
         return []
     columns: list[Made[FailedQuestion]] = [
-        (Column("Question", text=True), lambda one: one.question_id),
-        (Column("asks", text=True), lambda one: one_line(one.question, SHOWN_TEXT)),
-        (Column("wants", text=True), lambda one: ", ".join(one.relevant)),
-        (Column("at rank"), lambda one: "absent" if one.rank is None else count(one.rank)),
-        (Column("found first", text=True), lambda one: one.first or "nothing"),
+        (Column("Question", text=True), lambda row: row.question_id),
+        (Column("asks", text=True), lambda row: one_line(row.question, SHOWN_TEXT)),
+        (Column("wants", text=True), lambda row: ", ".join(row.relevant)),
+        (Column("at rank"), lambda row: "absent" if row.rank is None else count(row.rank)),
+        (Column("found first", text=True), lambda row: row.first or "nothing"),
     ]
     more = f", of {count(len(failed))}" if len(failed) > SHOWN else ""
     return [

@@ -107,7 +107,9 @@ def rank_to_file(
                 index_s = indexed - began
                 rankings = await search(questions, declared.k)
             searched = time.perf_counter()
-        sources = [settings.path(one) for one in (settings.questions.path, *settings.documents.paths) if one]
+        sources = [
+            settings.path(path) for path in (settings.questions.path, *settings.documents.paths) if path
+        ]
         made = made_from(settings, "retrieve", [*sources, *([chunks] if chunks else [])])
         write_rows(output, rankings, Ranking, force=force, made_from=made)
         if trec:
@@ -138,20 +140,20 @@ def measure_rankings(
     tell which relevant documents are missing. Raises ConfigError and DataError.
     """
     _check_trec(trec, rankings, force)
-    given = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
-    if not given:
+    rows = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
+    if not rows:
         raise DataError(
             f"{rankings}: the file holds no rankings. Check that the step that wrote it has finished."
         )
-    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in given]
+    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rows]
     questions = asked_questions(settings)
     grades = _grades(qrels, questions)
     if trec:
         write_trec_run(trec, cut)
     corpus = corpus_of(settings, chunks)
-    asked = {question.id for question in questions}
+    ids = {question.id for question in questions}
     if settings.questions.limit:
-        cut = [ranking for ranking in cut if ranking.question_id in asked]
+        cut = [ranking for ranking in cut if ranking.question_id in ids]
     return _summarise(settings, cut, questions, corpus, grades, Calls())
 
 
@@ -171,9 +173,9 @@ def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, G
     grades = read_qrels(qrels)
     if not any(question.id in grades for question in questions):
         named = f"it names e.g. {next(iter(grades))!r}" if grades else "it is empty"
-        asked = f", and they have ids such as {questions[0].id!r}" if questions else ""
+        example = f", and they have ids such as {questions[0].id!r}" if questions else ""
         raise DataError(
-            f"{qrels}: none of the questions is in it: {named}{asked}. Give the qrels of these questions."
+            f"{qrels}: none of the questions is in it: {named}{example}. Give the qrels of these questions."
         )
     return grades
 
@@ -284,7 +286,7 @@ def retrieve(
     an index, ModelError where a model or a retriever behind HTTP cannot be had.
     """
     check_lists({Chunk: chunks, Document: documents})
-    asked = parse_questions(questions, columns)
+    rows_asked = parse_questions(questions, columns)
     chosen = choose(
         settings or load_settings(),
         "retrieve",
@@ -297,6 +299,6 @@ def retrieve(
     how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
 
     async def work(session: Session) -> Rows[Ranking]:
-        return Rows(await rank_questions(asked, chunks, session, documents=documents), Ranking)
+        return Rows(await rank_questions(rows_asked, chunks, session, documents=documents), Ranking)
 
     return run_in_session(chosen, how, work)

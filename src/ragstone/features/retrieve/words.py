@@ -43,13 +43,13 @@ def retrieval_document(row: RetrievalSummary) -> ReportDocument:
 def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     """Return the rank measures, first ranks and groups of a retriever, and what to know of them."""
     rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} results."
-    places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
-    found = Paragraph(f"First relevant document at rank {places}.", where="terminal")
+    places = ", ".join(f"{rank}: {count(n)}" for rank, n in rank_bars(row) if n)
+    paragraph = Paragraph(f"First relevant document at rank {places}.", where="terminal")
     tables = [measures_table(row, list(row.measures), interval_head), _ranks(row)]
     return [
         Heading(f"Retriever {row.retriever}", level=3, where="page"),
         Paragraph(rests_on, tone="muted", where="page"),
-        *([SurfacePart(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
+        *([SurfacePart(tables, kind="split"), paragraph] if row.measures else [Paragraph(_unmeasured(row))]),
         *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
         *(score_blocks(row.retriever, row.scores) if row.scores else []),
         *(Paragraph(remark) for remark in remarks(row)),
@@ -115,14 +115,14 @@ def groupings(row: RetrievalSummary) -> list[Grouping]:
 
     A group that holds every question tells nothing that the means do not, and is not shown.
     """
-    shown = []
+    tables = []
     for by, groups in [("language", row.by_lang), *row.by_tag.items()]:
         if all(group.n_questions == row.n_questions for group in groups.values()):
             continue
         largest = sorted(groups, key=lambda value: -groups[value].n_questions)[:SHOWN_VALUES]
-        kept = {value: group for value, group in groups.items() if value in largest}
-        shown.append(Grouping(by=by, groups=kept, n_more=len(groups) - len(kept)))
-    return shown
+        largest_groups = {value: group for value, group in groups.items() if value in largest}
+        tables.append(Grouping(by=by, groups=largest_groups, n_more=len(groups) - len(largest_groups)))
+    return tables
 
 
 def _grouping(row: RetrievalSummary, grouping: Grouping) -> list[Block]:
@@ -163,9 +163,9 @@ def remarks(row: RetrievalSummary) -> list[str]:
 def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
     """Return whether scores are informative: the AUC, the cut-off, and on a page the calibration curve."""
     columns: list[Made[ScoreBin]] = [
-        (Column("Scores", text=True), lambda one: f"{one.low:.4g} to {one.high:.4g}"),
-        (Column("Relevant", beside="interval", ends=(0, 1)), lambda one: estimated(one.relevant, "strong")),
-        ("Passages", lambda one: count(one.relevant.n)),
+        (Column("Scores", text=True), lambda row: f"{row.low:.4g} to {row.high:.4g}"),
+        (Column("Relevant", beside="interval", ends=(0, 1)), lambda row: estimated(row.relevant, "strong")),
+        ("Passages", lambda row: count(row.relevant.n)),
     ]
     caption = f"{retriever}: share of relevant passages by score, from the lowest"
     curve = table_of(caption, scores.bins, columns, caption=caption, kind="", where="page")
@@ -176,15 +176,15 @@ def scores_told(scores: ScoreQuality) -> str:
     """Return in words how far scores tell relevant passages from others, and what a cut-off would save."""
     if scores.auc is None:
         return f"Whether the scores are informative cannot be told: {scores.why}."
-    said = f"Scores tell relevant passages from others with an AUC of {with_ends(scores.auc)}"
+    sentence = f"Scores tell relevant passages from others with an AUC of {with_ends(scores.auc)}"
     if scores.why:
-        return f"{said}: {scores.why}."
+        return f"{sentence}: {scores.why}."
     if scores.cutoff is None:
-        return f"{said}; no cut-off that keeps 95 % of the relevant ones drops any."
+        return f"{sentence}; no cut-off that keeps 95 % of the relevant ones drops any."
     cut = scores.cutoff
     return (
-        f"{said}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant ones and drops "
-        f"{with_ends(cut.dropped)} of {number(cut.passages)} passages a question: of those that stay "
+        f"{sentence}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant ones and "
+        f"drops {with_ends(cut.dropped)} of {number(cut.passages)} passages a question: of those that stay "
         f"{with_ends(cut.precision)} are relevant, {number(cut.precision_before.value)} without it. "
         f"{plural(cut.n_lost, 'question')} would lose every relevant passage. It was chosen on these "
         "questions."
@@ -225,8 +225,10 @@ def _batches(row: RetrievalSummary) -> str:
 
 def _times(row: RetrievalSummary) -> str:
     times = {"Indexed": row.index_s, "searched": row.search_s}
-    told = ", ".join(f"{what} in {number(taken)} s" for what, taken in times.items() if taken is not None)
-    return f"{told[0].upper()}{told[1:]}." if told else ""
+    times_text = ", ".join(
+        f"{what} in {number(taken)} s" for what, taken in times.items() if taken is not None
+    )
+    return f"{times_text[0].upper()}{times_text[1:]}." if times_text else ""
 
 
 def retrieval_dots(rows: list[RetrievalSummary]) -> list[Block]:

@@ -353,14 +353,28 @@ def view_of(opened: OpenReview, item: ReviewedQuestion) -> dict[str, object]:
     question = item.question
     last = opened.last(question.id)
     spans, wrong = shown_spans(opened, question)
+    rationales = (question.metadata or {}).get("rationales")
+    reasons = rationales if isinstance(rationales, dict) else {}
     return {
         "question": question,
         "references": references(question),
         "state": state_of(item),
         "look": item.look,
         "lost": _lost_words(item) if item.lost else None,
-        "scores": _scores(question, opened.threshold),
-        "notes": _notes(question),
+        "scores": [
+            {
+                "critic": name,
+                "score": score,
+                "low": score < opened.threshold,
+                "reason": str(reasons.get(name, "")),
+            }
+            for name, score in (question.scores or {}).items()
+        ],
+        "notes": [
+            (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
+            for name, value in (question.metadata or {}).items()
+            if name not in SHOWN_APART
+        ],
         "stands": last.id if last else "",
         "stack": item.stack,
         "shown": documents_shown(opened, question, spans),
@@ -415,24 +429,6 @@ def _lost_words(item: ReviewedQuestion) -> tuple[str, str]:
     lost = item.lost or {}
     reason = str(lost.get("reason", ""))
     return REASONS[reason][1] if reason in REASONS else reason, str(lost.get("detail", ""))
-
-
-def _scores(question: Question, threshold: int) -> list[dict[str, object]]:
-    """Return what each critic gave, whether that is low, and why."""
-    rationales = (question.metadata or {}).get("rationales")
-    reasons = rationales if isinstance(rationales, dict) else {}
-    return [
-        {"critic": name, "score": score, "low": score < threshold, "reason": str(reasons.get(name, ""))}
-        for name, score in (question.scores or {}).items()
-    ]
-
-
-def _notes(question: Question) -> list[tuple[str, str]]:
-    return [
-        (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
-        for name, value in (question.metadata or {}).items()
-        if name not in SHOWN_APART
-    ]
 
 
 def _all_tags(question: Question) -> list[str]:

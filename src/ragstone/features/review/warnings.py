@@ -53,7 +53,15 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
 
     The checks of a build (dataset/checks.py), its language, repeats of `others`, and personal data.
     """
-    candidate = Candidate(question=question, passages=_passages(question, text_of))
+    names = dict.fromkeys(span.document_id for span in question.evidence or ())
+    texts = {name: text for name in names if text_of is not None and (text := text_of(name)) is not None}
+    candidate = Candidate(
+        question=question,
+        passages=tuple(
+            SourcePassage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
+            for name, text in texts.items()
+        ),
+    )
     sentences = [
         f"{REASONS[reason][1]}: {detail}"
         for reason, check in CHECKS.items()
@@ -78,13 +86,3 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
 def _stems(text: str) -> set[str]:
     """Return the beginnings of a text's words."""
     return {word[:STEM] for word in tokenize(text[:LONGEST])}
-
-
-def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
-    """Return the documents of a question's evidence, whole, for the checks to read it in."""
-    names = dict.fromkeys(span.document_id for span in question.evidence or ())
-    texts = {name: text for name in names if text_of is not None and (text := text_of(name)) is not None}
-    return tuple(
-        SourcePassage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
-        for name, text in texts.items()
-    )

@@ -40,7 +40,7 @@ def means_by_tag(
     rows = list(judgements)
     rows = [row for row in rows if row.model != NO_MODEL] or rows
     judged = {row.question_id for row in rows}
-    found = []
+    grouped = []
     for by, values in _values(questions, answers, judged).items():
         members: dict[str, set[str]] = {}
         for question_id, value in values.items():
@@ -51,7 +51,7 @@ def means_by_tag(
         small = [ids for ids in members.values() if len(ids) < FEWEST]
         if large:
             means = _means(rows, values, set(large), clusters, seed)
-            found.append(
+            grouped.append(
                 GroupedMeans(
                     by=by,
                     groups={value: means[value] for value in large},
@@ -59,7 +59,7 @@ def means_by_tag(
                     n_small_rows=sum(map(len, small)),
                 )
             )
-    return found
+    return grouped
 
 
 def _values(
@@ -82,20 +82,20 @@ def _values(
 def _means(
     rows: list[Judgement],
     values: Mapping[str, str],
-    shown: set[str],
+    values_shown: set[str],
     clusters: Mapping[str, str],
     seed: int,
 ) -> dict[str, list[MetricSummary]]:
     grouped: dict[str, list[Judgement]] = {}
     for row in rows:
         value = values.get(row.question_id)
-        if value in shown and value is not None:
+        if value in values_shown and value is not None:
             grouped.setdefault(value, []).append(row)
     # Statements and reasons stand in the summary of the whole run.
     return {
         value: [
-            msgspec.structs.replace(one, unsupported=[], reasons={})
-            for one in summarise(of, clusters=clusters, seed=seed)
+            msgspec.structs.replace(metric, unsupported=[], reasons={})
+            for metric in summarise(of, clusters=clusters, seed=seed)
         ]
         for value, of in grouped.items()
     }
@@ -215,13 +215,13 @@ def found_and_right(
     for answer in answers:
         if answer.system != lead.system:
             continue
-        found = found_relevant(answer, questions.get(answer.question_id), same)
+        is_found = found_relevant(answer, questions.get(answer.question_id), same)
         score = scores.get(answer.question_id)
-        if found is None or score is None:
+        if is_found is None or score is None:
             counts["left_out"] += 1
         else:
             counts[
-                f"{'found' if found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
+                f"{'found' if is_found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
             ] += 1
     if counts.total() == counts["left_out"]:
         return None

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import msgspec
 from ragstone.features.report.page import write_markdown, write_report
 from ragstone.features.run.breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.kernel.config import AgreeSection, Settings, load_settings
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
@@ -20,7 +21,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
-from ragstone.kernel.judging import Judge, question_clusters, summarise
+from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
@@ -40,7 +41,6 @@ from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import (
-    correction_notes,
     duplicate_notes,
     evidence_notes,
     fitted_notes,
@@ -48,7 +48,6 @@ from ragstone.kernel.stages.notes import (
     plain_notes,
     ranking_notes,
     system_notes,
-    unranked_notes,
 )
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
@@ -133,10 +132,10 @@ def forecast_run(settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         if settings.answer.sheet:
             path = settings.questions.path
-            asked = {row.id: row for row in asked_questions(settings)} if path else {}
-            given = settings.path(settings.answer.sheet)
+            questions = {row.id: row for row in asked_questions(settings)} if path else {}
+            sheet = settings.path(settings.answer.sheet)
             await hear_judging(
-                lambda: islice(join_questions(read_rows(given, Answer), asked), settings.answer.limit),
+                lambda: islice(join_questions(read_rows(sheet, Answer), questions), settings.answer.limit),
                 judges,
                 session,
                 forecaster,
@@ -182,8 +181,8 @@ def _check_built_in(settings: Settings) -> None:
     else:
         needed["[answer] model"] = settings.answer.model
         whose = "The built-in application needs documents, questions and a model"
-    for name, given in needed.items():
-        if not given:
+    for name, path in needed.items():
+        if not path:
             without = ' (without a model answers system = "extractive")' if name == "[answer] model" else ""
             raise ConfigError(
                 f"ragstone.toml: {name} is missing. {whose}{without}; for answers made elsewhere give "
@@ -218,8 +217,8 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     """Return the rows of every stage, each written to the folder before the next stage begins."""
     questions: list[Question] = []
     if settings.questions.path:
-        found = read_rows(settings.path(settings.questions.path), Question)
-        questions = list(islice(found, settings.questions.limit))
+        rows = read_rows(settings.path(settings.questions.path), Question)
+        questions = list(islice(rows, settings.questions.limit))
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
     corpus = await corpus_on(session)
     rankings: list[Ranking] = []
@@ -232,9 +231,9 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     if settings.answer.sheet:
         made = _from_sheet(settings, {question.id: question for question in questions})
     else:
-        asked = questions[: settings.answer.limit]
+        answered = questions[: settings.answer.limit]
         made = answer_rows(
-            asked,
+            answered,
             rankings,
             corpus.chunks,
             session,
@@ -357,3 +356,29 @@ def _counts(rows: RunRows) -> dict[str, int]:
         "judgements": len(rows.judgements),
     }
     return {name: n for name, n in counts.items() if n}
+
+
+def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
+    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
+    if declared.sheet and not declared.labels:
+        return [
+            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
+            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
+            "`ragstone label` chooses which."
+        ]
+    notes = [RANDOM_SAMPLE] if corrected else []
+    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
+
+
+def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
+
+    metrics: of all systems. Empty where there are fewer than two.
+    """
+    n_systems = len({metric.system for metric in metrics})
+    if n_systems < 2:
+        return []
+    return [
+        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        "same question, so their means may differ because their questions do."
+    ]

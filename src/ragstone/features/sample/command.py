@@ -13,7 +13,7 @@ from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.features.sample.drawing import GroupShare
-    from ragstone.features.sample.sampling import Sample, SampleSummary
+    from ragstone.features.sample.sampling import SampleSummary
 
 SHOWN_GROUPS = 20
 
@@ -97,9 +97,15 @@ def sample(
     """
     from ragstone.features.sample.sampling import answers_beside, sample_log
     from ragstone.kernel.config import load_settings
+    from ragstone.kernel.records import Answer, Question
+    from ragstone.kernel.tables import check_output, keep_sources, write_rows
 
     sheet = answers_beside(output)
-    _check(log, output, sheet, force=force, keep=keep_personal_data)
+    keep_sources([output, sheet], log)
+    check_output(output, force)
+    check_output(sheet, force)
+    if keep_personal_data:
+        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
     sampled = sample_log(
         log,
         count,
@@ -119,29 +125,10 @@ def sample(
         settings=load_settings(config),
         progress=bars,
     )
-    _write(sampled, output, sheet, force=force)
-    _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
-
-
-def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
-    """Check that the files can be written, and warn of what they may hold. Raises DataError."""
-    from ragstone.kernel.tables import check_output, keep_sources
-
-    keep_sources([output, sheet], log)
-    check_output(output, force)
-    check_output(sheet, force)
-    if keep:
-        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
-
-
-def _write(sampled: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
-    """Write the questions, and the answers where the log has any."""
-    from ragstone.kernel.records import Answer, Question
-    from ragstone.kernel.tables import write_rows
-
     write_rows(output, sampled.questions, Question, force=force)
     if sampled.answers:
         write_rows(sheet, sampled.answers, Answer, force=force)
+    _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
 
 
 def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:

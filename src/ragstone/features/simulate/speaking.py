@@ -123,8 +123,12 @@ def user_prompt(
     """Return the call by which a model speaks as a user."""
     visible = [turn for turn in turns if turn.content and turn.role in ("user", "assistant")]
     names = {"user": "you", "assistant": "assistant"}
+    lines = [f"goal: {persona.goal}"]
+    lines += [f"how you write: {persona.style}"] if persona.style else []
+    lines += [f"language: {persona.language}"] if persona.language else []
+    lines += [f"you know: {name.replace('_', ' ')}: {fact.value}" for name, fact in persona.facts.items()]
     inputs = {
-        "persona": _described(persona),
+        "persona": "\n".join(lines),
         "conversation": "\n".join(f"{names[turn.role]}: {turn.content}" for turn in visible)
         or "(nothing yet: you begin)",
     }
@@ -138,11 +142,3 @@ def user_prompt(
         sample=sample,
         temperature=TEMPERATURE if drawn else None,
     )
-
-
-def _described(persona: Persona) -> str:
-    lines = [f"goal: {persona.goal}"]
-    lines += [f"how you write: {persona.style}"] if persona.style else []
-    lines += [f"language: {persona.language}"] if persona.language else []
-    lines += [f"you know: {name.replace('_', ' ')}: {fact.value}" for name, fact in persona.facts.items()]
-    return "\n".join(lines)

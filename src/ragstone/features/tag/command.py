@@ -12,7 +12,7 @@ from ragstone.kernel.console.printing import say, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
-    from ragstone.kernel.stages.tag import Tagging, TaggingSummary
+    from ragstone.features.tag.tagging import Tagging, TaggingSummary
 
 SHOWN_VALUES = 10
 
@@ -47,14 +47,15 @@ def tag(
     - `ragstone tag documents.jsonl --topics 8`
     - `ragstone tag chunks.jsonl --tags tags.toml --model openai/gpt-4o-mini`
     """
-    from ragstone.kernel.stages.tag import forecast_tagging, read_taggable, tag_in_session
+    from ragstone.features.tag.tagging import forecast_tagging, tag_in_session
+    from ragstone.kernel.stages.given import read_taggable
     from ragstone.kernel.tables import write_rows
 
     settings = asking.settings()
     wanted = _wanted(topics, tags, model, embedder, seed)
-    row_type, given = read_taggable(rows)
-    asking.tell_forecast(lambda: forecast_tagging(given, wanted, settings), output, free=not model)
-    tagged, summary = tag_in_session(given, wanted, settings, asking.session)
+    row_type, taggable = read_taggable(rows)
+    asking.tell_forecast(lambda: forecast_tagging(taggable, wanted, settings), output, free=not model)
+    tagged, summary = tag_in_session(taggable, wanted, settings, asking.session)
     write_rows(output, tagged, row_type, force=asking.force)
     if asking.json:
         show_json(summary)
@@ -67,9 +68,9 @@ def tag(
 def _wanted(
     topics: str | None, tags: Path | None, model: str | None, embedder: str | None, seed: int
 ) -> "Tagging":
+    from ragstone.features.tag.tagging import Tagging
     from ragstone.kernel.corpus.tags import load_tags
     from ragstone.kernel.errors import ConfigError
-    from ragstone.kernel.stages.tag import Tagging
 
     topics = topics or ("none" if tags else "auto")
     if topics not in ("auto", "none") and not topics.isdecimal():

@@ -69,20 +69,39 @@ def translate(
     """
     from ragstone.features.translate.translating import forecast_translating, translate_in_session
     from ragstone.kernel.config import choose
+    from ragstone.kernel.runs.wording import asked_line
+    from ragstone.kernel.tables import check_output, keep_sources
 
     langs = [lang.strip() for lang in to.split(",") if lang.strip()] if to else None
     settings = choose(asking.settings(), "translate", to=langs, by=by, back=back, chrf=chrf)
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not asking.forecast:
-        _check_files(wanted, output, [rows, *(documents or [])], asking.force)
+        beside = [documents_path(output)] if wanted.questions and wanted.documents else []
+        keep_sources(
+            [target for path in (output, *beside) for target in (path, all_path(path))],
+            [rows, *(documents or [])],
+        )
+        for path in (output, *beside):
+            check_output(path, asking.force)
+            check_output(all_path(path), asking.force)
     asking.tell_forecast(lambda: forecast_translating(wanted, settings))
     made = translate_in_session(wanted, settings, asking.session)
     _write(made, output, asking.force)
     if asking.json:
         show_json(made.summary)
     else:
-        _show_summary(made)
-    leave([*made.summary.statuses], made.summary.calls, strict=asking.strict, lost=_n_lost(made))
+        if made.summary.documents is not None:
+            _show_counts("documents", made.summary.documents)
+        if made.summary.questions is not None:
+            _show_counts("questions", made.summary.questions)
+        say(asked_line(made.summary.calls))
+    n_lost = sum(
+        sum(reasons.values())
+        for counts in (made.summary.questions, made.summary.documents)
+        if counts is not None
+        for reasons in counts.lost.values()
+    )
+    leave([*made.summary.statuses], made.summary.calls, strict=asking.strict, lost=n_lost)
 
 
 def _read(
@@ -126,16 +145,6 @@ def all_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.all{output.suffix}")
 
 
-def _check_files(wanted: "Translating", output: Path, sources: list[Path], force: bool) -> None:
-    from ragstone.kernel.tables import check_output, keep_sources
-
-    beside = [documents_path(output)] if wanted.questions and wanted.documents else []
-    keep_sources([target for path in (output, *beside) for target in (path, all_path(path))], sources)
-    for path in (output, *beside):
-        check_output(path, force)
-        check_output(all_path(path), force)
-
-
 def _write(made: "Translation", output: Path, force: bool) -> None:
     from ragstone.kernel.records import Document, Question
 
@@ -156,26 +165,6 @@ def _write_both(
     n_all = write_rows(all_path(path), made.every, kind, force=force)
     every = f"all {plural(n_all, 'translation')}, with why some were lost, in {all_path(path)}"
     say(f"{plural(n, 'row')} in {path}; {every}.")
-
-
-def _n_lost(made: "Translation") -> int:
-    return sum(
-        sum(reasons.values())
-        for counts in (made.summary.questions, made.summary.documents)
-        if counts is not None
-        for reasons in counts.lost.values()
-    )
-
-
-def _show_summary(made: "Translation") -> None:
-    """Show how many rows there are in each language, how good, and why others were lost."""
-    from ragstone.kernel.runs.wording import asked_line
-
-    if made.summary.documents is not None:
-        _show_counts("documents", made.summary.documents)
-    if made.summary.questions is not None:
-        _show_counts("questions", made.summary.questions)
-    say(asked_line(made.summary.calls))
 
 
 def _show_counts(kind: str, counts: "TranslationCounts") -> None:

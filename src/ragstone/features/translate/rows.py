@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.features.translate.checks import cut, find_fault, find_missing, missing_numbers
 from ragstone.features.translate.services import Translate
-from ragstone.kernel.dataset.candidate import REASONS, Loss
+from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.judging.lexical import chrf
@@ -56,10 +56,8 @@ def with_loss(made: TranslatedRow[RowT]) -> RowT:
     """Return the row, a lost one with `lost` in its metadata: step, reason and detail."""
     if made.loss is None:
         return made.row
-    lost = {"step": REASONS[made.loss.reason][0], "reason": made.loss.reason}
-    if made.loss.detail:
-        lost["detail"] = made.loss.detail
-    return msgspec.structs.replace(made.row, metadata={**(made.row.metadata or {}), "lost": lost})
+    metadata = {**(made.row.metadata or {}), "lost": made.loss.note()}
+    return msgspec.structs.replace(made.row, metadata=metadata)
 
 
 PARALLEL = "parallel"  # the metadata field that copies of one row share

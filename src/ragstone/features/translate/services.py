@@ -11,8 +11,6 @@ import msgspec
 from ragstone.kernel.config import HttpTranslator
 from ragstone.kernel.llm import Ask, CallFailed, Message, Prompt
 from ragstone.kernel.llm.json_service import (
-    Json,
-    Pick,
     check_places,
     compile_path,
     described,
@@ -101,18 +99,14 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
             }
             started = time.perf_counter()
             reply = await post(values)
+            text = next(iter(pick(reply)), None)
+            if not isinstance(text, str) or not text.strip():
+                there = f"it is {described(reply)}{pointed_at(reply, str)}"
+                raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; {there}")
             return Completion(
-                text=msgspec.json.encode([_text_at(reply, pick)]).decode(),
+                text=msgspec.json.encode([text]).decode(),
                 usage=Usage(calls=1),
                 latency_s=round(time.perf_counter() - started, 4),
             )
 
         yield Endpoint(identity=identity, send=send, concurrency=declared.max_concurrency, price=None)
-
-
-def _text_at(reply: Json, pick: Pick) -> str:
-    text = next(iter(pick(reply)), None)
-    if not isinstance(text, str) or not text.strip():
-        there = f"it is {described(reply)}{pointed_at(reply, str)}"
-        raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; {there}")
-    return text

@@ -20,7 +20,6 @@ from ragstone.features.translate.rows import (
 from ragstone.features.translate.services import Translate
 from ragstone.features.translate.translators import names_of, open_translator
 from ragstone.kernel.config import Settings, choose, load_settings
-from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.languages import NAMES
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
@@ -228,7 +227,12 @@ def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
 async def translate_rows(wanted: Translating, session: Session) -> Translation:
     """Return the rows in the languages of `[translate]`, and what became of each."""
     to = session.settings.translate.to
-    _check(wanted, to)
+    if not wanted.questions and not wanted.documents:
+        raise DataError("there are no rows to translate.")
+    if not to:
+        raise ConfigError("say into which language: --to hi,es, or to in the table [translate].")
+    check_langs([*to])
+    check_langs([wanted.source] if wanted.source else [])
     documents = plan(wanted.documents, to, wanted.source)
     questions = plan(wanted.questions, to, wanted.source)
     if not documents.jobs and not questions.jobs:
@@ -240,7 +244,10 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
     forth = await open_translator(by, session)
     stage = _Stage(session, by, forth, None if back is None else await open_translator(back, session))
     made_documents = await stage.run("translate documents", translate_document, documents)
-    pairs_of = _pairs(documents, made_documents)
+    pairs_of: dict[str, dict[str, Pair]] = {}  # language -> id, of documents that are not lost
+    for job, translated in zip(documents.jobs, made_documents, strict=True):
+        if translated.loss is None:
+            pairs_of.setdefault(job.target, {})[job.row.id] = Pair(job.row, translated.row)
 
     async def with_documents(question: Question, task: TranslationTask) -> TranslatedRow[Question]:
         return await translate_question(question, task, pairs_of.get(task.target))
@@ -248,7 +255,11 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
     made_questions = await stage.run("translate questions", with_documents, questions)
     outcomes = [(outcome.loss, outcome.status) for outcome in made_documents]
     outcomes += [(outcome.loss, outcome.status) for outcome in made_questions]
-    _check_some(outcomes)
+    failures = [loss for loss, _ in outcomes if loss and loss.reason == "not_translated"]
+    capped = any(status == "over_budget" for _, status in outcomes)
+    capped = capped or any(DEADLINE in str(loss.detail) for loss in failures)
+    if len(failures) == len(outcomes) and not capped:
+        raise ModelError(f"no row was translated: {failures[0].detail}")
     summary = TranslatingSummary(
         questions=_counts(wanted.questions, questions, made_questions),
         documents=_counts(wanted.documents, documents, made_documents),
@@ -294,24 +305,6 @@ class _Stage(msgspec.Struct, frozen=True):
         return await self.session.each(name, one, jobs.jobs) if jobs.jobs else []
 
 
-def _check(wanted: Translating, to: Sequence[str]) -> None:
-    if not wanted.questions and not wanted.documents:
-        raise DataError("there are no rows to translate.")
-    if not to:
-        raise ConfigError("say into which language: --to hi,es, or to in the table [translate].")
-    check_langs([*to])
-    check_langs([wanted.source] if wanted.source else [])
-
-
-def _pairs(jobs: Jobs[Document], made: Sequence[TranslatedRow[Document]]) -> dict[str, dict[str, Pair]]:
-    """Return language -> id -> a document and its translation, of those that are not lost."""
-    pairs: dict[str, dict[str, Pair]] = {}
-    for job, translated in zip(jobs.jobs, made, strict=True):
-        if translated.loss is None:
-            pairs.setdefault(job.target, {})[job.row.id] = Pair(job.row, translated.row)
-    return pairs
-
-
 def _translated(jobs: Jobs[RowT], made: Sequence[TranslatedRow[RowT]], originals: bool) -> Translated[RowT]:
     spoken: list[RowT] = [
         msgspec.structs.replace(row, lang=lang, metadata=marked(row.metadata, row.id))
@@ -351,12 +344,3 @@ def _counts(
         },
         chrf={lang: round(sum(some) / len(some), 4) if some else None for lang, some in scores.items()},
     )
-
-
-def _check_some(outcomes: Sequence[tuple[Loss | None, Status]]) -> None:
-    """Raise ModelError where not one row came back, for any other reason than the budget or the deadline."""
-    failures = [loss for loss, _ in outcomes if loss and loss.reason == "not_translated"]
-    capped = any(status == "over_budget" for _, status in outcomes)
-    capped = capped or any(DEADLINE in str(loss.detail) for loss in failures)
-    if len(failures) == len(outcomes) and not capped:
-        raise ModelError(f"no row was translated: {failures[0].detail}")

@@ -2,7 +2,5 @@
 
 import lazy_loader
 
-# Two names that the documentation gave from here; all public ones are `ragstone.NAME`.
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submod_attrs={"corrected": ["corrected_means"], "labelling": ["next_to_label"]}
-)
+# A name that the documentation gave from here; all public ones are `ragstone.NAME`.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"corrected": ["corrected_means"]})

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label
-from ragstone.kernel.tables.labels import STATEMENTS
 
 SHOWN = 3
+STATEMENTS = "true_false"  # the metric of the truth of statements
 _NUMBERED = re.compile(r"row-\d+")  # the id of a row that has neither an id nor a question
 
 

@@ -169,15 +169,15 @@ def asks_models(
         own = inspect.signature(command)
 
         @functools.wraps(command)
-        def called(**given: object) -> None:
-            asking = Asking(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # of typer
+        def called(**options_given: object) -> None:
+            asking = Asking(**{name: options_given.pop(name) for name in names})  # type: ignore[arg-type]  # of typer
             with trusting(asking.trust):
-                command(**given, asking=asking)
+                command(**options_given, asking=asking)
 
         before = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()
         ]
-        at = next(n for n, one in enumerate(before) if one.name == "asking")
+        at = next(n for n, own_parameter in enumerate(before) if own_parameter.name == "asking")
         del called.__wrapped__  # whoever looks behind it would miss the options
         called.__signature__ = own.replace(parameters=[*before[:at], *shared, *before[at + 1 :]])  # type: ignore[attr-defined]
         called.__annotations__ = {
@@ -212,10 +212,10 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
 
 def forecast_lines(forecast: "Forecast") -> list[str]:
     """Return the forecast as lines: the sums, then each model's grounds, then what was assumed."""
-    kept = f"{plural(forecast.from_ledger, 'call')} in the ledger"
+    cached = f"{plural(forecast.from_ledger, 'call')} in the ledger"
     if not forecast.calls:
-        return [f"Forecast: nothing to ask; {kept}."]
-    beside = f" (and {kept})" if forecast.from_ledger else ""
+        return [f"Forecast: nothing to ask; {cached}."]
+    beside = f" (and {cached})" if forecast.from_ledger else ""
     parts = [
         f"about {plural(forecast.calls, 'call')}{beside}",
         f"{count(forecast.input)} tokens in"

@@ -27,8 +27,8 @@ def bars(stage: str, total: int | None, state: "Callable[[], State] | None" = No
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     progress = Progress(*columns)
     task = progress.add_task(stage, total=total)
-    shown = Group(progress, _Asked(state)) if state else Group(progress)
-    with Live(shown, console=Console(stderr=True), refresh_per_second=FRAMES_A_SECOND):
+    drawn = Group(progress, _Asked(state)) if state else Group(progress)
+    with Live(drawn, console=Console(stderr=True), refresh_per_second=FRAMES_A_SECOND):
         yield lambda: progress.advance(task)
 
 

@@ -29,15 +29,17 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     names = [name for name in _OPTIONS if name not in own.parameters]
 
     @functools.wraps(command)
-    def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
-        column, worksheet = (given.pop(name, None) if name in names else None for name in _OPTIONS)
+    def called(**options: Any) -> None:  # noqa: ANN401 - whatever the command's options are
+        column, worksheet = (options.pop(name, None) if name in names else None for name in _OPTIONS)
         if not column and worksheet is None:
-            command(**given)
+            command(**options)
             return
         from ragstone.kernel.tables.command_line import columns_chosen
 
-        with columns_chosen(column or (), worksheet, lambda: [*given.values(), *_named_in_settings(given)]):
-            command(**given)
+        with columns_chosen(
+            column or (), worksheet, lambda: [*options.values(), *_named_in_settings(options)]
+        ):
+            command(**options)
 
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=note)
@@ -51,15 +53,15 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
+def _named_in_settings(options: Mapping[str, Any]) -> Iterator[Path]:
     """Yield whatever may be a path in the settings that a command reads."""
     from msgspec import to_builtins
 
     from ragstone.kernel.config import load_settings
 
-    if not {"config", "file"} & given.keys():
+    if not {"config", "file"} & options.keys():
         return
-    settings = load_settings(given.get("config") or given.get("file"))
+    settings = load_settings(options.get("config") or options.get("file"))
     left = [to_builtins(settings)]
     while left:
         match left.pop():

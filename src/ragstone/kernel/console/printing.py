@@ -80,7 +80,11 @@ def _asking_for_trust(command: Callable[[], R]) -> R:
 
 def _has_option(command: Callable[..., object], names: list[str]) -> bool:
     """Say whether a command has an option of such a name."""
-    notes = (one for note in command.__annotations__.values() for one in getattr(note, "__metadata__", ()))
+    notes = (
+        metadata
+        for note in command.__annotations__.values()
+        for metadata in getattr(note, "__metadata__", ())
+    )
     spelled = [
         (getattr(note, "default", None), *(getattr(note, "param_decls", None) or ())) for note in notes
     ]
@@ -97,8 +101,8 @@ def program() -> list[str]:
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return [sys.executable, "-m", "ragstone"]
-    found = shutil.which(called.name)
-    return [called.name if found and Path(found).absolute() == called.absolute() else str(called)]
+    path = shutil.which(called.name)
+    return [called.name if path and Path(path).absolute() == called.absolute() else str(called)]
 
 
 def tell_readings() -> None:
@@ -190,12 +194,12 @@ def show_json(value: object) -> None:
     sys.stdout.write(text + "\n")
 
 
-def show_found(found: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
+def show_found(value: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
     """Show what a command found: as JSON, or as the document that is made of it."""
     from ragstone.kernel.document.terminal import render_terminal
 
     if json:
-        show_json(found)
+        show_json(value)
     else:
         show(render_terminal(document()))
 

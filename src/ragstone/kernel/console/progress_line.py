@@ -20,7 +20,7 @@ def progress_line(stage: str, total: int | None, state: Callable[[], State] = St
     In a notebook the line is one output that is redrawn at most twice a second; in a terminal it is a line of
     standard error; elsewhere nothing is shown.
     """
-    draw = _notebook() or _terminal()
+    draw = _notebook() or (_print_over if sys.stderr.isatty() else None)
     if draw is None:
         yield lambda: None
         return
@@ -64,17 +64,11 @@ def _notebook() -> Draw | None:
 
     def draw(line: str) -> None:
         nonlocal begun
-        shown = {"text/plain": line}
-        (handle.update if begun else handle.display)(shown, raw=True)
+        bundle = {"text/plain": line}
+        (handle.update if begun else handle.display)(bundle, raw=True)
         begun = True
 
     return draw
-
-
-def _terminal() -> Draw | None:
-    if not sys.stderr.isatty():
-        return None
-    return _print_over
 
 
 def _print_over(line: str) -> None:

@@ -29,20 +29,20 @@ def repeatable(
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
+        def called(**options_given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
             from ragstone.kernel.config import load_settings
             from ragstone.kernel.tables.outputs import outputs_of_command
 
-            settings = load_settings(given.get("config"))
+            settings = load_settings(options_given.get("config"))
             notes = command.__annotations__
             with outputs_of_command(
                 command.__name__.strip("_"),
                 settings.path(".ragstone") / "outputs",
-                lambda: _options(given, notes, (*EVERYWHERE, *tables)),
+                lambda: _options(options_given, notes, (*EVERYWHERE, *tables)),
                 [_spelled(name, notes) for name in grows] + [f"[{name}]" for name in grows],
             ) as outputs:
                 try:
-                    command(**given)
+                    command(**options_given)
                 except typer.Exit:
                     _tell(outputs.note())
                     raise

@@ -75,6 +75,11 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
         if self.reason not in REASONS:
             raise ValueError(f"unknown reason {self.reason!r}: add it to REASONS")
 
+    def note(self) -> dict[str, str]:
+        """Return it as a row says it, in the metadata `lost`: step, reason and detail."""
+        note = {"step": REASONS[self.reason][0], "reason": self.reason}
+        return note if self.detail is None else {**note, "detail": self.detail}
+
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A question, the passages that it was written from (two of a multi-hop one), and its loss, if any.

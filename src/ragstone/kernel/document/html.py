@@ -96,16 +96,16 @@ def render_blocks(blocks: Iterable[Block]) -> "Markup":
 
 def charts_in(blocks: Iterable[Block]) -> list[Chart]:
     """Return the charts that a page of these blocks draws, those of parts and panels too."""
-    found: list[Chart] = []
+    charts: list[Chart] = []
     for block in flat(blocks, "page"):
         match block:
             case Chart():
-                found.append(block)
+                charts.append(block)
             case SurfacePart():
-                found += charts_in(block.blocks)
+                charts += charts_in(block.blocks)
             case ChartPanels():
-                found += [chart for panel in block.panels for _, _, chart in panel.charts]
-    return found
+                charts += [chart for panel in block.panels for _, _, chart in panel.charts]
+    return charts
 
 
 def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
@@ -133,11 +133,11 @@ class Grid(msgspec.Struct, frozen=True):
 
 def grid_of(table: Table) -> Grid:
     """Return what a page shows of a table."""
-    shown = [at for at, column in enumerate(table.columns) if column.where != "terminal"]
-    drawn = sum((table.columns[at].ends is not None) + table.columns[at].bars for at in shown)
+    columns = [at for at, column in enumerate(table.columns) if column.where != "terminal"]
+    drawn = sum((table.columns[at].ends is not None) + table.columns[at].bars for at in columns)
     rows = [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in table.rows]
-    named = next((at for at in shown if table.columns[at].text), None)
-    return Grid(shown, rows, len(shown) + drawn, named)
+    named = next((at for at in columns if table.columns[at].text), None)
+    return Grid(columns, rows, len(columns) + drawn, named)
 
 
 def put_page(path: Path, page: str) -> Path:
@@ -201,9 +201,9 @@ def environment() -> "Environment":
         finalize=fit,
     )
     made.template_class = capped_template()
-    words = {name: value for name, value in vars(numbers).items() if callable(value)}
+    formats = {name: value for name, value in vars(numbers).items() if callable(value)}
     made.globals.update(
-        words,
+        formats,
         tones=TONES,
         grid_of=grid_of,
         told=told,

@@ -68,17 +68,17 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _words(block: Block) -> Iterator[str]:
     match block:
-        case Heading(words=words, level=level):
-            yield f"{'#' * (level + 1)} {_line(words)}"
-        case Paragraph(words=words, tone=tone) if words:
-            line = prose(words) if block.prose else _line(words)
+        case Heading(words=text, level=level):
+            yield f"{'#' * (level + 1)} {_line(text)}"
+        case Paragraph(words=text, tone=tone) if text:
+            line = prose(text) if block.prose else _line(text)
             yield f"**{line}**" if tone in ("strong", "outcome") else line
         case Listing(items=items) if items:
             yield "\n".join(f"- {prose(item) if block.prose else _line(item)}" for item in items)
         case Diff(lines=lines) if lines:
             yield _fenced("\n".join(map(harmless, lines)), "diff")
         case Pairs(rows=rows):
-            yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
+            yield "<br>".join(f"{_line(name)}: {_line(text)}" for name, text in rows)
 
 
 def _fenced(text: str, kind: str) -> str:
@@ -106,27 +106,27 @@ def _figure(figure: Figure) -> str:
 
 def _table(block: Table) -> str:
     """Return a table; what stands beside a cell follows it, and the head of a group is a row in bold."""
-    shown = [(at, column) for at, column in enumerate(block.columns) if column.where != "terminal"]
+    columns = [(at, column) for at, column in enumerate(block.columns) if column.where != "terminal"]
     rows = []
     for row in block.rows:
         cells = [each if isinstance(each, Cell) else Cell(each) for each in row]
         if len(cells) < len(block.columns):
-            rows.append([f"**{plain(cells[0].words)}**", *[""] * (len(shown) - 1)])
+            rows.append([f"**{plain(cells[0].words)}**", *[""] * (len(columns) - 1)])
             continue
-        rows.append([_cell(cells[at]) for at, _ in shown])
-    text = {place for place, (_, column) in enumerate(shown) if column.text}
-    heads = [plain(column.head) for _, column in shown]
-    table = markdown_table(heads, rows, numbers=set(range(len(shown))) - text)
+        rows.append([_cell(cells[at]) for at, _ in columns])
+    text = {number for number, (_, column) in enumerate(columns) if column.text}
+    heads = [plain(column.head) for _, column in columns]
+    table = markdown_table(heads, rows, numbers=set(range(len(columns))) - text)
     return f"{_line(block.caption)}\n\n{table}" if block.caption else table
 
 
 def _cell(cell: Cell) -> str:
-    words = (
+    content = (
         f"**{plain(cell.words)}**"
         if cell.words and cell.tone in ("strong", "good", "bad", "best", "open")
         else plain(cell.words)
     )
-    return " ".join(filter(None, [words, plain(cell.beside), plain(cell.caution)]))
+    return " ".join(filter(None, [content, plain(cell.beside), plain(cell.caution)]))
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: set[int]) -> str:
@@ -148,10 +148,10 @@ def plain(text: str) -> str:
 
 def escape(line: str) -> str:
     """Return a line of any length with everything escaped that Markdown or HTML could obey within it."""
-    escaped = MARKUP.sub(lambda found: "\\" + found[0], line)
+    escaped = MARKUP.sub(lambda match: "\\" + match[0], line)
     for character, entity in HTML.items():
         escaped = escaped.replace(character, entity)
-    return LINKS.sub(lambda found: found[0][0] + UNSEEN + found[0][1:], escaped)
+    return LINKS.sub(lambda match: match[0][0] + UNSEEN + match[0][1:], escaped)
 
 
 def prose(text: str) -> str:

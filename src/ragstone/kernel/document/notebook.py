@@ -51,12 +51,12 @@ white-space:pre-wrap;max-width:32rem;overflow-wrap:anywhere}
 
 def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
     """Return the words and tables, then each chart, every one with a plain text beside."""
-    words = list(map(render_terminal, documents))
+    plain_texts = list(map(render_terminal, documents))
     drawn = [
         {VEGA_LITE: vega_lite(chart), "image/svg+xml": svg(chart), "text/plain": f"Chart: {chart.title}"}
         for chart in _charts(documents)
     ]
-    return [{"text/html": fragment(words), "text/plain": plain(words)}, *drawn]
+    return [{"text/html": fragment(plain_texts), "text/plain": plain(plain_texts)}, *drawn]
 
 
 def render_html(documents: Sequence[ReportDocument]) -> str:
@@ -117,8 +117,8 @@ def _html(part: "RenderableType") -> str:
 
 def _paragraph(text: "Text") -> str:
     """Return a line of words; one that begins with a line break stands apart from what is above it."""
-    words = text.plain.strip("\n")
-    if not words.strip():
+    content = text.plain.strip("\n")
+    if not content.strip():
         return ""
     kinds = [*(["gap"] if text.plain.startswith("\n") else []), *_kinds(_base(text))]
     inner = _spans(text)
@@ -153,13 +153,13 @@ def _cell(tag: str, content: "RenderableType", column: "Column") -> str:
 
 def _spans(text: "Text") -> str:
     """Return the words, those in bold marked so."""
-    words = []
+    parts = []
     for segment in text.render(_console()):
         if segment.text:
             inner = escape(harmless(segment.text))
-            words.append(f"<b>{inner}</b>" if segment.style and segment.style.bold else inner)
-    told = "".join(words).strip("\n")
-    return f"<b>{told}</b>" if _base(text).bold and told.strip() else told
+            parts.append(f"<b>{inner}</b>" if segment.style and segment.style.bold else inner)
+    content = "".join(parts).strip("\n")
+    return f"<b>{content}</b>" if _base(text).bold and content.strip() else content
 
 
 def _base(text: "Text") -> "Style":
@@ -179,12 +179,12 @@ def _class(kinds: list[str]) -> str:
 
 def vega_lite(chart: Dots) -> dict[str, Any]:
     """Return the chart as a Vega-Lite specification with its data in it."""
-    shown = _shown(chart)
+    dots = _shown(chart)
     low, high = _ends(chart)
     axis = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [low, high]}}
     names: dict[str, Any] = {"field": "name", "type": "nominal", "title": None, "sort": None}
     names["axis"] = {"labelLimit": LEFT}
-    groups = list(dict.fromkeys(one.group for one in shown))
+    groups = list(dict.fromkeys(dot.group for dot in dots))
     colour: dict[str, Any] = {"value": COLOURS[0]}
     if len(groups) > 1:
         colour = {"field": "group", "type": "nominal", "title": None}
@@ -194,14 +194,14 @@ def vega_lite(chart: Dots) -> dict[str, Any]:
     line = {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span}
     point = {"mark": {"type": "point", "filled": True, "size": 70}, "encoding": {"x": axis}}
     rows: dict[str, Any] = {"y": names, "color": colour, "tooltip": tips}
-    if len({one.name for one in shown}) < len(shown):  # side by side, not one upon the other
+    if len({dot.name for dot in dots}) < len(dots):  # side by side, not one upon the other
         rows["yOffset"] = {"field": "group", "sort": groups}
     return {
         "$schema": SCHEMA,
         "title": chart.title,
         "background": "white",
         "width": WIDTH,
-        "data": {"values": [msgspec.structs.asdict(one) for one in shown]},
+        "data": {"values": [msgspec.structs.asdict(dot) for dot in dots]},
         "encoding": rows,
         "layer": [line, point],
     }
@@ -209,21 +209,21 @@ def vega_lite(chart: Dots) -> dict[str, Any]:
 
 def svg(chart: Dots) -> str:
     """Return the chart as a drawing that needs no script and no font."""
-    shown = _shown(chart)
+    dots = _shown(chart)
     low, high = _ends(chart)
-    groups = list(dict.fromkeys(one.group for one in shown))
+    groups = list(dict.fromkeys(dot.group for dot in dots))
 
     def x_of(value: float) -> float:
         return round(LEFT + (value - low) / (high - low) * WIDTH, 1)
 
-    bottom = TOP + ROW * len(shown)
+    bottom = TOP + ROW * len(dots)
     parts = [_words(8, 16, chart.title, "font-weight:bold")]
     for tick in (low, (low + high) / 2, high):
         parts.append(f'<path d="M{x_of(tick)} {TOP}V{bottom}" stroke="#ddd"/>')
         parts.append(_words(x_of(tick), bottom + 15, number(tick), "text-anchor:middle"))
-    for place, one in enumerate(shown):
-        y, colour = TOP + ROW * place + ROW // 2, _colour(groups, one.group)
-        name = f"{one.name} · {one.group}" if len(groups) > 1 and one.group else one.name
+    for place, dot in enumerate(dots):
+        y, colour = TOP + ROW * place + ROW // 2, _colour(groups, dot.group)
+        name = f"{dot.name} · {dot.group}" if len(groups) > 1 and dot.group else dot.name
         parts.append(
             _words(
                 8,
@@ -233,13 +233,13 @@ def svg(chart: Dots) -> str:
             )
         )
         ends = ""
-        if one.low is not None and one.high is not None:
+        if dot.low is not None and dot.high is not None:
             parts.append(
-                f'<path d="M{x_of(one.low)} {y}H{x_of(one.high)}" stroke="{colour}" stroke-width="2"/>'
+                f'<path d="M{x_of(dot.low)} {y}H{x_of(dot.high)}" stroke="{colour}" stroke-width="2"/>'
             )
-            ends = f" ({number(one.low)} to {number(one.high)})"
-        parts.append(f'<circle cx="{x_of(one.value)}" cy="{y}" r="4" fill="{colour}"/>')
-        parts.append(_words(LEFT + WIDTH + 12, y + 4, f"{number(one.value)}{ends}", ""))
+            ends = f" ({number(dot.low)} to {number(dot.high)})"
+        parts.append(f'<circle cx="{x_of(dot.value)}" cy="{y}" r="4" fill="{colour}"/>')
+        parts.append(_words(LEFT + WIDTH + 12, y + 4, f"{number(dot.value)}{ends}", ""))
     size = f"{LEFT + WIDTH + RIGHT} {bottom + BOTTOM}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{LEFT + WIDTH + RIGHT}" '
@@ -249,9 +249,9 @@ def svg(chart: Dots) -> str:
     )
 
 
-def _words(x: float, y: float, words: str, style: str) -> str:
+def _words(x: float, y: float, content: str, style: str) -> str:
     styled = f' style="{style}"' if style else ""
-    return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(words))}</text>'
+    return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(content))}</text>'
 
 
 def _shown(chart: Dots) -> list[Dot]:

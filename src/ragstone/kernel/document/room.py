@@ -74,9 +74,9 @@ class PageRoom:
             case str() if len(value) > SHORT:
                 return self.shown(value)
             case list() | tuple():
-                return [self._fitted(one) for one in value]
+                return [self._fitted(part) for part in value]
             case dict():
-                return {key: one if key == "id" else self._fitted(one) for key, one in value.items()}
+                return {key: part if key == "id" else self._fitted(part) for key, part in value.items()}
         return value
 
 

@@ -27,10 +27,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
 
 
-def point(place: int, name: str, verdict: str, x: float, estimate: Estimate) -> Point:
+def point(number: int, name: str, verdict: str, x: float, estimate: Estimate) -> Point:
     """Return an estimate as a point above its price."""
     low, high = estimate.low, estimate.high
-    return Point(place=place, name=name, verdict=verdict, x=x, value=estimate.value, low=low, high=high)
+    return Point(place=number, name=name, verdict=verdict, x=x, value=estimate.value, low=low, high=high)
 
 
 def decade_s(power: int) -> str:
@@ -130,31 +130,29 @@ def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: lis
     return ScatterChart(
         dots=_with_others(dots),
         x_ticks=x_ticks,
-        y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
+        y_ticks=[
+            Tick(y_of(n * step), (f"{n * step:z.1f}" if step < 1 else f"{n * step:,.0f}").replace("-", "−"))
+            for n in range(floor, ceiling + 1)
+        ],
     )
 
 
 def _with_others(dots: Sequence[ScatterDot]) -> list[ScatterDot]:
     """Return the dots; the first of those that stand on each other says which the others are."""
     under: dict[int, list[ScatterDot]] = {}
-    shown: list[ScatterDot] = []
+    drawn: list[ScatterDot] = []
     for dot in dots:
         above = next(
-            (one for one in shown if abs(one.x - dot.x) < APART and abs(one.y - dot.y) < APART), None
+            (near for near in drawn if abs(near.x - dot.x) < APART and abs(near.y - dot.y) < APART), None
         )
         if above is None:
-            shown.append(dot)
+            drawn.append(dot)
         else:
             under.setdefault(above.place, []).append(dot)
-    told = {place: [str(dot.place) for dot in others] for place, others in under.items()}
-    for others in told.values():
+    numbers = {number: [str(dot.place) for dot in others] for number, others in under.items()}
+    for others in numbers.values():
         others[SHOWN_OTHERS:] = ["…"] if len(others) > SHOWN_OTHERS else []
-    return [msgspec.structs.replace(dot, others=", ".join(told.get(dot.place, []))) for dot in dots]
-
-
-def _told(value: float, step: float) -> str:
-    text = f"{value:z.1f}" if step < 1 else f"{value:,.0f}"
-    return text.replace("-", "−")
+    return [msgspec.structs.replace(dot, others=", ".join(numbers.get(dot.place, []))) for dot in dots]
 
 
 def _powers(values: Sequence[float]) -> tuple[int, int]:

@@ -53,9 +53,9 @@ def render_terminal(document: ReportDocument) -> "Group":
 
 def render_blocks(blocks: Iterable[Block]) -> "list[RenderableType]":
     """Return the blocks that a terminal shows, the notes last."""
-    shown = list(flat(blocks, "terminal"))
-    notes = [block for block in shown if isinstance(block, Notes)]
-    others = [block for block in shown if not isinstance(block, Notes)]
+    visible = list(flat(blocks, "terminal"))
+    notes = [block for block in visible if isinstance(block, Notes)]
+    others = [block for block in visible if not isinstance(block, Notes)]
     return [part for block in others + notes for part in _lines(block)]
 
 
@@ -107,11 +107,11 @@ def _table(block: Table) -> "RichTable":
     return table
 
 
-def text(words: str, style: str = "", *, before: int = 0) -> "Text":
+def text(content: str, style: str = "", *, before: int = 0) -> "Text":
     """Return text from outside as it is: no markup of rich's is read in it."""
     from rich.text import Text
 
-    return Text("\n" * before + words, style=style)
+    return Text("\n" * before + content, style=style)
 
 
 def new_table(*heads: tuple[str, bool]) -> "RichTable":

@@ -43,13 +43,13 @@ class CallLog:
         """Write the conversations of one row."""
         if self._file is None:
             return
-        for one in heard:
+        for exchange in heard:
             row = AskedCall(
                 question_id=question_id,
                 systems=list(dict.fromkeys(systems)),
                 judges=list(dict.fromkeys(judges)),
-                model=one.model,
-                messages=one.messages,
+                model=exchange.model,
+                messages=exchange.messages,
             )
             self._file.write(msgspec.json.encode(row) + b"\n")
             self.n_kept += 1

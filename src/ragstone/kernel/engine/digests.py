@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 OTHERS = ("blame", "build", "sample", "translate", "engine", "ledger", "workbench")
 
 
-def digest_of(given: "AnsweringPrompt | JudgeFields") -> str:
+def digest_of(source: "AnsweringPrompt | JudgeFields") -> str:
     """Return what changes when an answering prompt or a judge does."""
-    if isinstance(given, JudgeFields):  # as it was written before a temperature could be left to the model
-        return hexdigest(msgspec.json.encode(given.every_key() | {"temperature": given.temperature or 0.0}))
-    return hexdigest(msgspec.json.encode(given))
+    if isinstance(source, JudgeFields):  # as it was written before a temperature could be left to the model
+        return hexdigest(msgspec.json.encode(source.every_key() | {"temperature": source.temperature or 0.0}))
+    return hexdigest(msgspec.json.encode(source))
 
 
 def made_from(settings: Settings, stage: str, sources: Iterable[Place], *others: object) -> str:
@@ -43,19 +43,19 @@ def made_from(settings: Settings, stage: str, sources: Iterable[Place], *others:
 
 def plain_settings(settings: Settings, others: Iterable[str] = OTHERS) -> dict[str, Any]:
     """Return the settings as JSON has them, without `others` (of other commands), folder and passwords."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
+    tables: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
     for name in ("root", "file", *others):
-        del found[name]
+        del tables[name]
     chosen = CHOICE.get()
     if chosen.columns or chosen.worksheet:  # of the command line: they decide what is read
-        found["columns"] = {**chosen.columns, "worksheet": chosen.worksheet}
-    for system in found["systems"].values():
+        tables["columns"] = {**chosen.columns, "worksheet": chosen.worksheet}
+    for system in tables["systems"].values():
         if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none
             system |= {"url": without_password(system["url"]), "headers": sorted(system["headers"])}
-    for model in found["models"].values():
+    for model in tables["models"].values():
         model["base_url"] = model["base_url"] and without_password(model["base_url"])
         model["headers"] = sorted(model["headers"])
-    return found
+    return tables
 
 
 def hexdigest(content: bytes) -> str:

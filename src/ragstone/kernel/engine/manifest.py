@@ -26,7 +26,11 @@ def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
     if not path.is_file():
         return
     try:
-        changed = _changed(msgspec.json.decode(path.read_bytes())["settings"], plain_settings(settings))
+        before = _declared(msgspec.json.decode(path.read_bytes())["settings"])
+        now = _declared(plain_settings(settings))
+        changed = sorted(
+            f"[{name}]" for name in before.keys() | now.keys() if before.get(name) != now.get(name)
+        )
     except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
         if not force:
             raise DataError(f"{path}: not a manifest of Ragstone. Remove it, or add --force.") from None
@@ -64,12 +68,6 @@ def write_manifest(
             "text": prompt.prompt,
         }
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
-
-
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the tables of ragstone.toml that differ."""
-    before, now = _declared(before), _declared(now)
-    return sorted(f"[{name}]" for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def _declared(settings: Any) -> Any:  # noqa: ANN401 - JSON

@@ -44,8 +44,8 @@ async def map_rows(
 
         made = map_in_order(one, rows(), session.stop)
     async with contextlib.aclosing(cast(AsyncGenerator[tuple[Out, list[Exchange]], None], made)):
-        async for found in made:
-            yield found
+        async for result in made:
+            yield result
 
 
 async def _map_on_cluster(
@@ -63,8 +63,8 @@ async def _map_on_cluster(
     decode, exchange = msgspec.json.Decoder(work.out).decode, msgspec.json.Decoder(Exchange).decode
     made = map_blocks(spec, lambda: map(encode, rows()), session, n_rows=n_rows)
     async with contextlib.aclosing(made):
-        async for one in made:
-            yield decode(one.out), [exchange(heard) for heard in one.heard]
+        async for outcome in made:
+            yield decode(outcome.out), [exchange(heard) for heard in outcome.heard]
 
 
 def on_cluster(session: Session) -> bool:

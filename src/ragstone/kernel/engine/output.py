@@ -49,8 +49,8 @@ async def write_stream(
             if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
                 raise
             of_all = "" if n_planned is None else f" of {n_planned}"
-            kept = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
-            stood = f"are in {kept}" if kept else "were finished"
+            partial = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
+            stood = f"are in {partial}" if partial else "were finished"
             raise Stopped(
                 f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
                 "Finished calls are in the ledger: run the same command again to go on."

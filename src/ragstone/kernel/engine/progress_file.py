@@ -136,9 +136,9 @@ class _Teller:
             except Exception as mistake:  # noqa: BLE001 - the next one may go well, and the run goes on anyway
                 LOG.warning("%s: this second's progress is not written (%s)", self._path, mistake)
 
-    def _put(self, ended: Literal["stopped", "failed"] | None = None, words: str = "") -> None:
+    def _put(self, ended: Literal["stopped", "failed"] | None = None, reason: str = "") -> None:
         state = self._state()
-        told = RunProgress(
+        progress = RunProgress(
             stage=self._stage,
             done=self._done,
             total=self._total,
@@ -152,11 +152,11 @@ class _Teller:
             pid=os.getpid(),
             host=socket.gethostname(),
             ended=ended,
-            words=words,
+            words=reason,
         )
         unfinished = self._path.with_name(f".{FILE}.partial")
         with contextlib.suppress(OSError):
-            unfinished.write_bytes(msgspec.json.encode(told))
+            unfinished.write_bytes(msgspec.json.encode(progress))
             unfinished.replace(self._path)
 
     def _quiet(self) -> None:

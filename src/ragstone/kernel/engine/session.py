@@ -69,8 +69,8 @@ class Session:
         serving: bool = False,
         worker: WorkerShare | None = None,
     ) -> None:
-        asked = (settings.answer.model, settings.judge.model)
-        in_rounds = any(name is not None and name.startswith(IN_ROUNDS) for name in asked)
+        models = (settings.answer.model, settings.judge.model)
+        in_rounds = any(name is not None and name.startswith(IN_ROUNDS) for name in models)
         self.settings = settings
         self.budget = Budget(how.caps) if worker is None else worker.budget
         self.progress = how.progress

@@ -1,7 +1,7 @@
 """A table of a file: rows with their numbers, and the names of its columns."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -44,8 +44,3 @@ def numbered_names(written: Iterable[str]) -> list[str]:
         seen[name] += 1
         names.append(f"{name} ({seen[name]})" if seen[name] > 1 and name else name)
     return names
-
-
-def named_cells(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
-    """Return the cells of a row that hold something, by the names of their columns."""
-    return {name: cell for name, cell in zip(names, cells, strict=False) if name and cell and cell.strip()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
-from ragstone.kernel.corpus.sentences import Span, sentence_spans
+from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
 
 # Chosen on half of the documents of agxqa, squad2, clapnq; benchmarks/extractive.py measures on the others.
@@ -40,7 +40,7 @@ class _Candidate(msgspec.Struct, frozen=True):
     """A sentence that may be quoted. beside: the terms of its title and of the sentence before it."""
 
     passage: int
-    span: Span
+    span: tuple[int, int]
     terms: Set[str]
     beside: Set[str]
 
@@ -51,7 +51,7 @@ def best_sentences(
     *,
     titles: Sequence[str | None] = (),
     most: int = 2,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
 ) -> list[AnswerSentence]:
     """Return the sentences that answer a question best, best first; none where no sentence does.
 
@@ -62,12 +62,14 @@ def best_sentences(
     The score is the share of the question's words that the sentence holds, each weighed by how few of these
     sentences hold it, function words less; those of its title and of the sentence before it count BESIDE. The
     first passage has FIRST of advantage in the order. Where the best sentence has less than the threshold,
-    nothing answers; a threshold of 0 always answers, if any sentence can. most: how many sentences at most.
+    nothing answers; a threshold of 0 always answers, if any sentence can; None: THRESHOLD. most: how many
+    sentences at most.
 
     Tried, and left out for they made it no better: the expected form of the answer (a number for "how many",
     a name for "who"), how near to each other the words stand, place in the passage, length, and weights from
     the whole corpus. It cannot tell an answer from a sentence about the same thing.
     """
+    threshold = THRESHOLD if threshold is None else threshold
     terms = set(_terms(question))
     candidates = [
         candidate
@@ -108,9 +110,9 @@ def _candidates(number: int, passage: str, title: str | None) -> list[_Candidate
     return candidates
 
 
-def _with_lists(passage: str, spans: Sequence[Span]) -> list[Span]:
+def _with_lists(passage: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans, the items of a list joined to the line before it, which ends in a colon."""
-    joined: list[Span] = []
+    joined: list[tuple[int, int]] = []
     is_list = False
     for start, end in spans:
         goes_on = _ITEM.match(passage, start) or (

@@ -44,10 +44,10 @@ def found_relevant(
         return None
     named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
     relevant = {same.get(name, name) for name in named}
-    given = [context.document_id for context in answer.contexts]
-    if not relevant or None in given:
+    context_ids = [context.document_id for context in answer.contexts]
+    if not relevant or None in context_ids:
         return None
-    return any(same.get(name, name) in relevant for name in given if name)
+    return any(same.get(name, name) in relevant for name in context_ids if name)
 
 
 Component = Literal["dataset", "retriever", "tools", "model + prompt", "judge", "cannot tell"]

@@ -14,9 +14,9 @@ NARROWEST = 0.2  # of the scale, that an axis spans: a smaller difference must n
 EDGE = 0.03  # of what is shown, above and below it
 
 
-def axis_ends(shown: Sequence[float], scale: tuple[float, float] | None = None) -> list[float]:
+def axis_ends(values: Sequence[float], scale: tuple[float, float] | None = None) -> list[float]:
     """Return the ends of an axis: all that is shown is on it, and a fifth of the scale (0 to 1) at least."""
-    low, high = min(shown), max(shown)
+    low, high = min(values), max(values)
     low, high = low - EDGE * (high - low), high + EDGE * (high - low)
     least, most = scale or (0.0, 1.0)
     missing = max(0.0, NARROWEST * (most - least) - (high - low))

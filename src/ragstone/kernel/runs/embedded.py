@@ -215,27 +215,27 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Prompts(shared="", blocks=[], kept="all", n=0)
 
 
-def embed_prompts(asked: Iterable[AskedCall], run: Run, ids: Sequence[str], room: int) -> Prompts:
+def embed_prompts(calls: Iterable[AskedCall], run: Run, ids: Sequence[str], room: int) -> Prompts:
     """Return the conversations in at most `room` bytes: all, else those without a score, else none.
 
     ids: the questions in the order of the page. Those without a score are of rows that a judge could not
     read or the application did not answer: what was said word for word stands nowhere else in the page.
     """
     shared: dict[str, int] = {}
-    found: dict[str, list[CallShown]] = {}
+    by_question: dict[str, list[CallShown]] = {}
     known: tuple[str, list[tuple[str, Part]]] = ("", [])
     n = 0
-    for one in asked:
+    for call in calls:
         n += 1
-        if known[0] != one.question_id:
-            known = (one.question_id, _known_texts(run, one.question_id))
-        found.setdefault(one.question_id, []).append(_shown(one, known[1], shared))
+        if known[0] != call.question_id:
+            known = (call.question_id, _known_texts(run, call.question_id))
+        by_question.setdefault(call.question_id, []).append(_shown(call, known[1], shared))
     if not n:
         return NOTHING
     unscored = _unscored(run)
     for kept, chosen in (
-        ("all", found),
-        ("those without a score", _without_score(found, unscored)),
+        ("all", by_question),
+        ("those without a score", _without_score(by_question, unscored)),
     ):
         made = _encoded(chosen, ids, shared, kept, n)  # type: ignore[arg-type]
         if made.size() <= room:
@@ -243,10 +243,10 @@ def embed_prompts(asked: Iterable[AskedCall], run: Run, ids: Sequence[str], room
     return Prompts(shared="", blocks=[], kept="none", n=n)
 
 
-def spelled_out(asked: Iterable[AskedCall]) -> tuple[list[str], list[CallShown]]:
+def spelled_out(logged: Iterable[AskedCall]) -> tuple[list[str], list[CallShown]]:
     """Return the texts that messages number, and the conversations, with all else spelled out."""
     shared: dict[str, int] = {}
-    calls = [_shown(one, [], shared) for one in asked]
+    calls = [_shown(call, [], shared) for call in logged]
     return list(shared), calls
 
 
@@ -255,20 +255,20 @@ def _known_texts(run: Run, question_id: str) -> list[tuple[str, Part]]:
     question, answers = run.questions.get(question_id), run.answers.get(question_id, [])
     sources: list[Question | Answer] = [*([question] if question else []), *answers]
     alternatives = next((references(row) for row in sources if references(row)), [])
-    asked = next((row.question for row in sources if row.question), None)
+    first_question = next((row.question for row in sources if row.question), None)
     texts: list[tuple[str, Part]] = [(text, ("reference", at)) for at, text in enumerate(alternatives)]
     texts += [(answer.answer, ("answer", at)) for at, answer in enumerate(answers)]
-    if asked:
-        texts.append((asked, ("question", 0)))
+    if first_question:
+        texts.append((first_question, ("question", 0)))
     for at, answer in enumerate(answers):
         numbered = "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts or (), 1))
         texts.append((numbered, ("contexts", at)))
     return sorted((pair for pair in texts if len(pair[0]) >= SHORTEST), key=lambda pair: -len(pair[0]))
 
 
-def _shown(one: AskedCall, known: Sequence[tuple[str, Part]], shared: dict[str, int]) -> CallShown:
+def _shown(call: AskedCall, known: Sequence[tuple[str, Part]], shared: dict[str, int]) -> CallShown:
     messages: list[tuple[str, list[Part]]] = []
-    for message in one.messages:
+    for message in call.messages:
         if message.role == "system":
             parts: list[Part] = [shared.setdefault(message.content, len(shared))]
         elif message.role == "user":
@@ -276,7 +276,7 @@ def _shown(one: AskedCall, known: Sequence[tuple[str, Part]], shared: dict[str, 
         else:
             parts = [message.content]
         messages.append((message.role, parts))
-    return CallShown(systems=one.systems, judges=one.judges, model=one.model, messages=messages)
+    return CallShown(systems=call.systems, judges=call.judges, model=call.model, messages=messages)
 
 
 def _parts(content: str, known: Sequence[tuple[str, Part]]) -> list[Part]:
@@ -299,7 +299,7 @@ def _unscored(run: Run) -> dict[str, set[tuple[str, str]]]:
 
 
 def _without_score(
-    found: dict[str, list[CallShown]], unscored: dict[str, set[tuple[str, str]]]
+    by_question: dict[str, list[CallShown]], unscored: dict[str, set[tuple[str, str]]]
 ) -> dict[str, list[CallShown]]:
     return {
         question_id: [
@@ -307,19 +307,19 @@ def _without_score(
             for call in calls
             if unscored[question_id] & {(judge, of) for judge in call.judges for of in call.systems}
         ]
-        for question_id, calls in found.items()
+        for question_id, calls in by_question.items()
         if question_id in unscored
     }
 
 
 def _encoded(
-    found: dict[str, list[CallShown]], ids: Sequence[str], shared: dict[str, int], kept: Kept, n: int
+    by_question: dict[str, list[CallShown]], ids: Sequence[str], shared: dict[str, int], extent: Kept, n: int
 ) -> Prompts:
     blocks = [
-        _block([found.get(question_id, []) for question_id in ids[start : start + DETAILS_A_BLOCK]])
+        _block([by_question.get(question_id, []) for question_id in ids[start : start + DETAILS_A_BLOCK]])
         for start in range(0, len(ids), DETAILS_A_BLOCK)
     ]
-    return Prompts(shared=_block(list(shared)), blocks=blocks, kept=kept, n=n)
+    return Prompts(shared=_block(list(shared)), blocks=blocks, kept=extent, n=n)
 
 
 def _block(rows: object) -> str:

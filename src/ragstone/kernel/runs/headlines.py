@@ -29,11 +29,11 @@ def common_headline(summary: RunSummary) -> MetricSummary | None:
     for metric in summary.metrics:
         if metric.estimate is not None:
             scored.setdefault((metric.judge, metric.metric, metric.model), []).append(metric)
-    firsts = [found[0] for found in scored.values() if {one.system for one in found} == systems]
+    firsts = [rows[0] for rows in scored.values() if {row.system for row in rows} == systems]
     return min(firsts, key=lambda metric: _headline_order(metric, summary), default=None)
 
 
 def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
     known = metric.metric in HEADLINE_METRICS
-    place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
-    return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, place
+    rank = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
+    return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, rank

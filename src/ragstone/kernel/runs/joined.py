@@ -96,13 +96,13 @@ def _first(run: Run, question_id: str, system: str) -> dict[str, Any]:
     question = run.questions.get(question_id)
     answers = [row for row in run.answers.get(question_id, []) if row.system == system]
     answer = answers[0] if answers else None
-    told = [row for row in (question, answer) if row is not None]
+    sources = [row for row in (question, answer) if row is not None]
     cause = next((row for row in run.causes.get(question_id, []) if row.system == system), None)
     return {
         "question_id": question_id,
         "system": system,
         **{
-            name: next((value for row in told if (value := getattr(row, name)) is not None), None)
+            name: next((value for row in sources if (value := getattr(row, name)) is not None), None)
             for name in ("question", "reference", "answerable", "tags")
         },
         "kind": question.kind if question else None,
@@ -148,13 +148,13 @@ def _document_of(context: Context, run: Run) -> str | None:
 
 
 def _scores(run: Run, question_id: str, system: str, judges: Mapping[JudgeKey, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for row in run.judgements.get(question_id, []):
         if row.system == system:
             name = judges[row.judge, row.metric, row.model]
             values = (row.score, row.status, row.rationale or row.error)
-            found |= dict(zip((f"{name}{part}" for part in OF_JUDGE), values, strict=True))
-    return found
+            columns |= dict(zip((f"{name}{part}" for part in OF_JUDGE), values, strict=True))
+    return columns
 
 
 RowT = TypeVar("RowT", Ranking, Answer, Judgement)

@@ -70,13 +70,13 @@ class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     prompts: Prompts = NOTHING
 
 
-def embed_all(run: Run, asked: Iterable[AskedCall], max_bytes: int = MAX_BYTES) -> JoinedBlocks:
+def embed_all(run: Run, calls: Iterable[AskedCall], max_bytes: int = MAX_BYTES) -> JoinedBlocks:
     """Return the rows as embed_rows does, and the conversations with models in what room they leave."""
     blocks = embed_rows(run, max_bytes)
     room = max_bytes - sum(map(len, (blocks.index, *blocks.details, *blocks.passages)))
     if blocks.passage_cut is not None or blocks.text_cut is not None:
         room = 0
-    prompts = embed_prompts(asked, run, question_ids(run), room)
+    prompts = embed_prompts(calls, run, question_ids(run), room)
     return msgspec.structs.replace(blocks, prompts=prompts)
 
 
@@ -214,7 +214,8 @@ class _Join:
             tags=next((row.tags for row in sources if row.tags), None),
             lang=question.lang if question else None,
             found=self.worst_rank(detail),
-            causes=list(dict.fromkeys(one.cause for one in self.run.causes.get(question_id, []))) or None,
+            causes=list(dict.fromkeys(caused.cause for caused in self.run.causes.get(question_id, [])))
+            or None,
         )
 
     def detail(self, question_id: str) -> DetailView:
@@ -289,8 +290,8 @@ class _Join:
         return self._numbers[key]
 
     def worst_rank(self, detail: DetailView) -> int | None:
-        given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
-        documents = [[self.passages[place.passage].document for place in places] for places in given]
+        contexts = [answer.contexts for answer in detail.answers if answer.contexts is not None]
+        documents = [[self.passages[view.passage].document for view in places] for places in contexts]
         return worst_rank(
             documents, [row.first_relevant for row in detail.rankings], set(detail.relevant or ())
         )
@@ -316,7 +317,7 @@ class _Join:
     def listed(self, text: str) -> str:
         """Return a question for the index of a file, which is never compressed."""
         most = min(MOST_A_TEXT, SHORT + MOST_TIMES * len(text))
-        short, is_cut = shortened(self.cut(text), most, lambda one: len(script_json(one)) - 2)
+        short, is_cut = shortened(self.cut(text), most, lambda each: len(script_json(each)) - 2)
         self.question_cut |= is_cut
         return short
 
@@ -331,9 +332,9 @@ def _cut(text: str, length: int | None) -> str:
     return text if length is None or len(text) <= length else text[:length].rstrip() + "…"
 
 
-def preview(said: str) -> str | None:
+def preview(text: str) -> str | None:
     """Return the start of an answer, or of the reason why there is none; None of nothing."""
-    return _cut(" ".join(said.split()), PREVIEW) or None
+    return _cut(" ".join(text.split()), PREVIEW) or None
 
 
 def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:
@@ -341,14 +342,14 @@ def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:
 
 
 def worst_rank(
-    given: Sequence[Sequence[str | None]], ranked: Sequence[int | None], relevant: Set[str]
+    contexts: Sequence[Sequence[str | None]], ranked: Sequence[int | None], relevant: Set[str]
 ) -> int | None:
     """Return the worst rank of the first relevant document: 0 where it is missing, None if nobody can tell.
 
-    given: the documents of each answer's contexts; ranked: first_rank of each ranking, for where no answer
+    contexts: the documents of those of each answer; ranked: first_rank of each ranking, for where no answer
     has contexts.
     """
-    ranks = [first_rank(listed, relevant) for listed in given] if given else ranked
+    ranks = [first_rank(listed, relevant) for listed in contexts] if contexts else ranked
     known = [rank for rank in ranks if rank is not None]
     return None if not known else 0 if 0 in known else max(known)
 

@@ -125,11 +125,11 @@ def read_certificate(path: Path | str) -> Certificate:
 
 def certified_in(folder: Path, questions: Iterable[Question]) -> Certified | None:
     """Return the certificate of a run's folder, None without one or without questions. Raises DataError."""
-    asked = list(questions)
-    if not asked or not (folder / CERTIFICATE).is_file():
+    rows = list(questions)
+    if not rows or not (folder / CERTIFICATE).is_file():
         return None
     certificate = read_certificate(folder)
-    return Certified(certificate, fit(certificate, asked))
+    return Certified(certificate, fit(certificate, rows))
 
 
 FILES: dict[type, str] = {
@@ -183,9 +183,9 @@ def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, lis
 def _shown_chunks(
     folder: Path, rankings: dict[str, list[Ranking]], answers: dict[str, list[Answer]]
 ) -> dict[str, Chunk]:
-    shown = {item.chunk_id for rows in rankings.values() for row in rows for item in row.items[:SHOWN_RANKS]}
-    shown |= {context.id for rows in answers.values() for row in rows for context in row.contexts or []}
-    return {row.id: row for row in _rows(folder, Chunk) if row.id in shown}
+    ids = {item.chunk_id for rows in rankings.values() for row in rows for item in row.items[:SHOWN_RANKS]}
+    ids |= {context.id for rows in answers.values() for row in rows for context in row.contexts or []}
+    return {row.id: row for row in _rows(folder, Chunk) if row.id in ids}
 
 
 def _from_documents(

@@ -96,13 +96,13 @@ def run_settings(manifest: RunManifest) -> dict[str, RunSetting]:
     Left out is what decides nothing: names and paths, limits of calls, settings of systems, retrievers and
     models that the run did not ask.
     """
-    found = dict(_answering(manifest))
+    settings = dict(_answering(manifest))
     if "rankings.jsonl" in manifest.files:
-        found |= _searching(manifest)
-    found |= _judging(manifest)
-    found |= _of_models(manifest)
-    found["Ragstone"] = RunSetting(manifest.ragstone)
-    return {name: setting for name, setting in found.items() if setting.words}
+        settings |= _searching(manifest)
+    settings |= _judging(manifest)
+    settings |= _of_models(manifest)
+    settings["Ragstone"] = RunSetting(manifest.ragstone)
+    return {name: setting for name, setting in settings.items() if setting.words}
 
 
 def _answering(manifest: RunManifest) -> Iterator[tuple[str, RunSetting]]:
@@ -136,24 +136,24 @@ def _searching(manifest: RunManifest) -> dict[str, RunSetting]:
     """Return what was searched, and how."""
     retrieve, chunk = _table(manifest, "retrieve"), _table(manifest, "chunk")
     others = [key for key in chunk if chunk.get("method") == "semantic" or key not in OF_MEANING]
-    found = dict(_keys("retrieve", retrieve, [key for key in retrieve if key != "embedder"], of=SEARCH))
+    settings = dict(_keys("retrieve", retrieve, [key for key in retrieve if key != "embedder"], of=SEARCH))
     for name in _retrievers(manifest, str(retrieve.get("retriever", ""))):
         declared = manifest.settings.get("retrievers", {}).get(name)
         if isinstance(declared, dict):
-            found |= _keys(f"retrievers.{name}", declared)
-    found |= _keys("chunk", chunk, others, of=SEARCH)
+            settings |= _keys(f"retrievers.{name}", declared)
+    settings |= _keys("chunk", chunk, others, of=SEARCH)
     paths = words_of(_table(manifest, "documents").get("paths"))
-    found["documents"] = _file(manifest, "documents.jsonl", paths, SEARCH)
-    found |= _keys("documents", _table(manifest, "documents"), ("copies",), of=SEARCH)
-    found["embedder"] = RunSetting(manifest.models.get("embedder", ""), "embedder")
-    return found
+    settings["documents"] = _file(manifest, "documents.jsonl", paths, SEARCH)
+    settings |= _keys("documents", _table(manifest, "documents"), ("copies",), of=SEARCH)
+    settings["embedder"] = RunSetting(manifest.models.get("embedder", ""), "embedder")
+    return settings
 
 
 def _retrievers(manifest: RunManifest, name: str) -> list[str]:
     """Return a retriever and those that it is made of, each once."""
     names = [name]
-    for one in names:
-        declared = manifest.settings.get("retrievers", {}).get(one)
+    for retriever in names:
+        declared = manifest.settings.get("retrievers", {}).get(retriever)
         parts = declared.get("of", []) if isinstance(declared, dict) else []
         names += [part for part in ([parts] if isinstance(parts, str) else parts) if part not in names]
     return names
@@ -164,23 +164,23 @@ def _judging(manifest: RunManifest) -> dict[str, RunSetting]:
         name if judge.version is None else f"{name} {judge.version}"
         for name, judge in manifest.judges.items()
     ]
-    found = {"[judge] model": RunSetting(manifest.models.get("judge", ""))}
-    found |= _keys("judge", _table(manifest, "judge"), ("one_call",), of=ALWAYS)
-    found["judges"] = RunSetting(", ".join(sorted(judges)))
-    asked = _table(manifest, "questions")
-    found["questions"] = _file(manifest, "questions.jsonl", words_of(asked.get("path")))
-    found |= _keys("questions", asked, ("limit",), of=ALWAYS)
-    return found | dict(_keys("run", _table(manifest, "run"), ("seed",), of=ALWAYS))
+    settings = {"[judge] model": RunSetting(manifest.models.get("judge", ""))}
+    settings |= _keys("judge", _table(manifest, "judge"), ("one_call",), of=ALWAYS)
+    settings["judges"] = RunSetting(", ".join(sorted(judges)))
+    questions = _table(manifest, "questions")
+    settings["questions"] = _file(manifest, "questions.jsonl", words_of(questions.get("path")))
+    settings |= _keys("questions", questions, ("limit",), of=ALWAYS)
+    return settings | dict(_keys("run", _table(manifest, "run"), ("seed",), of=ALWAYS))
 
 
 def _of_models(manifest: RunManifest) -> dict[str, RunSetting]:
     """Return how the models that were asked are to answer, and their prices; of each under its name."""
-    found: dict[str, RunSetting] = {}
+    settings: dict[str, RunSetting] = {}
     for name, declared in manifest.settings.get("models", {}).items():
-        asked = any(model == name or model.startswith(f"{name}@") for model in manifest.models.values())
-        if asked and isinstance(declared, dict):
-            found |= _keys(f'models."{name}"', declared, OF_MODEL)
-    return found
+        is_used = any(model == name or model.startswith(f"{name}@") for model in manifest.models.values())
+        if is_used and isinstance(declared, dict):
+            settings |= _keys(f'models."{name}"', declared, OF_MODEL)
+    return settings
 
 
 def _table(manifest: RunManifest, name: str) -> Keys:
@@ -195,10 +195,10 @@ def _keys(
         yield f"[{table}] {key}", RunSetting(words_of(keys.get(key)), table if of is None else of)
 
 
-def _file(manifest: RunManifest, name: str, words: str, of: str = ALWAYS) -> RunSetting:
+def _file(manifest: RunManifest, name: str, text: str, of: str = ALWAYS) -> RunSetting:
     """Return a file of rows: its source for people, its content to tell it from another."""
     digest = manifest.files.get(name, "")
-    return RunSetting(words and f"{words} (content {digest[:8] or 'unknown'})", of, digest)
+    return RunSetting(text and f"{text} (content {digest[:8] or 'unknown'})", of, digest)
 
 
 def words_of(value: object) -> str:
@@ -206,7 +206,7 @@ def words_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {words}" for key, one in value.items() if (words := words_of(one)))
+        return ", ".join(f"{key} {text}" for key, part in value.items() if (text := words_of(part)))
     if isinstance(value, list):
         return ", ".join(map(words_of, value))
     return "" if value is None else str(value)
@@ -219,14 +219,14 @@ def differing_settings(a: RunManifest, b: RunManifest) -> list[SettingDifference
     application) is left out: it follows from what stands above it.
     """
     ours, theirs = run_settings(a), run_settings(b)
-    used = [{*(one.of for one in side.values()), *_uses(side), ALWAYS} for side in (ours, theirs)]
+    used = [{*(ours_of.of for ours_of in side.values()), *_uses(side), ALWAYS} for side in (ours, theirs)]
     both = used[0] & used[1]
     differences = []
     for name in dict.fromkeys([*ours, *theirs]):
-        one, other = ours.get(name), theirs.get(name)
-        if _same(one, other) or not {side.of for side in (one, other) if side} <= both:
+        ours_of, other = ours.get(name), theirs.get(name)
+        if _same(ours_of, other) or not {side.of for side in (ours_of, other) if side} <= both:
             continue
-        before, after = _told_apart(one, other)
+        before, after = _told_apart(ours_of, other)
         differences.append(SettingDifference(name=name, a=before, b=after, decides=name not in ASIDE))
     return sorted(differences, key=lambda row: not row.decides)
 
@@ -244,26 +244,26 @@ def _uses(settings: Mapping[str, RunSetting]) -> set[str]:
     }
 
 
-def _same(one: RunSetting | None, other: RunSetting | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    if one.identity and other.identity:
-        return one.identity == other.identity
-    return one.words == other.words
+def _same(first: RunSetting | None, other: RunSetting | None) -> bool:
+    if first is None or other is None:
+        return first is other
+    if first.identity and other.identity:
+        return first.identity == other.identity
+    return first.words == other.words
 
 
-def _told_apart(one: RunSetting | None, other: RunSetting | None) -> tuple[str | None, str | None]:
+def _told_apart(first: RunSetting | None, other: RunSetting | None) -> tuple[str | None, str | None]:
     """Return the words of both, with their digests where the words are the same."""
-    if one and other and one.words == other.words:
-        return f"{one.words} (digest {one.identity[:8]})", f"{other.words} (digest {other.identity[:8]})"
-    return one.words if one else None, other.words if other else None
+    if first and other and first.words == other.words:
+        return f"{first.words} (digest {first.identity[:8]})", f"{other.words} (digest {other.identity[:8]})"
+    return first.words if first else None, other.words if other else None
 
 
 def prompt_diff(a: RunManifest, b: RunManifest) -> list[str]:
     """Return the lines of a unified diff of the answering prompts; none where they are equal or unknown."""
-    one, other = a.prompt, b.prompt
-    if one is None or other is None or one.text is None or other.text is None:
+    first, other = a.prompt, b.prompt
+    if first is None or other is None or first.text is None or other.text is None:
         return []
-    before, after = (text.strip().splitlines() for text in (one.text, other.text))
-    names = f"A: {_prompt(one).words}", f"B: {_prompt(other).words}"
+    before, after = (text.strip().splitlines() for text in (first.text, other.text))
+    names = f"A: {_prompt(first).words}", f"B: {_prompt(other).words}"
     return list(unified_diff(before, after, *names, lineterm=""))

@@ -21,14 +21,14 @@ def thread_shown(answer: Answer, cut: Cut) -> list[TurnShown] | None:
     numbered = [*enumerate(answer.turns, first)][-SHOWN_TURNS:]
     return [
         TurnShown(
-            place=place,
+            place=number,
             role=turn.role,
             content=cut(turn.content),
             contexts=[cut(_beginning(context.text)) for context in turn.contexts or ()] or None,
             steps=[step_shown(step, cut) for step in turn.tool_calls or ()] or None,
-            judged=place == judged or None,
+            judged=number == judged or None,
         )
-        for place, turn in numbered
+        for number, turn in numbered
     ]
 
 
@@ -38,13 +38,13 @@ def step_shown(row: Step, cut: Cut) -> StepShown:
     def short(text: str | None) -> str | None:
         return cut(text) if text else None
 
-    given = (
+    arguments = (
         f"{name}: {value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()}"
         for name, value in row.arguments.items()
     )
     return StepShown(
         tool=row.tool,
-        arguments=short(", ".join(given)),
+        arguments=short(", ".join(arguments)),
         result=short(_beginning(row.result or "")),
         error=short(row.error),
         seconds=row.seconds,

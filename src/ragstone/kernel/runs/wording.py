@@ -46,7 +46,7 @@ def n_scored(metric: MetricSummary) -> int:
 
 def denominator(metric: MetricSummary) -> str:
     """Return `358 scored of 365 rows`, and whether rows share documents or conversations."""
-    shared = f"; {told}" if (told := shared_rows(metric)) else ""
+    shared = f"; {shares}" if (shares := shared_rows(metric)) else ""
     return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
 
 
@@ -56,15 +56,15 @@ def failures(metric: MetricSummary, least: float = BOUNDS_FROM) -> str:
     least: the share of failed rows above which the bounds are told.
     """
     others = statuses(metric.statuses)
-    return others + (f"; {told}" if (told := bounds(metric.bounds, metric.statuses, least)) else "")
+    return others + (f"; {worst}" if (worst := bounds(metric.bounds, metric.statuses, least)) else "")
 
 
-def bounds(found: tuple[float, float] | None, counts: Mapping[Status, int], least: float) -> str:
+def bounds(ends: tuple[float, float] | None, counts: Mapping[Status, int], least: float) -> str:
     """Return `worst case 0.56, best case 0.86`; empty where no larger share of rows than `least` failed."""
     n_failed = n_failed_rows(counts)
-    if found is None or n_failed <= least * (n_failed + counts.get("scored", 0)):
+    if ends is None or n_failed <= least * (n_failed + counts.get("scored", 0)):
         return ""
-    return f"worst case {number(found[0])}, best case {number(found[1])}"
+    return f"worst case {number(ends[0])}, best case {number(ends[1])}"
 
 
 def shared_rows(metric: MetricSummary) -> str:
@@ -75,8 +75,8 @@ def shared_rows(metric: MetricSummary) -> str:
 def statuses(counts: Mapping[Status, int]) -> str:
     """Return every status but `scored` with its count, empty where there is none."""
     return ", ".join(
-        f"{count(counts[status])} {words}"
-        for status, words in STATUS_WORDS.items()
+        f"{count(counts[status])} {text}"
+        for status, text in STATUS_WORDS.items()
         if status != "scored" and counts.get(status)
     )
 
@@ -128,12 +128,6 @@ def agreement(card: ReportCard) -> str:
     return f"{name} {number(estimate.value)} ({interval(estimate)})"
 
 
-def rivals(card: ReportCard) -> str:
-    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
-    found = [rival for rival in (card.constant, card.no_model) if rival]
-    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in found)
-
-
 def labelled(card: ReportCard) -> str:
     """Return what a report card rests on, and what was left out."""
     others = statuses(card.statuses)
@@ -152,8 +146,8 @@ def calls_line(calls: Calls) -> str:
     """Return how many calls were made, answered from the ledger, and failed."""
     n_failed = sum(calls.failed.values())
     retries = f" ({count(calls.retries)} of them retries)" if calls.retries else ""
-    kept = f"{count(calls.from_ledger)} from the ledger"
-    return f"{count(calls.made)} made{retries}, {kept}, {count(n_failed)} failed"
+    cached = f"{count(calls.from_ledger)} from the ledger"
+    return f"{count(calls.made)} made{retries}, {cached}, {count(n_failed)} failed"
 
 
 def asked_line(calls: Calls) -> str:
@@ -194,8 +188,8 @@ def end_line(summary: RunSummary) -> str:
         for status, n in metric.statuses.items():
             counts[status] += n
     others = statuses(counts)
-    told = f"{count(counts['scored'])} scored" + (f", {others}" if others else "")
-    return f"{told}. {asked_line(summary.calls)}"
+    line = f"{count(counts['scored'])} scored" + (f", {others}" if others else "")
+    return f"{line}. {asked_line(summary.calls)}"
 
 
 def tokens_line(calls: Calls) -> str:

@@ -21,10 +21,10 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
-from ragstone.kernel.engine.session import Session, forecast_of
+from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Door
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import Answer, Chunk, Context, Document, Question, Ranking
@@ -34,7 +34,7 @@ from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems import applications
 from ragstone.kernel.systems.applications import Application, Asked
-from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of, with_system
+from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of
 from ragstone.kernel.systems.extractive import quote_contexts
 from ragstone.kernel.systems.function import load_callee
 from ragstone.kernel.systems.prompting import load_prompt
@@ -83,10 +83,10 @@ async def _built_in(
     session: Session, *, model: str, prompt: str, system: str, sampling: Sampling
 ) -> Callable[[Given], Awaitable[Answer]]:
     ask, secret = sampled(await session.models.ask(model), sampling), session.secret()
-    told = load_prompt(session.settings.named(prompt))
+    wording = load_prompt(session.settings.named(prompt))
 
-    async def work(given: Given) -> Answer:
-        return await answer_question(given.question, given.contexts, told, ask, system=system, secret=secret)
+    async def work(row: Given) -> Answer:
+        return await answer_question(row.question, row.contexts, wording, ask, system=system, secret=secret)
 
     return work
 
@@ -94,8 +94,8 @@ async def _built_in(
 async def _quoting(
     _session: Session, *, system: str, declared: ExtractiveSystem
 ) -> Callable[[Given], Awaitable[Answer]]:
-    async def work(given: Given) -> Answer:
-        return quote_contexts(given.question, given.contexts, declared, system=system)
+    async def work(row: Given) -> Answer:
+        return quote_contexts(row.question, row.contexts, declared, system=system)
 
     return work
 
@@ -368,17 +368,6 @@ async def answer_given(
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer
-
-
-def forecast_answering(settings: Settings) -> Forecast:
-    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
-
-    settings = with_system(settings)
-
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        await hear_answering(settings, session, forecaster)
-
-    return forecast_of(settings, work)
 
 
 async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:

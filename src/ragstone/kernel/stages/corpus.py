@@ -48,7 +48,7 @@ async def corpus_on(session: Session) -> ChunkedCorpus:
     paths = [settings.path(path) for path in settings.documents.paths]
     corpus = await read_documents_of(paths, ingest_options(settings), session)
     documents = corpus.documents
-    chunks = [one async for one in chunks_of(lambda: documents, session, settings.chunk, len(documents))]
+    chunks = [chunk async for chunk in chunks_of(lambda: documents, session, settings.chunk, len(documents))]
     return ChunkedCorpus(
         documents=documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
     )
@@ -68,7 +68,7 @@ def ingest_options(settings: Settings) -> IngestOptions:
     chosen = CHOICE.get().columns
     declared["columns"] = {
         **declared["columns"],
-        **{one: chosen[one] for one in OF_DOCUMENTS & chosen.keys()},
+        **{option: chosen[option] for option in OF_DOCUMENTS & chosen.keys()},
     }
     return IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
 

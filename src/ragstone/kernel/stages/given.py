@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Chunk, Document, Question
 from ragstone.kernel.tables import parse_rows, read_rows
 from ragstone.kernel.tables.formats import READERS
+
+Taggable = Document | Chunk
 
 
 def judgements_of(path: Path) -> Path:
@@ -39,23 +41,25 @@ def asked_questions(settings: Settings) -> list[Question]:
 
 
 def parse_questions(
-    given: Iterable[Question | dict[str, Any] | str], columns: Mapping[str, str] | None
+    questions: Iterable[Question | dict[str, Any] | str], columns: Mapping[str, str] | None
 ) -> Sequence[Question]:
     """Return questions as rows; texts are questions too. Raises DataError."""
-    if isinstance(given, list | tuple):
-        given = [{"question": one} if isinstance(one, str) else one for one in given]
-    if isinstance(given, Sequence) and not any(isinstance(row, dict) for row in given):
-        check_lists({Question: given})
-        return [row for row in given if isinstance(row, Question)]
-    if isinstance(given, Iterator):
-        check_lists({Question: given})  # type: ignore[dict-item]  # it says why
-    rows = cast("Iterable[Question | dict[str, Any]]", given)
+    if isinstance(questions, list | tuple):
+        questions = [
+            {"question": question} if isinstance(question, str) else question for question in questions
+        ]
+    if isinstance(questions, Sequence) and not any(isinstance(row, dict) for row in questions):
+        check_lists({Question: questions})
+        return [row for row in questions if isinstance(row, Question)]
+    if isinstance(questions, Iterator):
+        check_lists({Question: questions})  # type: ignore[dict-item]  # it says why
+    rows = cast("Iterable[Question | dict[str, Any]]", questions)
     return parse_rows(rows, Question, columns=columns)
 
 
-def check_lists(given: Mapping[type, Sequence[object]]) -> None:
+def check_lists(lists: Mapping[type, Sequence[object]]) -> None:
     """Refuse rows of another kind, and what can be read only once: the next call would be given nothing."""
-    for kind, rows in given.items():
+    for kind, rows in lists.items():
         name = f"{kind.__name__.lower()}s"
         if not isinstance(rows, Sequence):
             raise DataError(
@@ -68,3 +72,12 @@ def check_lists(given: Mapping[type, Sequence[object]]) -> None:
                 f"{name}: expected rows of type {kind.__name__}, got {other}. "
                 f"ragstone.read_rows(path, ragstone.{kind.__name__}) reads a file of them."
             )
+
+
+def read_taggable(path: Path) -> tuple[type[Taggable], list[Taggable]]:
+    """Return the rows of a file, chunks if its first row is one, else documents. Raises DataError."""
+    try:
+        next(read_rows(path, Chunk))
+    except DataError:
+        return Document, [*read_rows(path, Document)]
+    return Chunk, [*read_rows(path, Chunk)]

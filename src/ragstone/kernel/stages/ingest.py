@@ -54,10 +54,10 @@ async def _reading(
     async def work(file: ToRead) -> Read:
         if not file.path:
             return []
-        given = File(Path(file.path), file.id, file.content, file.as_text)
+        source = File(Path(file.path), file.id, file.content, file.as_text)
         async with turn:
-            found = await asyncio.to_thread(process.read, given)
-        return [(one, None) if isinstance(one, Document) else (None, one) for one in found]
+            results = await asyncio.to_thread(process.read, source)
+        return [(result, None) if isinstance(result, Document) else (None, result) for result in results]
 
     return work
 
@@ -107,8 +107,8 @@ async def read_documents_of(
     if not on_cluster(session):
         return read_corpus(sources, options, advance)
     rows, check = [], unique_ids()
-    async for place, row in rows_of_files(files_of(sources, options), options, session):
-        check(place, row)
+    async for path, row in rows_of_files(files_of(sources, options), options, session):
+        check(path, row)
         advance()
         rows.append(row)
     return corpus_of_rows(rows, options)

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
-from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
+from ragstone.kernel.config import RetrieveSection, Settings
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 MOST_MESSAGE = 300  # characters of a message
 
 
-def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+def system_notes(answers: Sequence[Answer], from_ledger: Mapping[str, int], settings: Settings) -> list[str]:
     """Return a note for each system some of whose answers failed, are empty, or come from the ledger.
 
-    kept: system -> how many of its answers do.
+    from_ledger: system -> how many of its answers do.
     """
     notes = []
     for name, rows in _by_system(answers).items():
@@ -45,7 +44,7 @@ def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: S
                 f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
                 "of the application: judges see an answer that says nothing."
             )
-    return notes + kept_notes(answers, kept, settings)
+    return notes + kept_notes(answers, from_ledger, settings)
 
 
 def masking_notes(settings: Settings) -> list[str]:
@@ -58,11 +57,11 @@ def masking_notes(settings: Settings) -> list[str]:
     ]
 
 
-def kept_notes(answers: Iterable[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+def kept_notes(answers: Iterable[Answer], from_ledger: Mapping[str, int], settings: Settings) -> list[str]:
     """Return the notes of answers that come from the ledger, with how to ask anew."""
     notes = []
     for name, rows in _by_system(answers).items():
-        n_kept, declared = kept.get(name, 0), settings.systems.get(name)
+        n_kept, declared = from_ledger.get(name, 0), settings.systems.get(name)
         version = getattr(declared, "version", "")
         if n_kept:
             notes.append(
@@ -115,7 +114,7 @@ def plain_notes(
     """
     notes = []
     if skipped:
-        named = "; ".join(f"{one.path} ({one.reason})" for one in skipped[:SHOWN])
+        named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
         notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
     if missing:
         notes.append(
@@ -139,9 +138,9 @@ def plain_notes(
             f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     # A language model alone has judged what a baseline could have judged too.
-    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
+    by_model = {metric.metric for metric in metrics if metric.model != NO_MODEL}
     free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
-    if alone := [metric for metric in BASELINES if metric in asked - free]:
+    if alone := [metric for metric in BASELINES if metric in by_model - free]:
         baselines = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
         notes.append(
             f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: a "
@@ -178,42 +177,16 @@ def fitted_notes(
 
     None where a report card says how good it is with this one.
     """
-    asked = {(metric.judge, metric.model): None for metric in metrics if metric.model != NO_MODEL}
+    pairs = {(metric.judge, metric.model): None for metric in metrics if metric.model != NO_MODEL}
     for card in cards:
-        asked.pop((card.judge, card.model), None)
+        pairs.pop((card.judge, card.model), None)
     return [
         f"The threshold of {fitted.name} was fitted with {fitted.fitted_with}, and {model} was asked, with "
         "which it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
         for judge in judges
         for fitted in judge.identities()
-        for name, model in asked
+        for name, model in pairs
         if name == judge.name and not fitted.was_fitted_with(model)
-    ]
-
-
-def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
-    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
-    if declared.sheet and not declared.labels:
-        return [
-            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
-            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
-            "`ragstone label` chooses which."
-        ]
-    notes = [RANDOM_SAMPLE] if corrected else []
-    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
-
-
-def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
-    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
-
-    metrics: of all systems. Empty where there are fewer than two.
-    """
-    n_systems = len({metric.system for metric in metrics})
-    if n_systems < 2:
-        return []
-    return [
-        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
-        "same question, so their means may differ because their questions do."
     ]
 
 
@@ -222,13 +195,13 @@ def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
     if not duplicates:
         return []
     first = duplicates[0]
-    said = (
+    outcome = (
         "they were left out, and questions about them count as answered by the ones that were kept"
         if done == "drop"
         else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
         "[documents] leaves them out"
     )
-    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
+    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."]
 
 
 def evidence_notes(placed: "PlacedEvidence") -> list[str]:
@@ -236,19 +209,19 @@ def evidence_notes(placed: "PlacedEvidence") -> list[str]:
     notes = []
     if placed.n_changed:
         differ = "differs" if placed.n_changed == 1 else "differ"
-        said = (
+        note = (
             f"{placed.n_changed} of {placed.n_documents} documents that hold evidence {differ} from those "
             "that the questions were made from."
         )
         if placed.moved:
-            said += f" Evidence of {plural(len(placed.moved), 'question')} was found again at another place."
+            note += f" Evidence of {plural(len(placed.moved), 'question')} was found again at another place."
         if placed.unplaced:
-            said += (
+            note += (
                 f" That of {plural(len(placed.unplaced), 'question')} has no certain place any more, so "
                 f"measures by characters leave {'it' if len(placed.unplaced) == 1 else 'them'} out: "
                 f"{', '.join(sorted(placed.unplaced)[:SHOWN])}{_more([*placed.unplaced])}."
             )
-        notes.append(said)
+        notes.append(note)
     if placed.n_unknown:
         notes.append(
             f"Whether the evidence of {plural(placed.n_unknown, 'question')} still stands where it stood "
@@ -271,30 +244,34 @@ def ranking_notes(
         for key in declared.match
         if key not in known
     ]
-    told = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
-    lacking = {name: noted["no_chunk_has"] for name, noted in told.items() if "no_chunk_has" in noted}
+    noted_of = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
+    lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
     if lacking:
         notes.append(
             f"{len(lacking)} questions found nothing, since no chunk has their tags: "
             f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
         )
-    failed = {name: noted["error"] for name, noted in told.items() if "error" in noted}
+    failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
     if failed:
         notes.append(
             f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
             f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
         )
-    kept = Counter(str(noted.get("reason")) for noted in told.values() if noted.get("reranked") is False)
-    if kept:
-        reasons = ", ".join(f"{n} {reason}" for reason, n in kept.items())
-        notes.append(f"{kept.total()} questions were not reranked and keep their first order: {reasons}.")
-    n_fused = sum(noted.get("fused_by") == "document" for noted in told.values())
+    reasons_of = Counter(
+        str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
+    )
+    if reasons_of:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
+        notes.append(
+            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
+        )
+    n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
         notes.append(
             f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
             "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
         )
-    n_cut = sum(noted.get("cut", 0) for noted in told.values())
+    n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
     if n_cut:
         notes.append(
             f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
@@ -333,9 +310,9 @@ def _commonest(errors: Counter[str]) -> str:
     if not errors:
         return ""
     message, n_alike = errors.most_common(1)[0]
-    shown = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
+    text = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
     alike = f"The commonest reason, {n_alike} times: " if len(errors) > 1 else ""
-    return f"{alike}{shown.removesuffix('.')}. "
+    return f"{alike}{text.removesuffix('.')}. "
 
 
 def _more(rows: Sequence[object] | Mapping[str, object]) -> str:

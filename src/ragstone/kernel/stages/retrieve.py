@@ -148,7 +148,7 @@ async def embed_on_cluster(name: str, texts: Sequence[str], role: Role, session:
 def _unpacked(packed: Packed) -> Vectors:
     if not packed:
         return np.zeros((0, 0), dtype=np.float32)
-    return np.stack([np.frombuffer(one, dtype=np.float32) for one in packed])
+    return np.stack([np.frombuffer(vector, dtype=np.float32) for vector in packed])
 
 
 def embedders_of(declared: RetrieveSection, retrievers: Mapping[str, RetrieverSettings]) -> list[str]:
@@ -158,7 +158,7 @@ def embedders_of(declared: RetrieveSection, retrievers: Mapping[str, RetrieverSe
 
 
 def _named(name: str, known: Mapping[str, RetrieverSettings], usual: str) -> list[str]:
-    others = {other: one for other, one in known.items() if other != name}
+    others = {other: declared for other, declared in known.items() if other != name}
     match known.get(name):
         case DenseSettings(index="qdrant"):
             raise ConfigError(
@@ -173,7 +173,7 @@ def _named(name: str, known: Mapping[str, RetrieverSettings], usual: str) -> lis
         case DenseSettings() as dense:
             return [dense.embedder or usual]
         case HybridSettings() as hybrid:
-            return [one for part in hybrid.of for one in _named(part, others, usual)]
+            return [declared for part in hybrid.of for declared in _named(part, others, usual)]
         case RerankSettings() as reranked:
             return _named(reranked.of, others, usual)
         case _:

@@ -4,7 +4,7 @@ import msgspec
 
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.extracting import THRESHOLD, best_sentences
+from ragstone.kernel.retrieval.extracting import best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 
@@ -20,7 +20,7 @@ def quote_contexts(
         question.question,
         [context.text for context in contexts],
         most=declared.sentences,
-        threshold=THRESHOLD if declared.threshold is None else declared.threshold,
+        threshold=declared.threshold,
     )
     passages = [
         sentence.passage for sentence in sentences

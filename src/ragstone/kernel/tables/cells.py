@@ -65,6 +65,11 @@ def cell(value: Any) -> Any:
     return msgspec.json.encode(value).decode() if isinstance(value, list | Mapping | tuple | bool) else value
 
 
+def cell_text(value: Any) -> str:
+    """Return the text that a CSV has of a value."""
+    return no_formula(str(cell(value)))
+
+
 def no_formula(text: str) -> str:
     """Return a text that a spreadsheet takes for text, or for a number."""
     return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
+    import pyarrow
 
 
 Columns = Mapping[str, Any]
@@ -33,6 +34,8 @@ SCALARS: dict[type[inspect.Type], tuple[str, str]] = {
     inspect.FloatType: ("Float64", "DOUBLE"),
     inspect.BoolType: ("Boolean", "BOOLEAN"),
 }
+# Objects of any shape: carried as JSON text in the formats whose columns have one type.
+FREE_FORM = frozenset({"metadata", "tags", "scores"})
 SEQUENCES = (inspect.ListType, inspect.VarTupleType, inspect.TupleType)
 
 
@@ -250,3 +253,15 @@ class Rows(list[T], Displayed):
 def _package(name: str, method: str) -> ModuleType:
     with optional_package(f".{method}()", "frames"):
         return import_module(name)
+
+
+def arrow_table(rows: "Rows[dict[str, Any]]") -> "pyarrow.Table":
+    """Return rows that are dicts as a table of Arrow, tags and other objects of any shape as JSON text."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            name: pa.array(fitted([plain(row[name]) for row in rows], Any if name in FREE_FORM else kind))
+            for name, kind in rows.columns().items()
+        }
+    )

@@ -12,6 +12,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
 from ragstone.kernel.records import Row, Usage
 from ragstone.kernel.tables.cells import open_table
+from ragstone.kernel.tables.frames import FREE_FORM
 from ragstone.kernel.tables.journal import held
 from ragstone.kernel.tables.names import fields_of
 from ragstone.kernel.tables.outputs import OUTPUTS, may_write
@@ -31,8 +32,6 @@ from ragstone.kernel.tables.storage import (
 
 Write = Callable[[Row], None]
 
-# Objects of any shape: carried as JSON text in the formats whose columns have one type.
-FREE_FORM = frozenset({"metadata", "tags", "scores"})
 WHOLE_USAGE = msgspec.structs.asdict(Usage())
 
 

@@ -8,9 +8,10 @@ from tests.support.answering_models import case_files, reading
 from tests.support.fake_openai import serving
 from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
-from ragstone.features.bench.answerers.grid import answer_bench_folder, bench_answerers, forecast_answer_bench
+from ragstone.features.bench.answerers.grid import bench_answerers, forecast_answer_bench
 from ragstone.features.bench.answerers.measuring import BOTH
 from ragstone.features.bench.answerers.words import read_answer_bench
+from ragstone.features.bench.running import bench_path
 from ragstone.kernel.config import BenchSection, RagSystem, SheetSystem, load_settings
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Answer, Judgement
@@ -180,7 +181,7 @@ def test_unanswerable_questions_are_put_to_the_test_by_distractors(settings):
 
 def test_answers_hold_what_the_model_was_given(settings):
     bench_answerers(with_grid(settings, conditions=["gold+distractors", "shuffled", "none"]))
-    folder = answer_bench_folder(settings)
+    folder = bench_path(settings, "answerers")
     answers = list(read_rows(folder / "answers-01-good-gold-distractors.jsonl", Answer))
     assert answers[4].contexts[0].document_id == "d4"
     assert len(answers[4].contexts) == 1 + 3
@@ -200,11 +201,11 @@ def test_run_again_every_file_is_the_same_and_no_call_is_made(settings, fake_ope
     assert {file: file.read_bytes() for file in (tmp_path / "runs").rglob("*") if file.is_file()} == files
     assert (first.calls.made, again.calls.made) == (n_requests, 0)
     assert msgspec.structs.replace(again, calls=None) == msgspec.structs.replace(first, calls=None)
-    assert read_answer_bench(answer_bench_folder(settings)) == msgspec.structs.replace(first, calls=None)
+    assert read_answer_bench(bench_path(settings, "answerers")) == msgspec.structs.replace(first, calls=None)
 
 
 def test_a_bench_writes_numbers_rows_manifest_and_page(finished):
-    folder = answer_bench_folder(finished[0])
+    folder = bench_path(finished[0], "answerers")
     names = {file.name for file in folder.iterdir()}
     assert names >= {"bench.json", "manifest.json", "report.html", "questions.jsonl"}
     judged = list(read_rows(folder / "judgements-05-good-gold.jsonl", Judgement))
@@ -297,7 +298,7 @@ def test_prompt_of_ones_own_without_contexts_is_the_closed_book(settings, tmp_pa
 
 def test_distractors_say_how_many_passages_stand_beside(settings):
     bench_answerers(with_grid(settings, distractors=1, conditions=["gold+distractors"]))
-    file = answer_bench_folder(settings) / "answers-01-good-gold-distractors.jsonl"
+    file = bench_path(settings, "answerers") / "answers-01-good-gold-distractors.jsonl"
     assert {len(answer.contexts) for answer in read_rows(file, Answer)} == {2}
 
 
@@ -478,7 +479,7 @@ def test_systems_stand_beside_the_grid_as_they_are(settings, tmp_path):
         ("built_in", "mine"),
         ("retrieved", "mine"),
     }
-    file = answer_bench_folder(settings) / "answers-03-built-in.jsonl"
+    file = bench_path(settings, "answerers") / "answers-03-built-in.jsonl"
     assert {len(answer.contexts) for answer in read_rows(file, Answer)} == {1}
     assert forecast_answer_bench(msgspec.structs.replace(grid, systems=systems)).calls == 0
 
@@ -502,7 +503,7 @@ def test_copies_of_the_reference_document_are_no_distractors(settings, tmp_path)
     documents = msgspec.structs.replace(settings.documents, copies="copy_of")
     grid = with_grid(settings, conditions=["distractors"], models=["openai/good"])
     bench_answerers(msgspec.structs.replace(grid, documents=documents))
-    file = answer_bench_folder(settings) / "answers-01-distractors.jsonl"
+    file = bench_path(settings, "answerers") / "answers-01-distractors.jsonl"
     for answer in read_rows(file, Answer):
         given = {context.document_id for context in answer.contexts}
         assert not given & {f"d{answer.question_id[1:]}", f"d{answer.question_id[1:]}-copy"}

@@ -12,9 +12,10 @@ from tests.support.fake_openai import serving
 from tests.support.scripts import fail
 from tests.support.surfaces import shown as surface
 
-from ragstone.features.bench.answerers.grid import answer_bench_folder, bench_answerers
+from ragstone.features.bench.answerers.grid import bench_answerers
 from ragstone.features.bench.answerers.sentences import bests, race_text, saved_text, stopped_text
 from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
+from ragstone.features.bench.running import bench_path
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows
@@ -61,7 +62,7 @@ def finished(tmp_path_factory):
 
 
 def files_of(settings):
-    return {path.name: path.read_bytes() for path in answer_bench_folder(settings).iterdir()}
+    return {path.name: path.read_bytes() for path in bench_path(settings, "answerers").iterdir()}
 
 
 def shown(summary):
@@ -162,7 +163,7 @@ def test_a_race_whose_rivals_could_not_be_asked_says_nothing_of_which_is_better(
 
 def test_page_and_terminal_say_how_it_went(finished, says):
     settings, summary = finished
-    page = (answer_bench_folder(settings) / "report.html").read_text()
+    page = (bench_path(settings, "answerers") / "report.html").read_text()
     [stopped] = summary.race.stopped
     sentences = [race_text(summary.race), stopped_text(stopped), saved_text(summary.race)]
     for text in (page, shown(summary)):
@@ -176,7 +177,7 @@ def test_run_again_the_race_is_the_same_and_nobody_is_asked(settings, fake_opena
     summary = bench_answerers(settings, offline=True)
     assert files_of(settings) == before
     assert fake_openai.n_requests == n_calls
-    found = read_answer_bench(answer_bench_folder(settings))
+    found = read_answer_bench(bench_path(settings, "answerers"))
     assert found.race == summary.race
 
 
@@ -194,11 +195,11 @@ def test_confidence_and_seed_decide(settings):
     assert sure.race is not None
     # A millionth of doubt needs evidence of a million: more than one round.
     assert sure.race.stopped[0].after > 10
-    first = list(read_rows(answer_bench_folder(settings) / "answers-01-good-retrieved.jsonl", Answer))
+    first = list(read_rows(bench_path(settings, "answerers") / "answers-01-good-retrieved.jsonl", Answer))
     other = with_grid(settings, confidence=0.95)
     other = msgspec.structs.replace(other, run=msgspec.structs.replace(other.run, seed=5))
     bench_answerers(other, force=True)
-    again = list(read_rows(answer_bench_folder(settings) / "answers-01-good-retrieved.jsonl", Answer))
+    again = list(read_rows(bench_path(settings, "answerers") / "answers-01-good-retrieved.jsonl", Answer))
     assert [row.question_id for row in first[:10]] != [row.question_id for row in again[:10]]
 
 

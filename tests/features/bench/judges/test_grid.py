@@ -11,8 +11,9 @@ from tests.support.scripted_judge import Scripted
 from tests.support.scripts import always, fail, prompt_of, sometimes
 
 from ragstone.features.bench.judges.choice import choose
-from ragstone.features.bench.judges.grid import Meter, bench_judges, forecast_judge_bench, judge_bench_folder
+from ragstone.features.bench.judges.grid import Meter, bench_judges, forecast_judge_bench
 from ragstone.features.bench.judges.words import read_judge_bench, recommendation
+from ragstone.features.bench.running import bench_path
 from ragstone.kernel.config import BenchSection, load_settings
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import JudgeContext
@@ -136,11 +137,11 @@ def test_run_again_every_file_is_the_same_and_no_call_is_made(settings, fake_ope
     assert {file: file.read_bytes() for file in (tmp_path / "runs").rglob("*") if file.is_file()} == files
     assert (first.calls.made, again.calls.made) == (n_requests, 0)
     assert msgspec.structs.replace(again, calls=None) == msgspec.structs.replace(first, calls=None)
-    assert read_judge_bench(judge_bench_folder(settings)) == msgspec.structs.replace(first, calls=None)
+    assert read_judge_bench(bench_path(settings, "judges")) == msgspec.structs.replace(first, calls=None)
 
 
 def test_a_bench_writes_numbers_judgements_rows_manifest_and_page(finished):
-    folder = judge_bench_folder(finished[0])
+    folder = bench_path(finished[0], "judges")
     names = {file.name for file in folder.iterdir()}
     assert names >= {"bench.json", "manifest.json", "report.html", "answers.jsonl", "labels.jsonl"}
     assert "judgements-01-mine-shots-0-openai-dear.jsonl" in names
@@ -226,7 +227,7 @@ def test_repeats_ask_anew_and_show_how_far_runs_differ(settings, fake_openai):
     assert cheap.values[1] != cheap.values[0] == cheap.values[2]
     assert cheap.values[0] == pytest.approx(rows[CHEAP].value.value)
     assert rows["containment"].spread is None
-    names = {file.name for file in judge_bench_folder(settings).glob("*run3*")}
+    names = {file.name for file in bench_path(settings, "judges").glob("*run3*")}
     assert names == {
         f"judgements-0{at}-mine-shots-0-openai-{m}-run3.jsonl" for at, m in ((1, "dear"), (2, "cheap"))
     }

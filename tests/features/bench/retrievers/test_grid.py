@@ -6,7 +6,7 @@ from tests.support.scripts import always, fail
 
 import ragstone
 from ragstone.features.bench.retrievers.grid import forecast_bench
-from ragstone.features.bench.retrievers.timing import Indexes, Watch, search_timed
+from ragstone.features.bench.retrievers.timing import BuiltSearch, Indexes, Watch, search_timed
 from ragstone.features.bench.retrievers.words import read_leaderboard
 from ragstone.kernel.config import (
     BenchSection,
@@ -305,10 +305,11 @@ async def test_questions_are_timed_one_by_one_with_their_embedding():
         return [Ranking(question_id=q.id, retriever="x", items=[]) for q in asked]
 
     watch = Watch(RetrieverDeps())
-    found = await search_timed(search, questions(), 3, watch, [])
+    built = BuiltSearch(search=search, index_s=0.5, n_embedded=7, n_cached=0)
+    _, found = await search_timed(built, questions(), 3, watch, [])
     assert fresh[0] == (8, False)
     assert fresh[1:] == [(1, True)] * 8
-    assert found.n_timed == 8
+    assert (found.n_timed, found.index_s, found.n_embedded) == (8, 0.5, 7)
     assert 0 <= found.p50_s <= found.p95_s
     assert found.questions_per_s > 0
 

@@ -83,13 +83,16 @@ def test_slide_numbers_and_footers_are_left_out(tmp_path):
     assert saved(slides, tmp_path).text == "Soil"
 
 
-def test_a_file_without_text_or_slides_is_said(tmp_path):
+def test_a_file_without_text_or_slides_is_said(tmp_path, says):
     slides = Presentation()
     slides.slides.add_slide(slides.slide_layouts[6])
-    with pytest.raises(Unreadable, match="it holds no text, only pictures"):
+    with pytest.raises(Unreadable) as error:
         saved(slides, tmp_path)
-    with pytest.raises(Unreadable, match="it holds no text"):
+    says(error.value)
+    with pytest.raises(Unreadable) as error:
         saved(Presentation(), tmp_path)
+    says(error.value)
     (tmp_path / "b.pptx").write_bytes(b"PK nothing")
-    with pytest.raises(Unreadable, match="it is no ZIP archive or a damaged one"):
+    with pytest.raises(Unreadable) as refused:
         list(read_pptx(File(tmp_path / "b.pptx", "b.pptx")))
+    says(refused.value)

@@ -38,13 +38,16 @@ def test_the_first_of_several_text_columns_wins(tmp_path):
     assert document.metadata == {"answer": "a", "content": "c"}
 
 
-def test_an_unquoted_delimiter_is_not_cut_off_in_silence(tmp_path):
-    with pytest.raises(Unreadable, match="line 3 has more cells than the header"):
+def test_an_unquoted_delimiter_is_not_cut_off_in_silence(tmp_path, says):
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, "id,text\n1,Hello\n2,Hello, world\n")
-    with pytest.raises(Unreadable, match="its rows have more cells than the header"):
+    says(error.value)
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, "id,text\n1,Hello, world\n")
-    with pytest.raises(Unreadable, match="its rows have more cells than the header"):
+    says(error.value)
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, "id,body\n1,Hello, world\n", columns={"text": "body"})
+    says(error.value)
 
 
 def test_columns_without_a_name_are_counted_where_every_row_has_them(tmp_path):
@@ -71,9 +74,10 @@ def test_the_user_chooses_the_columns(tmp_path):
     assert rows(tmp_path, content, columns={"text": "Question"})[0].text == "How?"
 
 
-def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(tmp_path):
-    with pytest.raises(Unreadable, match="it has no column 'Anser'; its columns: 'Question', 'Answer'"):
+def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(tmp_path, says):
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, "Question,Answer\na,b\n", columns={"text": "Anser"})
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,10 @@ def test_a_table_as_a_whole_is_a_line_for_each_row(tmp_path):
     assert document.text == "a | b\n1 | \n | [2]"
 
 
-def test_broken_quotes_are_named_by_line(tmp_path):
-    with pytest.raises(Unreadable, match="line 2 is no CSV"):
+def test_broken_quotes_are_named_by_line(tmp_path, says):
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, 'id,text\n1,"Hello" world\n')
+    says(error.value)
 
 
 def test_the_encoding_is_said_in_metadata(tmp_path):
@@ -120,9 +125,10 @@ def test_jsonl_rows_have_their_own_ids_or_the_line_s(tmp_path):
     assert second.source == str(tmp_path / "t.jsonl")
 
 
-def test_broken_jsonl_names_its_lines(tmp_path):
-    with pytest.raises(Unreadable, match=r"line 2 is no JSON object .*; line 3 is no JSON object"):
+def test_broken_jsonl_names_its_lines(tmp_path, says):
+    with pytest.raises(Unreadable) as error:
         rows(tmp_path, '{"text": "a"}\n{"text": \n[1]\n', "t.jsonl")
+    says(error.value)
 
 
 def test_a_header_alone_gives_no_document(tmp_path):
@@ -131,8 +137,9 @@ def test_a_header_alone_gives_no_document(tmp_path):
     assert [table.rows for table in read_csv(File(file, "a.csv"))] == [[]]
 
 
-def test_a_table_of_very_many_columns_is_refused(tmp_path):
+def test_a_table_of_very_many_columns_is_refused(tmp_path, says):
     file = tmp_path / "a.csv"
     file.write_text(",".join("a" * 10_001) + "\n")
-    with pytest.raises(Unreadable, match="10,001 columns, and at most 10,000"):
+    with pytest.raises(Unreadable) as error:
         list(read_csv(File(file, "a.csv")))
+    says(error.value)

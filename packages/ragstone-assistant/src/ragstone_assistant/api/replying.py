@@ -221,7 +221,8 @@ async def _heard(events: asyncio.Queue[Event]) -> AsyncGenerator[Event, None]:
     """Yield what is heard until the end, pieces that have piled up as one; None when it is quiet for long."""
     while True:
         try:
-            event = events.get_nowait() if not events.empty() else await _next(events)
+            async with asyncio.timeout(QUIET_S):
+                event = events.get_nowait() if not events.empty() else await events.get()
         except TimeoutError:
             yield None
             continue
@@ -239,11 +240,6 @@ async def _heard(events: asyncio.Queue[Event]) -> AsyncGenerator[Event, None]:
             return
         if isinstance(event, Doing):
             yield event
-
-
-async def _next(events: asyncio.Queue[Event]) -> Event:
-    async with asyncio.timeout(QUIET_S):
-        return await events.get()
 
 
 class _Chunks:

@@ -130,17 +130,15 @@ class Embedding:
             some = texts[n_done : n_done + self._at_once]
             vectors.append(self._embed(some, role))
             n_done += len(some)
-            self._adapt(time.monotonic() - began)
+            took_s = time.monotonic() - began
+            if took_s < SHORT_S:
+                self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
+            elif took_s > LONG_S:
+                self._at_once = max(1, self._at_once // 2)
             self._advance("passages", n_done, len(texts))
             time.sleep(PAUSE_S)
         self._n_texts += len(texts)
         return np.concatenate(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
-
-    def _adapt(self, seconds: float) -> None:
-        if seconds < SHORT_S:
-            self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
-        elif seconds > LONG_S:
-            self._at_once = max(1, self._at_once // 2)
 
 
 def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:

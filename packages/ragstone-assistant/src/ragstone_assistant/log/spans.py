@@ -7,7 +7,6 @@ that nothing leaves which the log does not hold.
 
 import logging
 import threading
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -91,8 +90,12 @@ class SpanSender:
         from opentelemetry.trace import set_span_in_context
 
         context = Empty() if parent is None else set_span_in_context(parent, Empty())
+        writable = {
+            name: HALF_A_PAIR.sub("\ufffd", value) if isinstance(value, str) else value
+            for name, value in attributes.items()
+        }
         return self._tracer.start_span(
-            name, context=context, start_time=begun, attributes={KIND: kind, **_writable(attributes)}
+            name, context=context, start_time=begun, attributes={KIND: kind, **writable}
         )
 
 
@@ -175,13 +178,6 @@ def _fail(span: Any, why: str) -> None:  # noqa: ANN401
     from opentelemetry.trace import Status, StatusCode
 
     span.set_status(Status(StatusCode.ERROR, HALF_A_PAIR.sub("\ufffd", why)))
-
-
-def _writable(attributes: Mapping[str, str | int | float]) -> Attributes:
-    return {
-        name: HALF_A_PAIR.sub("\ufffd", value) if isinstance(value, str) else value
-        for name, value in attributes.items()
-    }
 
 
 def _json(value: object) -> str:

@@ -66,9 +66,11 @@ def action_prompt(state: AgentState, menu: Menu, secret: bytes, budget: int) -> 
         scope=scope, slots=slots, material=MATERIAL, tools=fence("tools", menu.told, fixed)
     )
     nonce = _nonce(state, secret)
+    language, today = language_name(state.lang), state.today
+    situation = f"The user is answered in {language}. Today is {today:%A}, {today.isoformat()}."
     messages = [
         Message("system", f"{instructions}\n\n{FORM}"),
-        Message("user", f"{_shown(state, nonce, budget)}\n\n{_situation(state)}\n{_next(nonce, may_ask)}"),
+        Message("user", f"{_shown(state, nonce, budget)}\n\n{situation}\n{_next(nonce, may_ask)}"),
     ]
     for taken in state.taken:
         messages += _told_of(taken, nonce, may_ask)
@@ -129,11 +131,6 @@ def _shown(state: AgentState, nonce: str, budget: int) -> str:
         known = "\n".join(f"{slot}: {value}" for slot, value in state.known.items())
         parts.append(fence("known", known, nonce))
     return "\n".join(parts)
-
-
-def _situation(state: AgentState) -> str:
-    language, today = language_name(state.lang), state.today
-    return f"The user is answered in {language}. Today is {today:%A}, {today.isoformat()}."
 
 
 def _next(nonce: str, may_ask: bool) -> str:

@@ -69,7 +69,10 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
     def told(text: str, lang: str, wanted: str | None) -> tuple[tuple[str, str], ...]:
         return tuple(_said_in(text, lang, wanted, dict(named(text)), domain).items())
 
-    wanted_by = _own_questions(domain)
+    # What the assistant asks by itself -> the slot that it asks for.
+    wanted_by = {domain.ask(slot, lang): slot for lang in LANGUAGES for slot in domain.askable}
+    if PLACE in domain.slots:
+        wanted_by |= {phrase("which_place", lang): PLACE for lang in LANGUAGES}
 
     def know(conversation: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -111,7 +114,9 @@ def _said_in(
     """Return what one turn says. wanted: what the assistant had asked for just before it."""
     values: dict[str, str] = {}
     parts = text.strip(_PUNCTUATION).split()
-    bare = wanted == PLACE and len(parts) <= SHORT and not _has_preposition(text, lang, domain)
+    folded = [" ".join(tokenize(word)) for word in text.split()]
+    prepositions = domain.words(lang, "before") + domain.words(lang, "after")
+    bare = wanted == PLACE and len(parts) <= SHORT and not _behind(folded, prepositions)
     place_name = (
         None if bare else place_in(text, lang, domain, domain.names_in(tagged), eager=wanted == PLACE)
     )
@@ -125,11 +130,6 @@ def _said_in(
         if whole or (len(parts) <= SHORT and wanted not in tagged):
             values[wanted] = text.strip(_PUNCTUATION)
     return values
-
-
-def _own_questions(domain: Domain) -> dict[str, str]:
-    own = {domain.ask(slot, lang): slot for lang in LANGUAGES for slot in domain.askable}
-    return own | ({phrase("which_place", lang): PLACE for lang in LANGUAGES} if PLACE in domain.slots else {})
 
 
 def place_in(text: str, lang: str, domain: Domain, names: str = "", *, eager: bool = False) -> str | None:
@@ -154,11 +154,6 @@ def place_in(text: str, lang: str, domain: Domain, names: str = "", *, eager: bo
         if at and folded[at - 1] and folded[at - 1] not in no_place and not folded[at - 1].isdigit():
             return parts[at - 1].rstrip(",")
     return None
-
-
-def _has_preposition(text: str, lang: str, domain: Domain) -> bool:
-    folded = [" ".join(tokenize(word)) for word in text.split()]
-    return bool(_behind(folded, domain.words(lang, "before") + domain.words(lang, "after")))
 
 
 def _behind(folded: Sequence[str], phrases: Sequence[str]) -> list[tuple[int, int]]:

@@ -113,14 +113,15 @@ def _after(state: AgentState, tools: Mapping[str, Tool]) -> ChosenAction:
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     called = tools.get(last.step.action)
     question = standing_question(state.asked, state.lang, state.domain)
-    if last.step.status == "done" or tried or (called is not None and _alone_tells(called, question, state)):
+    # No document can stand in for a tool whose words are asked for, e.g. the weather's.
+    alone_tells = (
+        called is not None
+        and not called.documented
+        and (called.hint is None or called.hint(question, state.lang).nearer > 0)
+    )
+    if last.step.status == "done" or tried or alone_tells:
         return ChosenAction(action=ANSWER, arguments={"text": None})
     return ChosenAction(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
-
-
-def _alone_tells(tool: Tool, question: str, state: AgentState) -> bool:
-    """Say whether no document can stand in for a tool: its words are asked for, e.g. the weather's."""
-    return not tool.documented and (tool.hint is None or tool.hint(question, state.lang).nearer > 0)
 
 
 def _ask(missing: Sequence[str], question: str) -> ChosenAction:

@@ -6,6 +6,7 @@ import re
 import types
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -221,7 +222,10 @@ def _arguments_type(
             hint = hint | None
         if name in described.arguments:
             hint = Annotated[hint, msgspec.Meta(description=described.arguments[name])]
-        fields.append((name, hint, _default(parameter.default)) if has_default else (name, hint))
+        default = parameter.default
+        if isinstance(default, list):  # made anew for each call
+            default = msgspec.field(default_factory=partial(list, list(default)))
+        fields.append((name, hint, default) if has_default else (name, hint))
     title = "".join(part.title() for part in getattr(function, "__name__", "tool").split("_"))
     return msgspec.defstruct(
         f"{title}Arguments",
@@ -239,14 +243,6 @@ def _hints(function: Callable[..., object], where: str) -> dict[str, Any]:
         return get_type_hints(described, include_extras=True)
     except (NameError, TypeError, AttributeError, SyntaxError) as mistake:
         raise ConfigError(f"{where}: its types cannot be read ({mistake}).") from None
-
-
-def _default(value: object) -> object:
-    """Return a default as a struct takes it: lists are made anew for each call."""
-    if isinstance(value, list):
-        items = list(value)
-        return msgspec.field(default_factory=lambda: list(items))
-    return value
 
 
 def _can_be_told(hint: object) -> bool:

@@ -75,8 +75,8 @@ def missing_under(
     condition: Condition, questions: Iterable[Question], passages: Passages
 ) -> dict[Missing, int]:
     """Return how many questions the condition does not exist for, by the reason; reasons sorted."""
-    found = (contexts_under(condition, question, passages) for question in questions)
-    counts = Counter(reason for reason in found if isinstance(reason, str))
+    outcomes = (contexts_under(condition, question, passages) for question in questions)
+    counts = Counter(reason for reason in outcomes if isinstance(reason, str))
     return dict(sorted(counts.items()))
 
 
@@ -116,8 +116,8 @@ def _gold(question: Question, passages: Passages) -> list[Context] | Missing:
         return "unanswerable"
     if not relevant_documents(question):
         return "without a document named"
-    found = gold_contexts(question, passages.documents, passages.chunks_of, passages.same)
-    return found or "whose documents the corpus lacks"
+    contexts = gold_contexts(question, passages.documents, passages.chunks_of, passages.same)
+    return contexts or "whose documents the corpus lacks"
 
 
 def _distractors(question: Question, passages: Passages) -> list[Context] | Missing:
@@ -132,5 +132,5 @@ def _distractors(question: Question, passages: Passages) -> list[Context] | Miss
     ]
     if not items:
         return "for which BM25 finds no other document"
-    kept = msgspec.structs.replace(ranking, items=items[: passages.n_distractors])
-    return contexts_of(kept, passages.chunks, passages.documents)
+    nearest = msgspec.structs.replace(ranking, items=items[: passages.n_distractors])
+    return contexts_of(nearest, passages.chunks, passages.documents)

@@ -67,17 +67,12 @@ def bench_answerers(
     )
 
 
-def answer_bench_folder(settings: Settings) -> Path:
-    """Return the folder of the bench of answerers that the settings name."""
-    return bench_path(settings, "answerers")
-
-
 async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummary:
     grid, declared = plan_answerers(settings), settings.bench.answerers
     if declared.race:
         race_condition(grid)  # before anything is paid for
     bench_input = read_input(settings, grid)
-    path, questions = answer_bench_folder(settings), bench_input.questions
+    path, questions = bench_path(settings, "answerers"), bench_input.questions
     async with open_bench(path, settings, _decisive(settings), options) as bench:
         write_rows(path / "questions.jsonl", questions, Question, force=True)
         session = bench.session
@@ -134,7 +129,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
             list_prices=calls.list_prices,
             notes=bench_notes(board, bench_input, means),
         )
-        bench.finish(BENCH, summary, answer_bench_document(summary), models=models, judges=means.judges)
+        bench.finish(BENCH, summary, answer_bench_document, models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 

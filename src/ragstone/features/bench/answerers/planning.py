@@ -10,7 +10,7 @@ from ragstone.kernel.config import Condition, Settings
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.systems.chosen import named_systems
-from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompts
+from ragstone.kernel.systems.prompting import load_prompts
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
 
@@ -69,7 +69,7 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
     conditions = list(dict.fromkeys(declared.conditions)) if models else []
     named = list(dict.fromkeys(declared.prompts or [settings.answer.prompt])) if models else []
     prompts = load_prompts(settings, named, "[bench.answerers] prompts")
-    closed = [name for name, prompt in prompts.items() if not shows_contexts(prompt)]
+    closed = [name for name, prompt in prompts.items() if "{contexts}" not in prompt.prompt]
     opened = [name for name in prompts if name not in closed]
     _check_prompts(closed, opened, conditions)
     cells = [
@@ -105,11 +105,6 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
 def needs_passages(grid: AnswerGrid) -> bool:
     """Return whether a model is given passages of the corpus."""
     return any(cell.condition != "none" and not cell.is_system for cell in grid.cells)
-
-
-def shows_contexts(prompt: AnsweringPrompt) -> bool:
-    """Return whether a prompt is given the passages."""
-    return "{contexts}" in prompt.prompt
 
 
 def _check_named(settings: Settings, models: Sequence[str]) -> None:

@@ -11,7 +11,6 @@ from ragstone.features.bench.answerers.values import (
     RaceReport,
     Role,
     StoppedConfiguration,
-    TagTable,
     short_model,
 )
 from ragstone.features.bench.words import measures_in, size
@@ -84,16 +83,6 @@ def by_condition(board: AnswerBoard) -> list[tuple[Condition, list[AnswerStandin
         each: [row for row in board.standings if row.cell.condition == each] for each in board.conditions
     }
     return [(condition, rows) for condition, rows in groups.items() if rows]
-
-
-def missing_text(condition: Condition, board: AnswerBoard) -> str:
-    """Return the questions that a condition does not exist for; empty where it exists for all."""
-    missing = board.missing.get(condition)
-    if not missing:
-        return ""
-    n_asked = board.n_questions - sum(missing.values())
-    reasons = ", ".join(f"{count(n)} {reason}" for reason, n in missing.items())
-    return f"asked {plural(n_asked, 'question')}; left out: {reasons}"
 
 
 def kinds_text(board: AnswerBoard) -> list[str]:
@@ -218,11 +207,6 @@ def role_text(role: Role) -> str:
     return f"{name} by {role.model}, measured against people: {worth}"
 
 
-def roles_text(board: AnswerBoard) -> str:
-    """Return the judge of each thing in one line."""
-    return ". ".join(f"{role.role.capitalize()}: {role_text(role)}" for role in board.roles) + "."
-
-
 def without_score(row: AnswerStanding, besides: Status | None = None) -> str:
     """Return what became of rows without a score, by what was judged; empty where all have one.
 
@@ -233,17 +217,6 @@ def without_score(row: AnswerStanding, besides: Status | None = None) -> str:
         for role, counts in row.statuses.items()
     }
     return "; ".join(f"{role}: {others}" for role, others in of_role.items() if others)
-
-
-def tag_name(table: TagTable) -> str:
-    """Return what questions are grouped by."""
-    return "language" if table.tag == "lang" else table.tag
-
-
-def tag_measures(table: TagTable) -> list[str]:
-    """Return the measures that any group of a tag has."""
-    order = [name for name in MEASURES if name != "unanswered"]
-    return measures_in(order, (means for group in table.groups for means in group.cells.values()))
 
 
 STOPPED = (
@@ -289,21 +262,20 @@ def race_text(race: RaceReport) -> str:
     )
 
 
+RARELY = "less than once in 1,000,000"
+
+
 def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
+    often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
     return (
         f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
         f"{stopped.against} by "
         f"{number(-stopped.difference)} ({number(-stopped.high)} to {number(-stopped.low)}) on "
-        f"{plural(stopped.n_pairs, 'question')}{left_out}. {doubt_text(stopped.doubt)}"
+        f"{plural(stopped.n_pairs, 'question')}{left_out}. "
+        f"The best would be stopped by such evidence {often} races."
     )
-
-
-def doubt_text(doubt: float) -> str:
-    """Return the chance of as much evidence against the best of all, as one time in so many."""
-    often = "less than once in 1,000,000" if doubt < 1e-6 else f"at most once in {count(int(1 / doubt))}"
-    return f"The best would be stopped by such evidence {often} races."
 
 
 def saved_text(race: RaceReport) -> str:

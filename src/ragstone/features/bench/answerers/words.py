@@ -8,6 +8,7 @@ import msgspec
 from ragstone.features.bench.answerers.sentences import (
     CONDITIONS,
     HEADS,
+    MEASURES,
     bests,
     by_condition,
     columns,
@@ -15,12 +16,9 @@ from ragstone.features.bench.answerers.sentences import (
     contrasts_by_kind,
     kinds_text,
     measure_text,
-    missing_text,
     ordered_by,
     race_blocks,
-    roles_text,
-    tag_measures,
-    tag_name,
+    role_text,
     without_score,
 )
 from ragstone.features.bench.answerers.values import (
@@ -39,6 +37,7 @@ from ragstone.features.bench.words import (
     bench_report,
     draw_costs,
     draw_times,
+    measures_in,
     named,
     not_measured,
     verdict,
@@ -203,10 +202,11 @@ def _standings(board: AnswerBoard) -> list[Block]:
         for row in board.standings
         if (failures := without_score(row, besides="not_applicable"))
     ]
+    roles = [f"{role.role.capitalize()}: {role_text(role)}" for role in board.roles]
     return [
         _table(board, "Cells by place", columns_),
         *(Paragraph(line, tone="warn", where="terminal") for line in lost),
-        Paragraph(roles_text(board), tone="muted"),
+        Paragraph(". ".join(roles) + ".", tone="muted"),
     ]
 
 
@@ -214,8 +214,12 @@ def _legend(summary: AnswerBenchSummary) -> list[Block]:
     """Return what each condition gives, and what was not measured."""
     board, rows = summary.board, []
     for condition, _ in by_condition(board):
-        missing = missing_text(condition, board)
-        rows.append((condition, condition_text(condition, summary) + (f"; {missing}" if missing else "")))
+        text = condition_text(condition, summary)
+        if missing := board.missing.get(condition):
+            n_asked = board.n_questions - sum(missing.values())
+            reasons = ", ".join(f"{count(n)} {reason}" for reason, n in missing.items())
+            text += f"; asked {plural(n_asked, 'question')}; left out: {reasons}"
+        rows.append((condition, text))
     return [Heading("What the model is given", level=3), Pairs(rows), *not_measured(board.failed)]
 
 
@@ -249,7 +253,9 @@ def _share(
         if name == "score":
             value, ends = number(estimate.value), interval(estimate)
         else:
-            value, ends = percent(estimate.value), percent_interval(estimate)
+            value, ends = percent(estimate.value), "no interval"
+            if estimate.low is not None and estimate.high is not None:
+                ends = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
         return Cell(value, f"of {count(estimate.n)}, {ends}", "strong")
 
     return head or HEADS.get(name, name), cell
@@ -258,13 +264,6 @@ def _share(
 def percent(value: float) -> str:
     """Return a share as `72 %`."""
     return f"{100 * value:.0f} %"
-
-
-def percent_interval(estimate: Estimate) -> str:
-    """Return the ends of a share's interval, as `58 to 83 %`."""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
 
 
 def _prices(board: AnswerBoard) -> list[Block]:
@@ -367,7 +366,7 @@ def _spread(
 
 def _by_tag(board: AnswerBoard, table: TagTable) -> list[Block]:
     """Return the scores by the values of a tag, and in a fold the other measures."""
-    name = tag_name(table)
+    name = "language" if table.tag == "lang" else table.tag
     without = f"{plural(table.n_without, 'question')} without it." if table.n_without else ""
 
     def table_by(measure: str, caption: str) -> Table:
@@ -380,7 +379,9 @@ def _by_tag(board: AnswerBoard, table: TagTable) -> list[Block]:
 
         return _table(board, f"{caption} by {name}", [*map(column, table.groups)], caption=caption)
 
-    others = [table_by(measure, HEADS.get(measure, measure)) for measure in tag_measures(table)]
+    means = (means for group in table.groups for means in group.cells.values())
+    measures = measures_in([name for name in MEASURES if name != "unanswered"], means)
+    others = [table_by(measure, HEADS.get(measure, measure)) for measure in measures]
     return [
         Heading(f"By {name}", anchor=f"by-{board.by_tag.index(table)}"),
         *([Paragraph(without, tone="muted")] if without else []),

@@ -97,11 +97,6 @@ def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
     return {(row.question_id, row.system): row.score for row in rows if row.score is not None}
 
 
-def tuned_keys(judged: Sequence[JudgedRuns]) -> set[Key]:
-    """Return the answers that any of the judges was tuned on."""
-    return {(row.question_id, row.system) for each in judged for row in each.runs[0] if is_tuned(row)}
-
-
 def statuses_of(judged: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
     """Return how many of these answers ended in each status, in the first run."""
     return count_statuses([row for row in judged.runs[0] if (row.question_id, row.system) in keys])
@@ -170,7 +165,9 @@ def make_board(
     """
     humans = _humans(labels, grid.metric, declared.mapping)
     labelled = {key for key, human in humans.items() if human.score is not None}
-    wanted = labelled - tuned_keys(judged)
+    # What any of the judges was tuned on tests none of them.
+    tuned = (row for each in judged for row in each.runs[0] if is_tuned(row))
+    wanted = labelled - {(row.question_id, row.system) for row in tuned}
     able, failed = _able(judged, wanted, failed)
     answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
     candidates = [_candidate(each, row, answers, wanted) for each, row in zip(able, rows, strict=True)]

@@ -64,11 +64,6 @@ def bench_judges(
     )
 
 
-def judge_bench_folder(settings: Settings) -> Path:
-    """Return the folder of the bench of judges that the settings name."""
-    return bench_path(settings, "judges")
-
-
 def read_labelled(settings: Settings) -> LabelledSheet:
     """Return the sheet of `[bench.judges]`, its first rows where it has a limit.
 
@@ -91,7 +86,7 @@ def read_labelled(settings: Settings) -> LabelledSheet:
 async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary:
     grid = plan_judges(settings)
     sheet = read_labelled(settings)
-    path, declared, seed = judge_bench_folder(settings), settings.bench.judges, settings.run.seed
+    path, declared, seed = bench_path(settings, "judges"), settings.bench.judges, settings.run.seed
     use_cases = read_use_cases(settings, grid.metric, path)
     async with open_bench(path, settings, decisive_settings(settings), options) as bench:
         write_rows(path / "answers.jsonl", sheet.answers, Answer, force=True)
@@ -118,7 +113,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary
             notes=_notes(board.n_questions, declared.repeats),
         )
         judges = list(grid.judges.values())
-        bench.finish(BENCH, summary, judge_bench_document(summary), models=models, judges=judges)
+        bench.finish(BENCH, summary, judge_bench_document, models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 
@@ -245,7 +240,7 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
     raises before it makes a call.
     """
     grid = plan_judges(settings)
-    read_use_cases(settings, grid.metric, judge_bench_folder(settings))
+    read_use_cases(settings, grid.metric, bench_path(settings, "judges"))
     answers = read_labelled(settings).answers
     asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
 

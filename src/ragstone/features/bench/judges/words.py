@@ -281,13 +281,21 @@ def _repeats(summary: JudgeBenchSummary) -> list[Block]:
     repeated = [(row.cell.name, row.spread) for row in summary.board.standings if row.spread]
     if not repeated:
         return []
+
+    def changed(row: tuple[str, SpreadOfRuns]) -> str:
+        """Return the share of answers whose score changed, in percent, with its interval."""
+        share = row[1].changed
+        if share.low is None or share.high is None:
+            return f"{100 * share.value:.1f} %"
+        return f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+
     times = f"Each judge asked {summary.repeats} times for every answer."
     runs = Column(f"{measure_name(summary.board)} of each run", text=True, short="runs")
     columns: list[Made[tuple[str, SpreadOfRuns]]] = [
         named("Judge and model", lambda row: row[0]),
         (runs, lambda row: ", ".join(map(number3, row[1].values))),
         (Column("Standard deviation", short="sd"), lambda row: number3(row[1].sd)),
-        (Column("Scores that changed", short="scores changed"), lambda row: changed_text(row[1])),
+        (Column("Scores that changed", short="scores changed"), changed),
     ]
     return [
         Heading("Unchanged", anchor="again"),
@@ -438,13 +446,6 @@ def n_failed(row: JudgeStanding) -> str:
     n = sum(row.statuses.values())
     lost = n - row.statuses.get("scored", 0)
     return f"{count(lost)} of {count(n)}" if lost else ""
-
-
-def changed_text(spread: SpreadOfRuns) -> str:
-    """Return the share of answers whose score changed, in percent, with its interval."""
-    low, high = spread.changed.low, spread.changed.high
-    ends = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
-    return f"{100 * spread.changed.value:.1f} %{ends}"
 
 
 def number3(value: float) -> str:

@@ -98,7 +98,11 @@ async def answer_both(
                 row.question_id: row
                 async for row in judge_rows(lambda answers=answers: answers, load_judges(JUDGES), session)  # type: ignore[misc]
             }
-            right = _scored_right(questions, answers, judged)
+            rights = {
+                question.id: is_right(question, answer, judged.get(question.id))
+                for question, answer in zip(questions, answers, strict=True)
+            }
+            right = {name: value for name, value in rights.items() if value is not None}
             answered.append(AnswersOfIndex(arm=arm, index=index, answers=answers, right=right))
     return answered
 
@@ -130,16 +134,6 @@ async def _answers(
             at = "" if arm.temperature is None else f"/temperature {arm.axes['temperature']}"
             answer_of[answer.question_id] = msgspec.structs.replace(answer, system=answer.system + at)
     return [answer_of[question.id] for question in questions]
-
-
-def _scored_right(
-    questions: Sequence[Question], answers: Sequence[Answer], judged: Mapping[str, Judgement]
-) -> dict[str, bool]:
-    verdicts = {
-        question.id: is_right(question, answer, judged.get(question.id))
-        for question, answer in zip(questions, answers, strict=True)
-    }
-    return {name: right for name, right in verdicts.items() if right is not None}
 
 
 def is_right(question: Question, answer: Answer, judgement: Judgement | None) -> bool | None:

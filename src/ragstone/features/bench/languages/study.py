@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -92,14 +91,9 @@ def bench_languages(
     )
 
 
-def study_folder(settings: Settings) -> Path:
-    """Return the folder of the study that the settings name."""
-    return bench_path(settings, "languages")
-
-
 async def _study(settings: Settings, options: BenchOptions) -> StudySummary:
     settings, rows = _read(settings)
-    folder = study_folder(settings)
+    folder = bench_path(settings, "languages")
     decisive = msgspec.structs.replace(
         settings,
         judge=JudgeSection(),
@@ -126,7 +120,7 @@ async def _study(settings: Settings, options: BenchOptions) -> StudySummary:
             lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
             (folder / "wrong_answers.jsonl").write_bytes(lines)
         judges = load_judges(JUDGES) if answered else []
-        bench.finish(STUDY, study, study_document(study), models=study.models, judges=judges)
+        bench.finish(STUDY, study, study_document, models=study.models, judges=judges)
     return study
 
 

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 
@@ -12,7 +11,7 @@ from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.features.bench.retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.features.bench.retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
-from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Leaderboard, Timing
+from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Leaderboard
 from ragstone.features.bench.retrievers.words import LEADERBOARD, BenchSummary, bench_document
 from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import (
@@ -85,14 +84,9 @@ def bench_retrievers(
     )
 
 
-def bench_folder(settings: Settings) -> Path:
-    """Return the folder of the bench that the settings name."""
-    return bench_path(settings, "retrievers")
-
-
 async def _bench(settings: Settings, options: BenchOptions) -> BenchSummary:
     planned = plan_grid(settings)
-    folder, rows = bench_folder(settings), read_bench(settings)
+    folder, rows = bench_path(settings, "retrievers"), read_bench(settings)
     measure, why = _chosen_measure(rows, planned)
     decisive = msgspec.structs.replace(
         settings,
@@ -125,7 +119,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> BenchSummary:
             calls=calls,
             notes=_notes(rows, board, cells),
         )
-        bench.finish(LEADERBOARD, summary, bench_document(summary), models=models)
+        bench.finish(LEADERBOARD, summary, bench_document, models=models)
     return summary
 
 
@@ -250,10 +244,10 @@ async def _measure(
     declared = declared_retrievers(rows.settings, [configuration])
     built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)
     embedders = embedders_of(configuration.retriever, configuration.embedder, {**RETRIEVERS, **declared})
-    searched = await search_timed(built.search, rows.questions, max(ks), watch, embedders)
-    rankings = [msgspec.structs.replace(row, retriever=configuration.name) for row in searched.rankings]
+    unnamed, timing = await search_timed(built, rows.questions, max(ks), watch, embedders)
+    rankings = [msgspec.structs.replace(row, retriever=configuration.name) for row in unnamed]
     file = f"rankings-{number:02}-{slug(configuration.name, 80)}.jsonl"
-    write_rows(bench_folder(rows.settings) / file, rankings, Ranking, force=True)
+    write_rows(bench_path(rows.settings, "retrievers") / file, rankings, Ranking, force=True)
     placed = rows.placed
     by_k = {
         k: measure_cut(rankings, placed.questions, k, rows.same, rows.lengths, unplaced=placed.unplaced)
@@ -272,15 +266,7 @@ async def _measure(
             seed=rows.settings.run.seed,
         ),
         rankings=rankings,
-        timing=Timing(
-            index_s=built.index_s,
-            n_embedded=built.n_embedded,
-            n_cached=built.n_cached,
-            p50_s=searched.p50_s,
-            p95_s=searched.p95_s,
-            n_timed=searched.n_timed,
-            questions_per_s=searched.questions_per_s,
-        ),
+        timing=timing,
         file=file,
     )
 

@@ -3,10 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.retrievers.values import Timing
 from ragstone.kernel.config import DenseSettings, RetrieverSettings
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.model import Embed, Role, Vectors
@@ -14,9 +16,10 @@ from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Chunk, Question, Ranking
-from ragstone.kernel.retrieval.deps import Out, RetrieverDeps, Search, one_by_one
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, one_by_one
 from ragstone.kernel.retrieval.search import build_search, embeds_by_default, leaves_of, parts_of
 
+Out = TypeVar("Out")
 N_TIMED = 20  # questions that are asked one by one
 UNPAID = ("packaged", "sentence-transformers/")  # what the names of embedders begin with that cost nothing
 
@@ -153,19 +156,9 @@ class Indexes:
         return self._built[key]
 
 
-class Searched(msgspec.Struct, frozen=True, kw_only=True):
-    """The rankings of all questions, and how long a question takes (see experiments.leaderboard.Timing)."""
-
-    rankings: list[Ranking]
-    p50_s: float
-    p95_s: float
-    n_timed: int
-    questions_per_s: float | None
-
-
 async def search_timed(
-    search: Search, questions: Sequence[Question], k: int, watch: Watch, embedders: Sequence[str]
-) -> Searched:
+    built: BuiltSearch, questions: Sequence[Question], k: int, watch: Watch, embedders: Sequence[str]
+) -> tuple[list[Ranking], Timing]:
     """Return what a search finds, and its times: all questions at once, then some one by one.
 
     embedders: those that the search embeds questions with; the vectors are made before the clock starts.
@@ -173,18 +166,22 @@ async def search_timed(
     for name in embedders:
         await asyncio.to_thread(watch.embedder(name), [question.question for question in questions], "query")
     n_asked, began = watch.n_asked, time.perf_counter()
-    rankings = await search(questions, k)
-    together_s = time.perf_counter() - began
+    rankings = await built.search(questions, k)
+    at_once_s = time.perf_counter() - began
     asks = watch.n_asked > n_asked
     step = max(1, len(questions) // N_TIMED)
-    seconds = [await _one_by_one(search, question, k, watch) for question in questions[::step][:N_TIMED]]
+    seconds = [
+        await _one_by_one(built.search, question, k, watch) for question in questions[::step][:N_TIMED]
+    ]
     p50, p95 = np.quantile(seconds, (0.5, 0.95)).tolist()
-    return Searched(
-        rankings=rankings,
+    return rankings, Timing(
+        index_s=built.index_s,
+        n_embedded=built.n_embedded,
+        n_cached=built.n_cached,
         p50_s=p50,
         p95_s=p95,
         n_timed=len(seconds),
-        questions_per_s=None if asks else len(questions) / max(together_s, 1e-9),
+        questions_per_s=None if asks else len(questions) / max(at_once_s, 1e-9),
     )
 
 

@@ -334,14 +334,13 @@ def _differing(summary: BenchSummary) -> list[Block]:
     board = summary.leaderboard
     if not board.differing:
         return []
-    brief: list[Block] = [
-        block
-        for question in board.differing[:SHOWN_QUESTIONS]
-        for block in (
-            Paragraph(f"  {one_line(question.question, QUESTION_LENGTH)}"),
-            Paragraph(f"    {differing_text(question)}", tone="muted"),
+    brief: list[Block] = []
+    for question in board.differing[:SHOWN_QUESTIONS]:
+        results = ", ".join(
+            f"{result.name} {number(result.value)} ({rank(result.rank)})" for result in question.found
         )
-    ]
+        brief.append(Paragraph(f"  {one_line(question.question, QUESTION_LENGTH)}"))
+        brief.append(Paragraph(f"    {results}", tone="muted"))
     return [
         Heading(
             words=f"Where they differ most: {board.measure} (place of the relevant document)",
@@ -464,10 +463,3 @@ def family(board: Leaderboard) -> str:
 def rank(value: int | None) -> str:
     """Return a place, or that there is none."""
     return "absent" if value is None else str(value)
-
-
-def differing_text(question: Differing) -> str:
-    """Return value and place of the first relevant by configuration: `bm25 1.00 (1), dense 0.00 (absent)`."""
-    return ", ".join(
-        f"{result.name} {number(result.value)} ({rank(result.rank)})" for result in question.found
-    )

@@ -194,7 +194,7 @@ async def run_suite(plan: SuitePlan, options: BenchOptions) -> SuiteSummary:
         write_rows(plan.folder / "labels.jsonl", labels, Label, force=True)
         write_rows(plan.folder / "judgements.jsonl", judgements, Judgement, force=True)
         judges = [judge for grid in plan.grids for judge in grid.judges.values()]
-        bench.finish(SUITE, summary, suite_document(summary), models=models, judges=judges)
+        bench.finish(SUITE, summary, suite_document, models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 

@@ -77,7 +77,10 @@ def suite_document(summary: SuiteSummary) -> ReportDocument:
         "touchstone suite",
         f"{summary.n_rows:,} of {plural(summary.n_suite, 'row')}",
         [
-            *(Paragraph(card_text(card), tone="strong") for card in measured),
+            *(
+                Paragraph(f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}", tone="strong")
+                for card in measured
+            ),
             *not_measured(summary.failed),
             Notes([*summary.notes, LEAD, FITNESS]),
             *(
@@ -90,11 +93,6 @@ def suite_document(summary: SuiteSummary) -> ReportDocument:
         skip=("correctness", "cards"),
         made=[],
     )
-
-
-def card_text(card: SuiteCard) -> str:
-    """Return what a card says of its judge, in words."""
-    return f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}"
 
 
 def name_of(card: SuiteCard) -> str:

@@ -282,22 +282,18 @@ def review_sentences(numbers: ReviewNumbers) -> list[str]:
     """Return what people decided, what is left to do, and how far the critics agree with them."""
     reasons = "; ".join(f"{count(n)} {REJECTIONS[name]}" for name, n in numbers.reasons.items())  # type: ignore[index]
     edits = ", ".join(f"{name} of {count(n)}" for name, n in numbers.changed.items())
-    return [
-        _decided(numbers),
-        *([f"Rejected, and why: {reasons}."] if reasons else []),
-        *([f"Edits changed {edits}."] if edits else []),
-        *_left(numbers),
-        *_critics(numbers),
-    ]
-
-
-def _decided(numbers: ReviewNumbers) -> str:
     n_decided = numbers.n - numbers.n_undecided
     counts = {"accepted": numbers.n_accepted, "edited": numbers.n_edited, "rejected": numbers.n_rejected}
     text = ", ".join(f"{count(n)} {what}" for what, n in counts.items())
     rescued = f"; {count(numbers.n_rescued)} of those kept had been lost" if numbers.n_rescued else ""
     of = f"{count(n_decided)} of {plural(numbers.n, 'question')}"
-    return f"{people(len(numbers.people))} decided on {of}: {text}{rescued}."
+    return [
+        f"{people(len(numbers.people))} decided on {of}: {text}{rescued}.",
+        *([f"Rejected, and why: {reasons}."] if reasons else []),
+        *([f"Edits changed {edits}."] if edits else []),
+        *_left(numbers),
+        *_critics(numbers),
+    ]
 
 
 def _left(numbers: ReviewNumbers) -> list[str]:

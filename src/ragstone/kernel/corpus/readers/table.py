@@ -11,7 +11,7 @@ import msgspec
 from ragstone.kernel.corpus.file import IngestOptions
 from ragstone.kernel.files.decoding import decode, decode_unmixed, stray_byte
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.sheet import FileTable, named_cells, names_of
+from ragstone.kernel.files.sheet import FileTable, names_of
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables.cells import csv_reader
 from ragstone.kernel.tables.names import accepted_names
@@ -164,8 +164,12 @@ def read_csv(file: File) -> Iterator[FileTable]:
     if width > MOST_COLUMNS:
         raise Unreadable(f"it has {width:,} columns, and at most {MOST_COLUMNS:,} are read")
     names = names_of({n: header[n - 1] if n <= len(header) else "" for n in range(1, width + 1)})
+    filled = [
+        {name: cell for name, cell in zip(names, row, strict=False) if name and cell and cell.strip()}
+        for row in rows
+    ]
     yield FileTable(
-        rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],
+        rows=[(n, row) for n, row in enumerate(filled, 1) if row],
         columns=[name for name in names if name],
         notes=decoded.notes(),
         unnamed=bool(surplus),

@@ -103,27 +103,27 @@ class Channel:
             self._woken.clear()
             self._urgent.clear()
             with self._lock:
-                said, self._said = self._said, []
-            task = asyncio.create_task(self._send(said))
+                messages, self._said = self._said, []
+            task = asyncio.create_task(self._send(messages))
             sending.add(task)
             task.add_done_callback(sending.discard)
 
-    async def _send(self, said: Said) -> None:
+    async def _send(self, messages: Said) -> None:
         try:
-            answers = await self._exchange([call for call, _answer in said])
+            answers = await self._exchange([call for call, _answer in messages])
         except ModelError as gone:
             with self._lock:
                 first, self._gone = self._gone is None, gone
-                said, self._said = said + self._said, []
-            answers = [gone] * len(said)
+                messages, self._said = messages + self._said, []
+            answers = [gone] * len(messages)
             if first:
                 self._lost()
         except Exception as mistake:
-            if not any(waiting for _call, waiting in said):
+            if not any(waiting for _call, waiting in messages):
                 raise
-            answers = [mistake] * len(said)  # whoever waits must hear of it, or waits for ever
+            answers = [mistake] * len(messages)  # whoever waits must hear of it, or waits for ever
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[object], object]]] = {}
-        for (_call, waiting), answer in zip(said, answers, strict=True):
+        for (_call, waiting), answer in zip(messages, answers, strict=True):
             if waiting is not None:
                 by_loop.setdefault(waiting.get_loop(), []).append((waiting, answer))
         for loop, answered in by_loop.items():

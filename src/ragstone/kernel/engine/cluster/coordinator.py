@@ -271,8 +271,8 @@ class Coordinator:
         """Return what all workers have counted, and what those before them had."""
         all_ = (self._before, *self._counted.values())
         failed: dict[Status, int] = {}
-        for one in all_:
-            for status, n in one.failed.items():
+        for part in all_:
+            for status, n in part.failed.items():
                 failed[status] = failed.get(status, 0) + n
         budget = self.budget.spent()  # it has each call once, also of a worker that is gone
         return Spent(
@@ -280,15 +280,15 @@ class Coordinator:
             in_flight=budget.in_flight,
             tokens_most=budget.tokens_most,
             usd_most=budget.usd_most,
-            from_ledger=sum(one.from_ledger for one in all_),
-            retries=sum(one.retries for one in all_),
-            late=sum(one.late for one in all_),
+            from_ledger=sum(part.from_ledger for part in all_),
+            retries=sum(part.retries for part in all_),
+            late=sum(part.late for part in all_),
             failed=failed,
-            usage=sum((one.usage for one in all_[1:]), self._before.usage),
-            usd=sum_usd(one.usd for one in all_),
-            reasoning_usd=sum_usd(one.reasoning_usd for one in all_),
-            cut_off=sum((one.cut_off for one in all_[1:]), self._before.cut_off),
-            cut_off_usd=sum_usd(one.cut_off_usd for one in all_),
+            usage=sum((part.usage for part in all_[1:]), self._before.usage),
+            usd=sum_usd(part.usd for part in all_),
+            reasoning_usd=sum_usd(part.reasoning_usd for part in all_),
+            cut_off=sum((part.cut_off for part in all_[1:]), self._before.cut_off),
+            cut_off_usd=sum_usd(part.cut_off_usd for part in all_),
         )
 
     async def _answer(self, worker: str, name: str, arguments: tuple[object, ...]) -> object:
@@ -308,13 +308,13 @@ def shares(wanted: Mapping[str, int], allowed: int) -> dict[str, int]:
 
     What does not divide goes to those who come first. Nothing is left while somebody wants more.
     """
-    left, given = allowed, dict.fromkeys(wanted, 0)
+    left, granted = allowed, dict.fromkeys(wanted, 0)
     hungry = [name for name, n in wanted.items() if n > 0]
     while left > 0 and hungry:
         each, rest = divmod(left, len(hungry))
         for number, name in enumerate(hungry):
-            taken = min(each + (number < rest), wanted[name] - given[name])
-            given[name] += taken
+            taken = min(each + (number < rest), wanted[name] - granted[name])
+            granted[name] += taken
             left -= taken
-        hungry = [name for name in hungry if given[name] < wanted[name]]
-    return given
+        hungry = [name for name in hungry if granted[name] < wanted[name]]
+    return granted

@@ -63,9 +63,9 @@ async def map_blocks(
         )
         async with contextlib.aclosing(cast(AsyncGenerator[BlockMade, None], made)):
             async for block in made:
-                for one in block.made:
-                    if one is not None:
-                        yield one
+                for outcome in block.made:
+                    if outcome is not None:
+                        yield outcome
                     elif not workers.halted:  # it halted by itself
                         raise ModelError(GONE)
                 if block.error is not None and not workers.halted:
@@ -81,8 +81,8 @@ def _blocks(rows: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
 class Cluster:
     """The Ray of a session, and its coordinator."""
 
-    def __init__(self, place: RayAddress, coordinator: Actor) -> None:
-        self.place = place
+    def __init__(self, address: RayAddress, coordinator: Actor) -> None:
+        self.place = address
         self.coordinator = coordinator
         self.closed = False
 
@@ -90,8 +90,8 @@ class Cluster:
         """Have the session's budget show what the workers spend; return those that are taken for dead."""
         if self.closed:  # whoever took the rows let go of them, and the session ended first
             return []
-        looked = await of_coordinator(self.coordinator.look.remote())
-        spent, opened, learnt, silent = cast("tuple[Spent, Opened, Learnt, list[str]]", looked)
+        reply = await of_coordinator(self.coordinator.look.remote())
+        spent, opened, learnt, silent = cast("tuple[Spent, Opened, Learnt, list[str]]", reply)
         session.budget.take_over(spent)
         session.models.opened_elsewhere.update(opened)
         store = learnt_in_folder(session.settings.path(".ragstone"))
@@ -108,18 +108,18 @@ async def cluster_of(session: Session) -> Cluster:
 
 @contextlib.asynccontextmanager
 async def _open_cluster(session: Session) -> AsyncIterator[Cluster]:
-    with connected(session.settings) as place:
+    with connected(session.settings) as address:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        here = NodeAffinitySchedulingStrategy(place.node, soft=False)
+        here = NodeAffinitySchedulingStrategy(address.node, soft=False)
         settings = msgspec.structs.replace(session.settings, root=str(session.settings.path(".").absolute()))
         opening = None if settings.ledger.url else functools.partial(open_ledger, settings)
         if opening is not None:
             opening().close()  # what is wrong with it is said here, and not by an actor
         actor = ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)(Coordinator)
         coordinator = actor.remote(opening, session.budget.caps)
-        cluster = Cluster(place, coordinator)
+        cluster = Cluster(address, coordinator)
         try:
             yield cluster
         finally:

@@ -61,8 +61,8 @@ async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awa
     """
     module, _, attribute = spec.name.partition(":")
     work: RowWork[object, object] = getattr(import_module(module), attribute)
-    given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
-    done = await work.build(session, **given)
+    arguments = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+    done = await work.build(session, **arguments)
     decode = msgspec.json.Decoder(work.row).decode
 
     async def one(row: bytes) -> RowOutcome:

@@ -100,13 +100,13 @@ def _kept_end() -> Iterator[None]:
 def _quiet_start() -> Iterator[None]:
     """Within the block nothing reaches standard error: what is not Python says there how it is set up."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)
 
 
@@ -176,23 +176,23 @@ def _check_nodes() -> None:
             return its_platform.python_version(), "none"
         return its_platform.python_version(), its_version
 
-    asked = {
+    replies = {
         str(node["NodeManagerAddress"]): ray.remote(num_cpus=0)(versions)
         .options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
         .remote()
         for node in ray.nodes()
         if node["Alive"]
     }
-    for address, reply in asked.items():
+    for address, reply in replies.items():
         try:
-            found = ray.get(reply, timeout=NODE_S)
+            version = ray.get(reply, timeout=NODE_S)
         except ray.exceptions.RayError as mistake:
             first = str(mistake).strip().splitlines()[0]
             raise ConfigError(
                 f"node {address} of the cluster does not answer ({first}). Look at `ray status`, or take the "
                 "node out."
             ) from None
-        check_versions(address, *found)
+        check_versions(address, *version)
 
 
 def check_versions(address: str, python: str, ragstone: str) -> None:

@@ -79,7 +79,7 @@ def _processor(model: str, engine: EngineSection, n_gpus: int) -> Any:  # noqa: 
     return build_processor(config)
 
 
-def row_of(place: int, prompt: Prompt) -> Row:
+def row_of(number: int, prompt: Prompt) -> Row:
     """Return a prompt as the processor takes it; the reply is held to the schema of its type."""
     sampling: Row = {} if prompt.max_tokens is None else {"max_tokens": prompt.max_tokens + prompt.room}
     if prompt.temperature is not None:
@@ -93,25 +93,25 @@ def row_of(place: int, prompt: Prompt) -> Row:
     if prompt.schema is not None:
         sampling["structured_outputs"] = {"json": prompt.schema.decode()}
     messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-    return {"place": place, "messages": messages, "sampling_params": sampling}
+    return {"place": number, "messages": messages, "sampling_params": sampling}
 
 
 def read_rows_of(rows: Iterable[Mapping[str, Any]], prompts: Sequence[Prompt]) -> Iterator[AnsweredCall]:
     """Yield what the rows of the processor say. A row that cannot be read is a failure with its reason."""
     for row in rows:
-        place = int(row["place"])
+        number = int(row["place"])
         error = row.get("__inference_error__")
         if error:
-            yield AnsweredCall(place=place, error=f"vLLM: {_first_line(error)}")
+            yield AnsweredCall(place=number, error=f"vLLM: {_first_line(error)}")
             continue
         usage = told_usage(row["num_input_tokens"], row["num_generated_tokens"])
         yield AnsweredCall(
-            place=place,
+            place=number,
             completion=Completion(
                 text=str(row["generated_text"]),
                 usage=usage,
                 latency_s=None,
-                logprobs=_tokens(row, prompts[place].top_logprobs),
+                logprobs=_tokens(row, prompts[number].top_logprobs),
             ),
         )
 
@@ -128,17 +128,17 @@ def _tokens(row: Mapping[str, Any], n_top: int | None) -> tuple[Token, ...] | No
         return None
     try:
         places = msgspec.convert(list(row["logprobs"]), list[dict[int, _Likely]], strict=False)
-        said = [int(token) for token in row["generated_tokens"]]
+        ids = [int(token) for token in row["generated_tokens"]]
         return tuple(
             Token(
-                found[token].decoded_token or "",
-                found[token].logprob,
+                candidates[token].decoded_token or "",
+                candidates[token].logprob,
                 tuple(
-                    Alternative(one.decoded_token or "", one.logprob)
-                    for one in sorted(found.values(), key=lambda one: -one.logprob)[:n_top]
+                    Alternative(logprob.decoded_token or "", logprob.logprob)
+                    for logprob in sorted(candidates.values(), key=lambda logprob: -logprob.logprob)[:n_top]
                 ),
             )
-            for token, found in zip(said, places, strict=True)
+            for token, candidates in zip(ids, places, strict=True)
         )
     except (msgspec.ValidationError, KeyError, ValueError, TypeError):
         return None

@@ -21,9 +21,7 @@ from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Status
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.tables import read_rows
-
-Taggable = Document | Chunk
+from ragstone.kernel.stages.given import Taggable
 
 
 class Tagging(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,15 +65,6 @@ class TaggingSummary(msgspec.Struct, frozen=True, kw_only=True):
     named: dict[Status, int]
     n_cut: int
     calls: Calls
-
-
-def read_taggable(path: Path) -> tuple[type[Taggable], list[Taggable]]:
-    """Return the rows of a file, chunks if its first row is one, else documents. Raises DataError."""
-    try:
-        next(read_rows(path, Chunk))
-    except DataError:
-        return Document, [*read_rows(path, Document)]
-    return Chunk, [*read_rows(path, Chunk)]
 
 
 @takes_rows(rows=(Document, Chunk))
@@ -130,25 +119,25 @@ async def tag_rows(
     """Return the rows with what is wanted in their metadata, and how many got what."""
     _check(rows, wanted)
     texts = [_text_of(row) for row in rows]
-    found, chosen = await _tags_of(rows, wanted, session)
+    tags, chosen = await _tags_of(rows, wanted, session)
     names: list[str | None] = [None] * len(rows)
     topics: list[TopicCount] = []
     named: list[TagChoice] = []
     if wanted.topics:
         topics, named, names = await _topics_of(texts, [_lang_of(row) for row in rows], wanted, session)
     tagged = [
-        msgspec.structs.replace(row, metadata=_metadata(row, some, name, wanted, one))
-        for row, some, name, one in zip(rows, found, names, chosen, strict=True)
+        msgspec.structs.replace(row, metadata=_metadata(row, some, name, wanted, choice))
+        for row, some, name, choice in zip(rows, tags, names, chosen, strict=True)
     ]
     summary = TaggingSummary(
         n_rows=len(rows),
         topics=topics,
         n_without_topic=names.count(None) if wanted.topics else 0,
-        tags={tag.key: _counts(found, tag) for tag in wanted.tags},
-        untagged={tag.key: sum(not some.get(tag.key) for some in found) for tag in wanted.tags},
-        statuses=dict(Counter(one.status for one in chosen if one is not None)),
-        named=dict(Counter(one.status for one in named)),
-        n_cut=sum(one is not None and one.cut for one in chosen),
+        tags={tag.key: _counts(tags, tag) for tag in wanted.tags},
+        untagged={tag.key: sum(not some.get(tag.key) for some in tags) for tag in wanted.tags},
+        statuses=dict(Counter(choice.status for choice in chosen if choice is not None)),
+        named=dict(Counter(choice.status for choice in named)),
+        n_cut=sum(choice is not None and choice.cut for choice in chosen),
         calls=session.calls(),
     )
     return tagged, summary
@@ -194,18 +183,18 @@ async def _tags_of(
 
     chosen: list[TagChoice | None] = []
     with session.progress("tag", len(rows), session.state) as advance:
-        async for one in map_in_order(work, texts, session.stop):
+        async for choice in map_in_order(work, texts, session.stop):
             advance()
-            chosen.append(one)
-    found = [one.value if one and isinstance(one.value, dict) else {} for one in chosen]
+            chosen.append(choice)
+    tags = [choice.value if choice and isinstance(choice.value, dict) else {} for choice in chosen]
     for tag in wanted.tags:
         if tag.values is None:
-            merged = merge_spellings(value for some in found for value in some.get(tag.key, []))
-            found = [
+            merged = merge_spellings(value for some in tags for value in some.get(tag.key, []))
+            tags = [
                 {**some, tag.key: sorted({merged[value] for value in some[tag.key]})} if some else some
-                for some in found
+                for some in tags
             ]
-    return found, chosen
+    return tags, chosen
 
 
 async def _topics_of(
@@ -225,13 +214,14 @@ async def _topics_of(
             return await name_topic(terms[topic], members[topic], ask, secret)
 
         with session.progress("name topics", len(terms), session.state) as advance:
-            async for one in map_in_order(work, range(len(terms)), session.stop):
+            async for choice in map_in_order(work, range(len(terms)), session.stop):
                 advance()
-                named.append(one)
-        said = [
-            one.value if isinstance(one.value, str) else name for one, name in zip(named, names, strict=True)
+                named.append(choice)
+        titles = [
+            choice.value if isinstance(choice.value, str) else name
+            for choice, name in zip(named, names, strict=True)
         ]
-        names = unique_names(said)
+        names = unique_names(titles)
     sizes = Counter(labels.tolist())
     topics = [TopicCount(name=name, n_rows=sizes[n], terms=terms[n]) for n, name in enumerate(names)]
     return topics, named, [names[label] if label >= 0 else None for label in labels]
@@ -250,20 +240,20 @@ async def _labels(
 
 def _metadata(
     row: Taggable,
-    found: dict[str, list[str]],
+    tags: dict[str, list[str]],
     topic: str | None,
     wanted: Tagging,
-    said: TagChoice | None,
+    choice: TagChoice | None,
 ) -> dict[str, object] | None:
     """Return a row's metadata with its topic and tags; those of an earlier tagging do not stay."""
     empty: dict[str, list[str]] = {tag.key: [] for tag in wanted.tags}
     try:
-        metadata = with_tags(row.metadata, empty | found) or {}
+        metadata = with_tags(row.metadata, empty | tags) or {}
     except ValueError as mistake:
         raise DataError(f"row {row.id!r}: {mistake}") from None
     metadata.pop("tag_error", None)
-    if said is not None and said.value is None:
-        metadata["tag_error"] = f"{said.status}: {said.error}"
+    if choice is not None and choice.value is None:
+        metadata["tag_error"] = f"{choice.status}: {choice.error}"
     if wanted.topics:
         metadata.pop("topic", None)
         if topic is not None:
@@ -271,8 +261,8 @@ def _metadata(
     return metadata or None
 
 
-def _counts(found: Sequence[dict[str, list[str]]], tag: Tag) -> dict[str, int]:
-    counts = Counter(value for some in found for value in some.get(tag.key, []))
+def _counts(tags: Sequence[dict[str, list[str]]], tag: Tag) -> dict[str, int]:
+    counts = Counter(value for some in tags for value in some.get(tag.key, []))
     if tag.values is not None:
         return {value: counts[value] for value in tag.values}
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

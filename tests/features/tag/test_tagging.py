@@ -5,11 +5,11 @@ import pytest
 from tests.support.scripts import always, fail, nonce_in, prompt_of, say
 
 import ragstone
+from ragstone.features.tag.tagging import Tagging, forecast_tagging, tag
 from ragstone.kernel.corpus.model_tags import merge_spellings
 from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.stages.tag import Tagging, forecast_tagging, tag
 
 CROP = Tag("crop", {"maize": ("maize", "corn"), "wheat": ("wheat",)})
 REGION = Tag("region", None)
@@ -150,21 +150,24 @@ def test_a_forecast_counts_the_calls_and_makes_none(settings, fake_openai):
     assert fake_openai.n_requests == 0
 
 
-def test_an_open_tag_needs_a_model(settings):
-    with pytest.raises(ConfigError, match="'region' is open, and only a model"):
+def test_an_open_tag_needs_a_model(settings, says):
+    with pytest.raises(ConfigError) as error:
         tag(DOCUMENTS, tags=[REGION], settings=settings)
+    says(error.value)
 
 
-def test_nothing_wanted_and_no_rows_are_told(settings):
+def test_nothing_wanted_and_no_rows_are_told(settings, says):
     with pytest.raises(ConfigError, match="nothing is wanted"):
         tag(DOCUMENTS, topics=False, settings=settings)
-    with pytest.raises(DataError, match="no rows to tag"):
+    with pytest.raises(DataError) as error:
         tag([], settings=settings)
+    says(error.value)
 
 
-def test_a_column_called_tags_is_named_with_its_row(settings):
-    with pytest.raises(DataError, match="row 'd': its metadata has a field 'tags'"):
+def test_a_column_called_tags_is_named_with_its_row(settings, says):
+    with pytest.raises(DataError) as error:
         tag([Document(id="d", text="a", metadata={"tags": ["x"]})], tags=[CROP], settings=settings)
+    says(error.value)
 
 
 def test_a_forecast_counts_what_an_embedder_behind_an_endpoint_is_asked(settings, fake_openai):
