@@ -8,7 +8,6 @@ import msgspec
 
 from ragstone.features import PARTS
 from ragstone.features.agree.corrected_words import corrected_of
-from ragstone.features.report.words import rivals
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
@@ -191,3 +190,9 @@ def _not_measured(summary: RunSummary) -> str:
     return (
         f"There are no labels by people. Label some answers, then run `ragstone agree {file} labels.jsonl`."
     )
+
+
+def rivals(card: ReportCard) -> str:
+    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
+    baselines = [rival for rival in (card.constant, card.no_model) if rival]
+    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in baselines)

@@ -10,7 +10,7 @@ from ragstone.features.agree.words import folded_card
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
 from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
-from ragstone.features.report.findings import blame_part, findings
+from ragstone.features.report.findings import blame_part, findings, rivals
 from ragstone.features.retrieve.words import (
     headline_measures,
     measures_table,
@@ -427,9 +427,3 @@ def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:
         title = f"Means with {level(scored[0][1])} intervals, from {low:g} to {high:g}"
         charts.append(Dots(title=title, dots=dots, ends=ends or UNIT))
     return charts
-
-
-def rivals(card: ReportCard) -> str:
-    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
-    baselines = [rival for rival in (card.constant, card.no_model) if rival]
-    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in baselines)
