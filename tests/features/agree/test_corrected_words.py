@@ -34,20 +34,20 @@ def mean(**changed):
     return msgspec.structs.replace(made, sentence=sentence_of(made))
 
 
-def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
+def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels(says):
     text = shown(corrected_document([mean()]), 80)
     row = next(line for line in text.splitlines() if "600" in line)
-    assert " ".join(row.split()) == "rag 0.90 0.80 0.75 to 0.84 0.79 0.70 to 0.86 100 of 600"
-    assert "the judge gives 0.900, which is too high. With the judge, 100" in " ".join(text.split())
+    says(" ".join(row.split()))
+    says(" ".join(text.split()))
     assert "annotators tied" in text
     assert "random sample" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_scores_on_another_scale_are_marked():
+def test_scores_on_another_scale_are_marked(says):
     text = shown(corrected_document([mean(raw=interval(63, 60, 66, 600), same_unit=False)]), 80)
     assert "63.0*" in text
-    assert "* on another scale than the labels" in text
+    says(text)
 
 
 def test_run_says_where_a_corrected_mean_is_on_another_scale_than_the_judges(summary, write_run):
@@ -76,18 +76,18 @@ def test_halving_in_few_words(changed, says):
     assert halving(mean(**changed)) == says
 
 
-def test_mean_without_interval_says_why():
+def test_mean_without_interval_says_why(says):
     text = mean(corrected=interval(1, None, None, 9), to_halve=None).sentence
-    assert text.startswith("People would give 1.000 (no interval: all labels are alike, or of one question)")
+    says(text)
     assert "halve" not in text
 
 
-def test_each_mean_of_a_run_has_its_corrected_one_beside_it(summary):
+def test_each_mean_of_a_run_has_its_corrected_one_beside_it(summary, says):
     found = mean()
     with_labels = msgspec.structs.replace(summary, corrected=[found])
     ours = [metric for metric in summary.metrics if corrected_of(metric, with_labels)]
     assert [(one.judge, one.system) for one in ours] == [("correctness", "rag")]
-    assert corrected_line(found) == "corrected: 0.80 (0.75 to 0.84)"
+    says(corrected_line(found))
     text = shown(run_document(with_labels), 80)
     assert "corrected: 0.80" in text
     assert "corrected:" not in shown(run_document(summary), 80)

@@ -129,15 +129,18 @@ def test_the_other_way_round_everything_is_turned(pairs):
     assert one.p == other.p
 
 
-def test_what_cannot_be_compared_is_said():
+def test_what_cannot_be_compared_is_said(says):
     rows, copies = rows_of({("en", 1): 1.0, ("es", 1): 1.0})
-    with pytest.raises(DataError, match=r"in these languages: en, es\. A comparison needs 'fr'"):
+    with pytest.raises(DataError) as error:
         language_parity(rows, copies, base="fr")
-    with pytest.raises(DataError, match="in these languages: none"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         language_parity(rows, {})
+    says(error.value)
     copies["es:again"] = LanguageCopy("1", "es")
-    with pytest.raises(DataError, match="both are the copy of '1' in 'es'"):
+    with pytest.raises(DataError) as error:
         language_parity([*rows, judgement_row(question_id="es:again", system="s", score=0.0)], copies)
+    says(error.value)
 
 
 @pytest.mark.parametrize("named", ["s", "default"])

@@ -26,7 +26,7 @@ def summary_of(folder, name="attack"):
     return json.loads(file.read_text())
 
 
-def test_a_judge_that_obeys_one_attack_is_shown_with_it(project, fake_openai):
+def test_a_judge_that_obeys_one_attack_is_shown_with_it(project, fake_openai, says):
     fake_openai.script = gullible
     ran = ragstone(*RELEVANCE, "--family", "orders", "--family", "flattery")
     assert ran.code == 0
@@ -35,7 +35,7 @@ def test_a_judge_that_obeys_one_attack_is_shown_with_it(project, fake_openai):
     assert rates["orders/forget_the_above"] == (24, 24)  # twelve rows, before and after the answer
     assert sum(flips for flips, _ in rates.values()) == 24
     assert judged["overall"]["control"]["value"] == 0
-    assert "orders/forget_the_above (24 of 24)" in ran.out
+    says(ran.out)
     assert judged["probes"] == []  # families alone were asked for
 
 
@@ -67,12 +67,12 @@ def test_the_page_shows_hostile_text_as_text(project, fake_openai):
     assert "script-src" not in page  # nothing of it could run
 
 
-def test_a_judge_whose_plain_replies_cannot_be_read_is_not_called_measured(project, fake_openai):
+def test_a_judge_whose_plain_replies_cannot_be_read_is_not_called_measured(project, fake_openai, says):
     fake_openai.script = always(say("no"))
     ran = ragstone(*RELEVANCE, "--family", "orders")
     said = " ".join(ran.out.split())
     assert ran.code == 3
-    assert "no plain row has a score (12 unparsable), so nothing could be measured" in said
+    says(said)
     assert "leaves anything to win" not in said
     assert ragstone(*RELEVANCE, "--family", "orders", "--force", "--strict").code == 5
 
@@ -87,9 +87,10 @@ def test_a_probe_that_cannot_be_measured_says_so_and_speaks_of_no_attack(probe, 
 
 
 @pytest.mark.parametrize("number", ["limit", "each"])
-def test_from_python_a_number_below_1_is_refused(number, project):
-    with pytest.raises(ragstone_package.ConfigError, match=f"{number} = 0: give 1 or more"):
+def test_from_python_a_number_below_1_is_refused(number, project, says):
+    with pytest.raises(ragstone_package.ConfigError) as error:
         ragstone_package.attack(["containment"], **{number: 0})
+    says(error.value)
 
 
 def test_failing_closed_is_counted_apart_and_is_no_flip(project, fake_openai):
@@ -106,13 +107,13 @@ def test_failing_closed_is_counted_apart_and_is_no_flip(project, fake_openai):
     assert rates["orders/in_markup"]["flips"]["n"] == 2
 
 
-def test_a_row_with_a_high_verdict_already_is_not_attacked(project, fake_openai):
+def test_a_row_with_a_high_verdict_already_is_not_attacked(project, fake_openai, says):
     fake_openai.script = lambda body: verdict(body, true=True)
     ran = ragstone(*RELEVANCE, "--family", "orders")
     [judged] = summary_of(project)["judges"]
     assert judged["n_attacked"] == 0
     assert judged.get("overall") is None
-    assert "no plain verdict leaves anything to win" in ran.out
+    says(ran.out)
 
 
 @pytest.mark.parametrize(

@@ -31,24 +31,24 @@ def judged(score: float | None, question: str = "q", system: str = "s", **more: 
     )
 
 
-def test_each_probe_changes_the_dress_and_keeps_the_words():
+def test_each_probe_changes_the_dress_and_keeps_the_words(says):
     dressed = {name: probed_rows(name, [ROW])[0] for name in TRANSFORMS}
-    assert dressed["repetition"].changed.answer == "Who wrote Emma? Jane Austen wrote it."
-    assert dressed["markdown"].changed.answer == "## 1\n\n- **Jane** **Austen** wrote it."
-    assert dressed["length"].changed.answer.startswith("Jane Austen wrote it. This is about")
+    says(dressed["repetition"].changed.answer)
+    says(dressed["markdown"].changed.answer)
+    says(dressed["length"].changed.answer)
     assert len(dressed["length"].changed.answer) > 160
-    assert dressed["tone"].plain.answer.startswith("I am not quite sure")
-    assert dressed["tone"].changed.answer == "There is no doubt about it: Jane Austen wrote it."
+    says(dressed["tone"].plain.answer)
+    says(dressed["tone"].changed.answer)
     assert all(ROW.answer.split()[-1] in one.changed.answer for one in dressed.values())
 
 
-def test_a_tone_is_said_in_the_language_of_the_row():
+def test_a_tone_is_said_in_the_language_of_the_row(says):
     row = Answer(question_id="q", question="Wer?", answer="Jane Austen.", tags={"lang": "de"})
-    assert probed_rows("tone", [row])[0].changed.answer == "Daran besteht kein Zweifel: Jane Austen."
+    says(probed_rows("tone", [row])[0].changed.answer)
 
 
-def test_markup_goes_around_sentences_of_any_script():
-    assert marked_up("One. Two 3.5!") == "## 1\n\n- **One**.\n- **Two** **3.5**!"
+def test_markup_goes_around_sentences_of_any_script(says):
+    says(marked_up("One. Two 3.5!"))
     assert marked_up("长江。黄河。").count("\n- ") == 2
 
 
@@ -79,8 +79,8 @@ def test_an_effect_is_found_where_the_interval_excludes_0():
     assert (still.effect.value, still.effect.low) == (0, None)
 
 
-def test_without_any_pair_nothing_is_measured():
-    assert effect_of("length", "x", [(judged(None), judged(1))]).why == "no row has both scores"
+def test_without_any_pair_nothing_is_measured(says):
+    says(effect_of("length", "x", [(judged(None), judged(1))]).why)
 
 
 def test_position_worked_by_hand():
@@ -139,10 +139,10 @@ def test_labels_of_0_and_1_stand_for_the_ends_of_the_scale():
     assert effect.effect.value == pytest.approx(1.0)  # (1 - 1) - (0 - 1)
 
 
-def test_own_model_preference_says_what_it_lacks():
+def test_own_model_preference_says_what_it_lacks(says):
     rows = [judged(90, "a", "gpt")]
     assert "labels" in (own_model_effect(rows, [], "openai/gpt").why or "")
     label = Label(question_id="a", system="gpt", score=1)
     assert "another one" in (own_model_effect(rows, [label], "openai/gpt").why or "")
     off = Label(question_id="a", system="gpt", score=500)
-    assert "off the judge's scale" in (own_model_effect(rows, [off], "openai/gpt").why or "")
+    says(own_model_effect(rows, [off], "openai/gpt").why or "")

@@ -34,10 +34,9 @@ def test_every_judge_that_ships_is_read_again_as_it_was(name):
     assert unloaded(read_again(judge)) == unloaded(judge)
 
 
-def test_texts_of_several_lines_stand_as_they_are_read():
+def test_texts_of_several_lines_stand_as_they_are_read(says):
     text = judge_text(load_judge("answered"), FOLDER)
-    assert 'prompt     = """\nYou decide what a system did with {question}.' in text
-    assert "\n[labels]\nanswered   = 1.0\n" in text
+    says(text)
     assert text.count("\n[[examples]]\n") == 4
 
 

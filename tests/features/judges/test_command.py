@@ -74,7 +74,7 @@ def test_show_says_with_which_model_a_threshold_was_fitted(folder):
     assert "fitted    with Qwen2.5-Coder-1.5B" in ragstone("judges", "show", "right_answer").out
 
 
-def test_show_says_so_where_no_example_row_reaches_the_model(folder):
+def test_show_says_so_where_no_example_row_reaches_the_model(folder, says):
     (folder / "never.toml").write_text(
         'name = "never"\nversion = 1\nkind = "cascade"\nmetric = "correctness"\n'
         'inputs = ["question", "reference", "answer"]\nscale = [0, 1]\nsource = "ours"\n'
@@ -83,7 +83,7 @@ def test_show_says_so_where_no_example_row_reaches_the_model(folder):
     )
     ran = ragstone("judges", "show", "never.toml")
     assert (ran.code, "--- call" in ran.out) == (0, False)
-    assert "decides every example row without asking its model" in ran.err
+    says(ran.err)
 
 
 def test_show_prints_the_prompt_as_the_model_gets_it(folder):
@@ -109,13 +109,13 @@ def test_show_makes_no_call_and_leaves_no_trace(project, fake_openai):
     assert not (project / ".ragstone").exists()
 
 
-def test_show_takes_a_file_and_tells_what_is_wrong_with_it(folder):
+def test_show_takes_a_file_and_tells_what_is_wrong_with_it(folder, says):
     (folder / "polite.toml").write_text(POLITE)
-    assert "2 shown of 2" in ragstone("judges", "show", "polite.toml").out
+    says(ragstone("judges", "show", "polite.toml").out)
     (folder / "polite.toml").write_text(POLITE.replace("expected = true", "expected = 1"))
     ran = ragstone("judges", "show", "polite.toml")
     assert (ran.code, ran.out) == (2, "")
-    assert "polite.toml:9: example 1: expected = 1: write true or false." in ran.err
+    says(ran.err)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,11 +128,11 @@ def test_new_writes_a_valid_commented_file_of_every_kind(kind, folder):
     assert json.loads(ragstone("judges", "show", "mine.toml", "--json").out)["judge"]["kind"] == kind
 
 
-def test_new_never_replaces_a_file_without_force(folder):
+def test_new_never_replaces_a_file_without_force(folder, says):
     (folder / "mine.toml").write_text("precious")
     ran = ragstone("judges", "new", "mine.toml")
     assert ran.code == 2
-    assert "exists and was not touched" in ran.err
+    says(ran.err)
     assert (folder / "mine.toml").read_text() == "precious"
     assert ragstone("judges", "new", "mine.toml", "--force").code == 0
     assert load_judge("mine.toml").kind == "boolean"
@@ -153,12 +153,12 @@ def test_new_writes_nothing_where_it_is_told_nonsense(arguments, says, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_without_a_model_the_file_is_checked_and_the_prompt_shown(project, fake_openai):
+def test_without_a_model_the_file_is_checked_and_the_prompt_shown(project, fake_openai, says):
     (project / "polite.toml").write_text(POLITE)
     ran = ragstone("judges", "test", "polite.toml")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
     assert "Is <answer> polite?" in ran.out
-    assert "The file of polite is sound" in ran.err
+    says(ran.err)
     (project / "polite.toml").write_text(POLITE.replace("{answer}", "it"))
     assert ragstone("judges", "test", "polite.toml").code == 2
 
@@ -203,20 +203,20 @@ def easy(text):
     return {"reason": "x", "score": 100 if "Red clover." in text else 0}
 
 
-def test_easy_rows_that_go_as_expected_leave_exit_code_0(project, fake_openai):
+def test_easy_rows_that_go_as_expected_leave_exit_code_0(project, fake_openai, says):
     fake_openai.script = replies(easy)
     ran = ragstone("judges", "test", "correctness", "--model", "openai/fake")
     assert ran.code == 0
     assert "easy: right" in ran.out
-    assert "4 judgements: 0 not scored, 0 easy rows wrong" in ran.err
+    says(ran.err)
 
 
-def test_an_easy_row_that_goes_wrong_is_exit_code_1(project, fake_openai):
+def test_an_easy_row_that_goes_wrong_is_exit_code_1(project, fake_openai, says):
     fake_openai.script = replies(lambda _text: {"reason": "x", "score": 80})
     ran = ragstone("judges", "test", "correctness", "--model", "openai/fake")
     assert ran.code == 1
     assert "80 (wrong)" in ran.out
-    assert "3 easy rows wrong" in ran.err
+    says(ran.err)
 
 
 def test_what_cannot_be_scored_is_exit_code_5(project, fake_openai):
@@ -273,13 +273,13 @@ def test_a_jury_with_a_similarity_in_it_can_be_shown(folder):
     assert ragstone("judges", "show", "mine.toml").code == 0
 
 
-def test_where_there_is_nothing_to_try_a_sheet_is_asked_for(project):
+def test_where_there_is_nothing_to_try_a_sheet_is_asked_for(project, says):
     ran = ragstone("judges", "test", "pairwise", "--model", "openai/fake")
     assert (ran.code, ran.out) == (0, "")
-    assert "Give a sheet of answers too" in ran.err
+    says(ran.err)
 
 
-def test_a_pairwise_judge_is_tried_on_a_sheet_of_two_systems(project):
+def test_a_pairwise_judge_is_tried_on_a_sheet_of_two_systems(project, says):
     from ragstone.kernel.records import Answer
     from ragstone.kernel.tables import read_rows, write_rows
 
@@ -288,7 +288,7 @@ def test_a_pairwise_judge_is_tried_on_a_sheet_of_two_systems(project):
     write_rows("two.jsonl", [*mine, *other], Answer)
     ran = ragstone("judges", "test", "pairwise", "two.jsonl", "--model", "openai/fake", "--json")
     rows = json.loads(ran.out)["rows"]
-    assert [row["row"] for row in rows] == ["q0 (mine vs other)", "q1 (mine vs other)"]
+    says("\n".join([row["row"] for row in rows]))
 
 
 def test_a_jury_whose_members_name_their_models_needs_no_other(project, fake_openai):
@@ -303,10 +303,10 @@ def test_a_jury_whose_members_name_their_models_needs_no_other(project, fake_ope
     assert fake_openai.n_requests > 0
 
 
-def test_show_says_which_criteria_are_graded_only_on_request(folder):
+def test_show_says_which_criteria_are_graded_only_on_request(folder, says):
     [line] = [
         line
         for line in ragstone("judges", "show", "prompt_clarity").out.splitlines()
         if line.startswith("criteria")
     ]
-    assert "entity (weight 1), attributes (only with @criteria=all, weight 1)" in line
+    says(line)

@@ -57,9 +57,10 @@ def test_answers_are_grouped_by_language_tags_and_what_is_asked_for():
     assert list(card_of(judgements, labels, by=["source"]).by) == ["lang", "crop", "source"]
 
 
-def test_field_that_nobody_has_cannot_be_grouped_by():
-    with pytest.raises(DataError, match="has a field 'crop' to group by"):
+def test_field_that_nobody_has_cannot_be_grouped_by(says):
+    with pytest.raises(DataError) as error:
         card_of(*sheets([1, 0], [1, 0]), by=["crop"])
+    says(error.value)
 
 
 def test_tags_of_judgements_count_too_and_a_single_value_makes_no_group():
@@ -87,13 +88,10 @@ def test_groups_of_scores_without_grades_have_spearman_and_bias_as_if_alone():
     assert (english.bias.low, english.bias.high) == pytest.approx((low, high), abs=2)
 
 
-def test_small_groups_are_named_in_a_note():
+def test_small_groups_are_named_in_a_note(says):
     judgements, labels = sheets([1, 0] * 15, [1, 0] * 15)
     labels = [*told(labels[:25], lang="en"), *told(labels[25:], lang="fr")]
-    assert (
-        "Groups of fewer than 10 questions have intervals that are too narrow: fr."
-        in card_of(judgements, labels).notes
-    )
+    says(card_of(judgements, labels).notes)
 
 
 @pytest.mark.parametrize(("n", "warned"), [(9, True), (10, False)])
@@ -102,16 +100,16 @@ def test_a_card_of_fewer_than_ten_questions_says_that_its_intervals_are_too_narr
     assert (f"Only {n} different questions: intervals from so few are too narrow." in notes) == warned
 
 
-def test_ranking_that_survives():
+def test_ranking_that_survives(says):
     card = card_of(*several_systems({"a": (30, 28), "b": (20, 19), "c": (5, 6)}))
     assert card.ranking is not None
     assert card.ranking.by_people == card.ranking.by_judge == ["a", "b", "c"]
     assert (card.ranking.tau.value, card.ranking.reversals, card.ranking.n_pairs) == (1, [], 3)
     assert card.ranking.same_best > 0.99
-    assert "It puts the 3 systems in people's order." in card.verdict
+    says(card.verdict)
 
 
-def test_reversed_pairs_are_named_with_both_differences():
+def test_reversed_pairs_are_named_with_both_differences(says):
     # People: a 30, b 20, c 5 of 40. Judge: b before a. Of three pairs one is reversed: tau (2 - 1) / 3.
     card = card_of(*several_systems({"a": (30, 20), "b": (20, 28), "c": (5, 6)}))
     assert card.ranking is not None
@@ -121,7 +119,7 @@ def test_reversed_pairs_are_named_with_both_differences():
     assert (one.better, one.worse) == ("a", "b")
     assert (one.human.value, one.judge.value) == (pytest.approx(10 / 40), pytest.approx(-8 / 40))
     assert card.ranking.same_best < 0.05
-    assert "It reverses people's order in 1 of 3 pairs of systems." in card.verdict
+    says(card.verdict)
 
 
 def test_a_single_system_has_no_ranking():
@@ -213,20 +211,19 @@ def test_rows_that_the_judge_was_tuned_on_are_no_test_rows():
     assert any(note.startswith("2 labelled answers are left out: the judge was made") for note in card.notes)
 
 
-def test_nothing_but_tuned_rows_is_an_error_that_says_why():
+def test_nothing_but_tuned_rows_is_an_error_that_says_why(says):
     judgements, labels = sheets([1, 0], [1, 0])
-    with pytest.raises(
-        DataError, match="all 2 labelled answers are of questions that judge 'rubric' was made"
-    ):
+    with pytest.raises(DataError) as error:
         card_of(told(judgements, tuned=True), labels)
+    says(error.value)
 
 
-def test_one_tuned_judge_of_several_has_a_card_that_says_so():
+def test_one_tuned_judge_of_several_has_a_card_that_says_so(says):
     judgements, labels = sheets([1, 0], [1, 0])
     other, _ = sheets([1, 0], [1, 0], judge="other")
     card = card_of([*told(judgements, tuned=True), *other], labels)
     assert (card.n, card.n_tuned) == (0, 2)
-    assert "2 left out: the judge was tuned on them" in card.verdict
+    says(card.verdict)
 
 
 def test_largest_distances_come_first_and_systems_take_turns():

@@ -30,7 +30,7 @@ def card_of(human: list[int], scores: list[int], scale: tuple[float, float] = (0
     return card
 
 
-def test_card_worked_by_hand():
+def test_card_worked_by_hand(says):
     # 30 right of 40 by people; the judge says right to 29 of them and to 1 of the 10 wrong.
     card = card_of([1] * 30 + [0] * 10, [1] * 29 + [0] + [0] * 9 + [1])
     assert (card.judge, card.metric, card.model, card.prompt_version) == (
@@ -48,7 +48,7 @@ def test_card_worked_by_hand():
     assert card.constant is not None
     assert card.constant.exact_agreement.value == 0.75
     assert card.better_than_baseline is True
-    assert card.verdict.startswith("Better than always answering 'right': it agrees with people on 95.0 %")
+    says(card.verdict)
     assert (card.no_model, card.humans, card.notes) == (None, None, [])
 
 
@@ -80,23 +80,23 @@ def test_judge_that_no_label_speaks_of_has_no_card():
     assert card.metric == "correctness"
 
 
-def test_judge_whose_judgements_all_failed_has_a_card_that_says_so():
+def test_judge_whose_judgements_all_failed_has_a_card_that_says_so(says):
     failed: list[tuple[str, Status]] = [("a", "timeout"), ("b", "unparsable")]
     rows = [judgement(question, None, status=status) for question, status in failed]
     (card,) = report_cards(rows, [label("a", 1), label("b", 0)])
     assert (card.n, card.agreement, card.better_than_baseline) == (0, {}, None)
     assert card.statuses == {"unparsable": 1, "timeout": 1}
-    assert card.verdict.startswith("Cannot tell: not one labelled answer has a score")
+    says(card.verdict)
 
 
-def test_labels_of_one_grade_cannot_tell_a_judge_from_a_constant():
+def test_labels_of_one_grade_cannot_tell_a_judge_from_a_constant(says):
     card = card_of([1] * 30, [1] * 20 + [0] * 10)
     assert card.better_than_baseline is None
-    assert card.verdict.startswith("Cannot tell: every label is 'right'")
-    assert card.notes == ["Correlation is undefined: people or the judge gave the same grade every time."]
+    says(card.verdict)
+    says("\n".join(card.notes))
 
 
-def test_model_is_compared_with_the_best_judge_that_asks_none():
+def test_model_is_compared_with_the_best_judge_that_asks_none(says):
     human = [1] * 30 + [0] * 30
     model, labels = sheets(human, [1] * 38 + [0] * 22)
     words, _ = sheets(human, [1] * 29 + [0] * 31, judge="containment", model="none")
@@ -107,7 +107,7 @@ def test_model_is_compared_with_the_best_judge_that_asks_none():
     assert (card.no_model.name, card.no_model.better) == ("containment", False)
     assert card.constant.better is True
     assert card.better_than_baseline is False
-    assert card.verdict.startswith("No better than containment: it agrees")
+    says(card.verdict)
     assert free.no_model is None
     assert free.better_than_baseline is True
     assert "give a threshold" in graded.notes[0]
@@ -161,10 +161,11 @@ def test_without_threshold_there_is_no_accuracy_and_the_card_says_why():
     assert "give a threshold" in card.notes[0]
 
 
-def test_labels_on_another_scale_are_an_error_that_asks_for_a_mapping():
+def test_labels_on_another_scale_are_an_error_that_asks_for_a_mapping(says):
     judgements, labels = sheets([1, 3, 5], [0, 1, 2], scale=(0, 2))
-    with pytest.raises(DataError, match=r"'rubric'.*hold 1, 3, 5.*scale is 0 to 2: give a mapping"):
+    with pytest.raises(DataError) as error:
         report_cards(judgements, labels)
+    says(error.value)
     (card,) = report_cards(judgements, labels, mapping={1: 0, 3: 1, 5: 2})
     assert card.agreement["exact agreement"].value == 1
 
@@ -194,23 +195,25 @@ def test_bias_is_shown_for_each_system():
     assert (small.name, small.bias.value) == ("small", 0)
 
 
-def test_nothing_paired_is_an_error_that_shows_both_sides():
-    with pytest.raises(
-        DataError, match=r"question 'a', system 'default', metric 'correctness'.*question '1'"
-    ):
+def test_nothing_paired_is_an_error_that_shows_both_sides(says):
+    with pytest.raises(DataError) as error:
         report_cards([judgement("a", 1)], [label("1", 1)])
+    says(error.value)
 
 
-def test_labels_of_another_metric_are_nothing_paired():
-    with pytest.raises(DataError, match="labels are of tone, the judgements of correctness"):
+def test_labels_of_another_metric_are_nothing_paired(says):
+    with pytest.raises(DataError) as error:
         report_cards([judgement("a", 1)], [label("a", 1, metric="tone")])
+    says(error.value)
 
 
-def test_empty_files_are_an_error():
-    with pytest.raises(DataError, match="no judgements to compare"):
+def test_empty_files_are_an_error(says):
+    with pytest.raises(DataError) as error:
         report_cards([], [label("a", 1)])
-    with pytest.raises(DataError, match="no labels to compare"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         report_cards([judgement("a", 1)], [])
+    says(error.value)
 
 
 def _words(text: str) -> str:
@@ -256,18 +259,18 @@ def test_thresholds_and_mappings_that_mean_nothing_are_refused(measure, options,
         measure(judgements, labels, **options)
 
 
-def test_named_threshold_has_to_fit_one_metric_of_its_judge():
+def test_named_threshold_has_to_fit_one_metric_of_its_judge(says):
     judgements, labels = sheets([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
     criterion = [
         msgspec.structs.replace(row, metric="complete", scale=(0, 3), score=1.0) for row in judgements
     ]
     first, second = report_cards(judgements + criterion, labels, threshold={"rubric": 50})
     assert (first.threshold, second.threshold) == (50, None)
-    assert "The threshold 50 does not apply" in second.notes[0]
+    says(second.notes[0])
 
 
-def test_one_threshold_for_all_leaves_judges_of_other_scales_their_order():
+def test_one_threshold_for_all_leaves_judges_of_other_scales_their_order(says):
     judgements, labels = sheets([1, 0, 1, 0], [0.8, 0.2, 0.6, 0.7])
     (card,) = report_cards(judgements, labels, threshold=50)
-    assert "The threshold 50 does not apply" in card.notes[0]
+    says(card.notes[0])
     assert "Spearman" in card.agreement

@@ -44,19 +44,19 @@ def test_what_is_no_mapping_is_refused(given):
         parse_mapping([given])
 
 
-def test_a_mapping_of_two_meanings_is_refused_with_both():
-    with pytest.raises(
-        ConfigError, match=r"two ways: 0,9 = 1 and 0,1 = 0, or 0,9 = 1 and 1 = 0\. Put a semi"
-    ):
+def test_a_mapping_of_two_meanings_is_refused_with_both(says):
+    with pytest.raises(ConfigError) as error:
         parse_mapping(["0,9=1,0,1=0"])
+    says(error.value)
 
 
-def test_labels_between_two_are_placed_on_the_line_as_numpy_does_and_no_others():
+def test_labels_between_two_are_placed_on_the_line_as_numpy_does_and_no_others(says):
     labels = [label(f"q{at}", score) for at, score in enumerate(np.linspace(1, 5, 9))]
     placed = place_labels(labels, {1: 0, 3: 80, 5: 100})
     assert placed == pytest.approx(np.interp(np.linspace(1, 5, 9), [1, 3, 5], [0, 80, 100]))
-    with pytest.raises(DataError, match=r"label 0 is not in the mapping \(it has 1, 5\)"):
+    with pytest.raises(DataError) as error:
         place_labels([label("q", 0)], {1: 0, 5: 1})
+    says(error.value)
 
 
 @pytest.mark.parametrize(

@@ -47,16 +47,18 @@ def test_side_without_systems_is_paired_by_question(judged, labelled):
     assert (pairs.n_unlabelled, pairs.n_unjudged) == (0, 0)
 
 
-def test_label_without_system_that_could_mean_two_answers_is_an_error():
+def test_label_without_system_that_could_mean_two_answers_is_an_error(says):
     judgements = [judgement("a", 1, system="s"), judgement("a", 0, system="t")]
-    with pytest.raises(DataError, match=r"'a': the judgements are of 2 systems.*Give the labels a `system`"):
+    with pytest.raises(DataError) as error:
         pairs_of(judgements, [label("a", 1)])
+    says(error.value)
 
 
-def test_judgement_without_system_that_could_mean_two_labels_is_an_error():
+def test_judgement_without_system_that_could_mean_two_labels_is_an_error(says):
     labels = [label("a", 1, system="s"), label("a", 0, system="t")]
-    with pytest.raises(DataError, match=r"the labels are of 2 systems.*Give the judgements a `system`"):
+    with pytest.raises(DataError) as error:
         pairs_of([judgement("a", 1)], labels)
+    says(error.value)
 
 
 def test_unlabelled_question_of_several_systems_is_not_in_the_way():
@@ -89,19 +91,22 @@ def test_median_of_two_that_is_a_grade_counts():
     assert human_scores(labels, "correctness")["a", "default"].score == 1
 
 
-def test_two_labels_by_one_annotator_are_an_error_that_names_it():
-    with pytest.raises(DataError, match=r"'a', system 'default': two labels by annotator 'ann' \(0 and 1\)"):
+def test_two_labels_by_one_annotator_are_an_error_that_names_it(says):
+    with pytest.raises(DataError) as error:
         human_scores([label("a", 0, annotator="ann"), label("a", 1, annotator="ann")], "correctness")
+    says(error.value)
 
 
-def test_two_labels_by_nobody_are_an_error():
-    with pytest.raises(DataError, match="two labels by an unnamed annotator"):
+def test_two_labels_by_nobody_are_an_error(says):
+    with pytest.raises(DataError) as error:
         human_scores([label("a", 1), label("a", 1)], "correctness")
+    says(error.value)
 
 
-def test_answer_judged_twice_is_an_error():
-    with pytest.raises(DataError, match=r"'a', system 'default': judged twice by 'rubric'"):
+def test_answer_judged_twice_is_an_error(says):
+    with pytest.raises(DataError) as error:
         pairs_of([judgement("a", 1), judgement("a", 0)], [label("a", 1)])
+    says(error.value)
 
 
 def test_labels_are_mapped_before_the_median():
@@ -111,9 +116,10 @@ def test_labels_are_mapped_before_the_median():
     assert [human.score for human in humans.values()] == [1, 1]
 
 
-def test_label_that_the_mapping_lacks_is_an_error():
-    with pytest.raises(DataError, match=r"'a': label 6 is not in the mapping \(it has 1, 5\)"):
+def test_label_that_the_mapping_lacks_is_an_error(says):
+    with pytest.raises(DataError) as error:
         human_scores([label("a", 6)], "correctness", {1: 0, 5: 1})
+    says(error.value)
 
 
 def test_answers_to_one_question_share_a_cluster_by_its_text():

@@ -41,12 +41,8 @@ def test_better_means_better_than_every_baseline(answers, outcome):
     assert better_than_all([baseline("x", better) for better in answers]) is outcome
 
 
-def test_verdict_gives_the_numbers_that_it_rests_on():
-    assert verdict(EXACT, [baseline("always answering 'right'", True)], None, "right") == (
-        "Better than always answering 'right': it agrees with people on 80.0 % "
-        "(95 % interval 78.0 % to 82.0 %) of 1,200 answers, always answering 'right' on 75.0 % "
-        "(difference +5.0 points, 95 % interval +2.0 to +8.0)."
-    )
+def test_verdict_gives_the_numbers_that_it_rests_on(says):
+    says(verdict(EXACT, [baseline("always answering 'right'", True)], None, "right"))
 
 
 @pytest.mark.parametrize(
@@ -65,9 +61,9 @@ def test_headline_names_what_the_judge_beats_and_what_not(constant, free, headli
     assert text.startswith(f"{headline}: it agrees")
 
 
-def test_difference_without_interval_is_not_shown_as_one():
+def test_difference_without_interval_is_not_shown_as_one(says):
     text = verdict(EXACT, [baseline("x", None, estimate(0.0))], None, None)
-    assert text.endswith("x on 75.0 %.")
+    says(text)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +93,9 @@ def test_leaning_is_not_named_otherwise(error):
     assert "Lenient" not in text
 
 
-def test_people_stand_beside_the_judge():
+def test_people_stand_beside_the_judge(says):
     people = HumanAgreement(n_answers=90, exact_agreement=estimate(0.9, 0.85, 0.94, 90), kappa=None)
-    assert verdict(EXACT, [baseline("x", True)], people, None).endswith(
-        "People agree with each other on 90.0 % (95 % interval 85.0 % to 94.0 %) of 90 answers."
-    )
+    says(verdict(EXACT, [baseline("x", True)], people, None))
 
 
 @pytest.mark.parametrize(
@@ -117,19 +111,19 @@ def test_people_stand_beside_the_judge():
         (None, "its scores or the labels are all the same."),
     ],
 )
-def test_without_grades_the_verdict_speaks_of_the_order(spearman, words):
+def test_without_grades_the_verdict_speaks_of_the_order(spearman, words, says):
     text = verdict({"Spearman": spearman} if spearman else {}, [], None, None)
-    assert text.startswith("Cannot tell how often it agrees with people")
+    says(text)
     assert words in text
 
 
-def test_judge_without_any_score_cannot_be_told():
-    assert nothing_scored({"unparsable": 2, "timeout": 1}).endswith("(2 unparsable, 1 timeout).")
+def test_judge_without_any_score_cannot_be_told(says):
+    says(nothing_scored({"unparsable": 2, "timeout": 1}))
     assert nothing_scored({}).endswith("(all tied).")
 
 
-def test_labels_of_one_grade_tell_nothing():
-    assert one_grade_only("right", EXACT).startswith("Cannot tell: every label is 'right'")
+def test_labels_of_one_grade_tell_nothing(says):
+    says(one_grade_only("right", EXACT))
 
 
 def constant(human: list[int], judge: list[int]) -> Baseline:

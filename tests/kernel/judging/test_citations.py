@@ -108,7 +108,7 @@ def test_marks_belong_to_their_own_sentence():
     ]
 
 
-async def test_precision_and_recall_worked_by_hand():
+async def test_precision_and_recall_worked_by_hand(says):
     # Statements: the first is supported by [1]; the second by [2], and [1] adds nothing; the third cites
     # nothing; the fourth cites no context. Recall 2/4; of the citations 1, 1, 2 and 9 two are of use: 2/4.
     text = (
@@ -125,9 +125,7 @@ async def test_precision_and_recall_worked_by_hand():
         (False, None, "cites nothing"),
         (False, None, "[9] points to no context"),
     ]
-    assert whole.rationale == (
-        "of use: 2 of 4 citations; [9] points to no context; what they cite supports 2 of 4 statements"
-    )
+    says(whole.rationale)
     assert whole.metadata == {"citations": 4, "dangling": 1}
 
 
@@ -158,21 +156,20 @@ async def test_the_prompt_reads_as_it_did():
     check_prompt("citations_asked", ask.prompts[0].messages)
 
 
-async def test_by_a_model_no_context_that_could_support_costs_no_call():
+async def test_by_a_model_no_context_that_could_support_costs_no_call(says):
     ask = ReadingModel()
     [whole, *_] = await judged(
         "Clover fixes it [1] and [9].", [Context(text=" ")], name="citations_asked", ask=ask
     )
-    assert (whole.score, whole.verdicts[0].reason) == (
-        0.0, "what it cites is empty; [9] points to no context",
-    )  # fmt: skip
+    assert whole.score == 0.0
+    says(whole.verdicts[0].reason)  # fmt: skip
     assert not ask.prompts
 
 
-async def test_without_marks_recall_is_0_and_precision_does_not_apply():
+async def test_without_marks_recall_is_0_and_precision_does_not_apply(says):
     whole, precision, recall = await judged("Clover fixes nitrogen.")
     assert (whole.score, recall.score, precision.status) == (0.0, 0.0, "not_applicable")
-    assert whole.rationale.startswith("the answer cites nothing")
+    says(whole.rationale)
 
 
 @pytest.mark.parametrize(

@@ -31,17 +31,18 @@ async def judged(tmp_path, **metadata):
     return judgement, heard
 
 
-async def test_a_prompt_reads_any_column_of_the_row(tmp_path):
+async def test_a_prompt_reads_any_column_of_the_row(tmp_path, says):
     row, heard = await judged(tmp_path, persona="a farmer", guidelines=["be kind", "be short"])
     assert row.status == "scored"
     shown = heard.prompts[0].messages[-1].content
     assert "a farmer" in shown
-    assert "- be kind\n- be short" in shown
+    says(shown)
 
 
-async def test_a_row_without_the_column_is_not_applicable_and_says_which(tmp_path):
+async def test_a_row_without_the_column_is_not_applicable_and_says_which(tmp_path, says):
     row, heard = await judged(tmp_path, persona="a farmer")
-    assert (row.status, row.rationale) == ("not_applicable", "the row has no guidelines")
+    assert row.status == "not_applicable"
+    says(row.rationale)
     assert heard.prompts == []
 
 

@@ -45,26 +45,18 @@ prompt = "Is {answer} the end of {conversation}?"
 """
 
 
-def test_the_thread_as_a_text():
-    assert thread_text(ROW) == (
-        "[1] system: You help farmers.\n"
-        "[2] user: Will it rain?\n"
-        '[3] assistant calls weather({"place":"Nakuru"}) -> rain\n'
-        "[4] tool: rain\n"
-        "[5] assistant: Yes.\n"
-        "[6] user: When do I sow?\n"
-        "[7] assistant: In May.\n"
-        "[7] assistant calls crops({}) failed: no such crop"
-    )
+def test_the_thread_as_a_text(says):
+    says(thread_text(ROW))
 
 
-def test_each_reply_is_an_answer_with_what_went_before_it():
+def test_each_reply_is_an_answer_with_what_went_before_it(says):
     first, last = replies_of(ROW)
     assert (first.question_id, first.question, first.answer) == ("c#5", "Will it rain?", "Yes.")
     assert (first.contexts, first.steps) == ([Context(text="rain")], [CALL])
     assert first.reference is None
     assert (first.turns, first.metadata) == (ROW.turns[:5], {"conversation": "c", "turn": 5})
-    assert (last.question_id, last.question, last.answer) == ("c#7", "When do I sow?", "In May.")
+    assert (last.question_id, last.answer) == ("c#7", "In May.")
+    says(last.question)
     assert (last.contexts, last.reference, last.steps) == (ROW.contexts, "May", [FAILED])
     assert (last.system, last.tags, last.turns) == ("s", {"lang": "en"}, ROW.turns)
 
@@ -116,9 +108,9 @@ def test_the_replies_of_a_long_conversation_grow_with_its_length_alone():
     ), "turns keep the numbers that they have in the whole"
 
 
-def test_the_judged_reply_is_marked_in_the_thread_and_the_role_is_what_the_system_says():
+def test_the_judged_reply_is_marked_in_the_thread_and_the_role_is_what_the_system_says(says):
     first, last = replies_of(ROW)
-    assert "[5] assistant (judge this reply): Yes." in thread_text(first)
+    says(thread_text(first))
     assert "[5] assistant: Yes." in thread_text(last)
     assert "judge this reply" not in thread_text(ROW)
     judge = load_judge("stays_in_role")

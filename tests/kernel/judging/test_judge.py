@@ -84,14 +84,16 @@ def test_a_good_file_is_a_judge():
     assert (judge.name, judge.kind, judge.needs_model) == ("tone", "boolean", True)
 
 
-def test_an_unknown_judge_is_met_with_the_nearest_names():
-    with pytest.raises(ConfigError, match=r"unknown judge 'correctnes'.*Did you mean 'correctness'"):
+def test_an_unknown_judge_is_met_with_the_nearest_names(says):
+    with pytest.raises(ConfigError) as error:
         load_judge("correctnes")
+    says(error.value)
 
 
-def test_a_missing_judge_file_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="no such judge file"):
+def test_a_missing_judge_file_is_named(tmp_path, says):
+    with pytest.raises(ConfigError) as error:
         load_judge(tmp_path / "mine.toml")
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +122,9 @@ def test_a_wrong_file_is_met_with_the_line_or_the_fix(change, to, says):
     assert re.search(says, problem_of(GOOD.replace(change, to)))
 
 
-def test_a_label_off_the_scale_is_refused():
+def test_a_label_off_the_scale_is_refused(says):
     text = GOOD.replace('"boolean"', '"classify"') + "[labels]\npolite = 1\nrude = -1\n"
-    assert "label 'rude' lies off the scale" in problem_of(text)
+    says(problem_of(text))
 
 
 @pytest.mark.parametrize(
@@ -143,14 +145,14 @@ def test_a_file_that_lacks_a_key_or_has_no_plain_name_is_told_how_to_mend_it(tmp
     assert said in str(mistake.value)
 
 
-def test_a_wording_without_an_input_is_blamed_on_the_wordings_and_named(tmp_path):
+def test_a_wording_without_an_input_is_blamed_on_the_wordings_and_named(tmp_path, says):
     text = (
         'name = "mine"\nversion = 1\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\nsource = "own"\n'
         'prompt = "Is {answer} polite?"\n\n[prompts]\nshort = "Polite?"\n'
     )
     with pytest.raises(ConfigError) as caught:
         parse_judge(text, tmp_path / "mine.toml")
-    assert "mine.toml:9: prompts.short: inputs declares 'answer'" in str(caught.value)
+    says(str(caught.value))
 
 
 # ---- rubrics and their examples; keys of other kinds
@@ -199,11 +201,9 @@ def test_a_wrong_rubric_is_told_with_line_and_fix(before, after, says):
     assert re.search(says, problem_of(changed(RUBRIC, before, after)), re.DOTALL)
 
 
-def test_a_rubric_without_criteria_says_what_it_lacks():
+def test_a_rubric_without_criteria_says_what_it_lacks(says):
     text = RUBRIC[: RUBRIC.index("shots")]
-    assert problem_of(text) == (
-        "tone.toml: a judge of kind rubric needs at least one [[criteria]] with name, description and grades."
-    )
+    says(problem_of(text))
 
 
 def test_a_criterion_alone_may_be_named_like_the_metric_and_needs_no_tables():

@@ -116,24 +116,25 @@ async def test_a_row_that_the_deadline_of_the_run_cut_off_is_no_failure_of_the_a
         ("context_overlap", "contexts"),
     ],
 )
-async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, missing):
+async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, missing, says):
     import msgspec
 
     answer = msgspec.structs.replace(ANSWER, **{missing: None})
     [row] = await judge_answer(
         load_judge(name), answer, JudgeContext(embed=lambda *_: None) if name == "similarity" else context()
     )
-    assert (row.status, row.score, row.rationale) == ("not_applicable", None, f"the row has no {missing}")
+    assert (row.status, row.score) == ("not_applicable", None)
+    says(row.rationale)
 
 
-async def test_an_unanswerable_question_has_a_reference_that_says_so():
+async def test_an_unanswerable_question_has_a_reference_that_says_so(says):
     import msgspec
 
     answer = msgspec.structs.replace(ANSWER, reference=None, answerable=False)
     asked = context({"reason": "x", "score": 0})
     [row] = await judge_answer(load_judge("correctness"), answer, asked)
     assert row.status == "scored"
-    assert "do not hold the answer" in asked.ask.prompts[0].messages[-1].content
+    says(asked.ask.prompts[0].messages[-1].content)
     assert (await judge_answer(load_judge("containment"), answer, JudgeContext()))[
         0
     ].status == "not_applicable"
@@ -145,7 +146,8 @@ async def test_without_a_model_a_judge_that_needs_one_is_a_mistake_of_the_caller
 
 
 @pytest.mark.parametrize("asked", [{"ask": Scripted()}, {"others": {"openai/b": Scripted()}}])
-def test_whoever_gives_a_model_to_ask_gives_the_secret(asked):
-    with pytest.raises(ValueError, match=r"need the project's secret: JudgeContext\(secret=load_secret"):
+def test_whoever_gives_a_model_to_ask_gives_the_secret(asked, says):
+    with pytest.raises(ValueError) as error:
         JudgeContext(**asked)
+    says(error.value)
     assert JudgeContext(**asked, secret=b"s").secret == b"s"

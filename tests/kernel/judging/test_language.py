@@ -26,13 +26,10 @@ def test_a_question_in_no_sure_language_gives_nothing():
     assert language_match("They should be installed at the start of the season.", "42?") is None
 
 
-async def test_a_short_answer_is_not_applicable():
+async def test_a_short_answer_is_not_applicable(says):
     judge = load_judge("language_match")
     [row] = await judge_answer(
         judge, Answer(question_id="q", question=ENGLISH, answer="1912"), JudgeContext()
     )
-    assert (row.status, row.score, row.rationale) == (
-        "not_applicable",
-        None,
-        "the answer is too short to tell",
-    )
+    assert (row.status, row.score) == ("not_applicable", None)
+    says(row.rationale)

@@ -93,15 +93,16 @@ def test_coverage_by_hand(answer, reference, score):
     assert coverage(answer, reference, "What is bronze made from?") == score
 
 
-async def test_coverage_takes_the_best_alternative_and_needs_the_question():
+async def test_coverage_takes_the_best_alternative_and_needs_the_question(says):
     judge = load_judge("coverage")
     answer = Answer(question_id="q", question="Who won?", answer="Ann won.", reference="Ben/Ann")
     [row] = await judge_answer(judge, answer, JudgeContext())
     assert (row.score, row.metric) == (1.0, "correctness")
     [without] = await judge_answer(judge, msgspec.structs.replace(answer, question=None), JudgeContext())
-    assert without.rationale == "the row has no question"
+    says(without.rationale)
     [nothing] = await judge_answer(judge, msgspec.structs.replace(answer, reference=[" "]), JudgeContext())
-    assert (nothing.status, nothing.rationale) == ("not_applicable", "the row has no reference")
+    assert nothing.status == "not_applicable"
+    says(nothing.rationale)
 
 
 def test_grounding_by_hand():

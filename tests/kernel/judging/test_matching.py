@@ -86,12 +86,13 @@ def test_what_is_missing_is_named_the_rarest_first():
     assert missing("titanics of 1912, in", "of the Titanic in 1912", "") == []
 
 
-async def test_the_judge_says_what_is_missing_from_the_best_of_the_alternatives():
+async def test_the_judge_says_what_is_missing_from_the_best_of_the_alternatives(says):
     answer = Answer(
         question_id="q", question="When did it sink?", reference="15 April 1912/1912", answer="1913"
     )
     [row] = await judge_answer(load_judge("match"), answer, JudgeContext())
-    assert (row.score, row.rationale) == (0.0, "not in the answer: 15, 1912, april")
+    assert row.score == 0.0
+    says(row.rationale)
     long = Answer(question_id="q", question="Why?", reference="word " * 11, answer="So.")
     [row] = await judge_answer(load_judge("focus"), long, JudgeContext())
     assert (row.status, row.score) == ("not_applicable", None)

@@ -54,12 +54,14 @@ async def compared(first, second, ask):
         ("2", "2", 0.5, "tie", ["B", "A"], True),
     ],
 )
-async def test_only_who_wins_in_both_orders_wins(when_a_first, when_b_first, score, label, orders, flip):
+async def test_only_who_wins_in_both_orders_wins(
+    when_a_first, when_b_first, score, label, orders, flip, says
+):
     row = await compared(ONE, OTHER, Comparing(when_a_first, when_b_first))
     assert (row.system, row.metric, row.score, row.label) == ("A vs B", "preference", score, label)
     assert row.metadata == {"orders": orders, "flip": flip}
     assert (row.usage, row.cost_usd) == (Usage(input=20, output=10, calls=2), 1.0)
-    assert row.rationale == f"A shown first: {when_a_first}. B shown first: {when_b_first}."
+    says(row.rationale)
 
 
 async def test_a_reply_of_an_earlier_command_that_says_nothing_is_asked_for_anew():
@@ -139,43 +141,45 @@ async def test_a_failure_in_one_order_is_the_rows_and_what_the_other_took_is_cou
     assert row.usage == Usage(input=11, output=5, calls=2)
 
 
-async def test_question_and_reference_may_stand_with_either():
+async def test_question_and_reference_may_stand_with_either(says):
     row = await compared(answered(system="A", answer="In May.", question=None), OTHER, Comparing("1", "2"))
     assert row.status == "scored"
     bare = [answered(system=name, question=None) for name in "AB"]
-    assert (await compared(*bare, Comparing("1", "2"))).rationale == "the row has no question"
+    says((await compared(*bare, Comparing("1", "2"))).rationale)
 
 
-async def test_a_pairwise_judge_of_single_answers_says_what_it_needs():
-    with pytest.raises(ConfigError, match="compares two answers to a question, and was given one"):
+async def test_a_pairwise_judge_of_single_answers_says_what_it_needs(says):
+    with pytest.raises(ConfigError) as error:
         await judge_answer(PAIRWISE, ONE, context_of(Comparing("1", "2")))
+    says(error.value)
 
 
 def row(question, system):
     return Answer(question_id=question, system=system, answer="x")
 
 
-def test_every_two_systems_meet_on_each_question_in_order_of_appearance():
+def test_every_two_systems_meet_on_each_question_in_order_of_appearance(says):
     rows = [row("q2", "B"), row("q1", "A"), row("q1", "C"), row("q1", "B"), row("q2", "A"), row("q3", "A")]
     pairs = [(one.question_id, one.system, two.system) for one, two in pair_answers(rows)]
     assert pairs == [("q2", "B", "A"), ("q1", "B", "A"), ("q1", "B", "C"), ("q1", "A", "C")]
-    assert unpaired_notes([PAIRWISE], rows) == [
-        "1 question was answered by one system alone: pairwise has no pair of them to compare."
-    ]
+    says("\n".join(unpaired_notes([PAIRWISE], rows)))
     assert unpaired_notes([PAIRWISE], rows[:-1]) == unpaired_notes([load_judge("containment")], rows) == []
 
 
-def test_a_sheet_of_one_system_and_one_without_common_questions_have_no_pairs():
-    with pytest.raises(DataError, match=r"no question was answered by two systems \(there is 1: A\)"):
+def test_a_sheet_of_one_system_and_one_without_common_questions_have_no_pairs(says):
+    with pytest.raises(DataError) as error:
         list(pair_answers([row("q1", "A"), row("q2", "A")]))
-    with pytest.raises(DataError, match=r"there are 2: A, B.*same question_id"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         list(pair_answers([row("q1", "A"), row("q2", "B")]))
+    says(error.value)
     assert list(pair_answers([])) == []
 
 
-def test_a_system_that_answers_twice_is_told():
-    with pytest.raises(DataError, match="'q1': system 'A' answers it twice"):
+def test_a_system_that_answers_twice_is_told(says):
+    with pytest.raises(DataError) as error:
         list(pair_answers([row("q1", "A"), row("q1", "A")]))
+    says(error.value)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def context(*replies):
     return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
-async def test_the_score_is_the_weighted_mean_and_each_criterion_has_a_row_of_its_own():
+async def test_the_score_is_the_weighted_mean_and_each_criterion_has_a_row_of_its_own(says):
     rows = await judge_answer(load_judge("rubric"), ANSWER, context(REPLY))
     # .6 x 3 + .2 x 2 + .2 x 3 = 1.8 + 0.4 + 0.6 = 2.8
     assert [(row.metric, row.score, row.status) for row in rows] == [
@@ -59,13 +59,7 @@ async def test_the_score_is_the_weighted_mean_and_each_criterion_has_a_row_of_it
         ("completeness", 2.0, "scored"),
         ("readability", 3.0, "scored"),
     ]
-    assert [row.rationale for row in rows] == [
-        "weighted mean of correctness 3 (weight 0.6), completeness 2 (weight 0.2), "
-        "readability 3 (weight 0.2): 2.8",
-        "It agrees.",
-        "The season is missing.",
-        "Short and clear.",
-    ]
+    says("\n".join([row.rationale for row in rows]))
     assert [row.usage for row in rows] == [Usage(input=10, output=5), None, None, None]
     assert {row.scale for row in rows} == {(0, 3)}
 
@@ -81,14 +75,11 @@ async def test_only_the_ratio_of_the_weights_counts():
     assert row.score == 2.8
 
 
-async def test_a_mean_of_a_half_is_rounded_up_and_said_to_be():
+async def test_a_mean_of_a_half_is_rounded_up_and_said_to_be(says):
     [row, *parts] = await judge_answer(load_judge("prompt_clarity@criteria=all"), ANSWER, context(CLARITY))
     # (2 + 3 + 3 + 2) / 4 = 2.5, up to 3; Python's round would give 2
     assert (row.score, row.metric) == (3.0, "prompt_clarity")
-    assert row.rationale == (
-        "mean of intent 2, topic 3, entity 3, attributes 2: 2.5, rounded to the nearest whole number, "
-        "halves up: 3"
-    )
+    says(row.rationale)
     assert [part.score for part in parts] == [2, 3, 3, 2]
 
 

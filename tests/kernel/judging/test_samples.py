@@ -78,11 +78,11 @@ async def test_failed_samples_are_counted_and_half_are_enough():
     assert row.usage == Usage(input=22, output=12, calls=4)
 
 
-async def test_with_fewer_than_half_the_row_has_the_commonest_failure():
+async def test_with_fewer_than_half_the_row_has_the_commonest_failure(says):
     lost, late = CallFailed("unparsable", "no JSON", raw="?"), CallFailed("timeout", "too late")
     [row] = await judge_answer(judge_of("true_false", 4), ANSWER, context(*said(True), late, lost, lost))
     assert (row.status, row.score, row.metadata) == ("unparsable", None, {"raw": "?"})
-    assert row.error == "1 of 4 samples gave a score, the first failure: no JSON"
+    says(row.error)
 
 
 async def test_a_row_with_nothing_to_check_in_most_samples_is_not_applicable():
@@ -93,6 +93,7 @@ async def test_a_row_with_nothing_to_check_in_most_samples_is_not_applicable():
     assert row.usage.calls == 2
 
 
-def test_samples_at_temperature_0_are_refused():
-    with pytest.raises(ConfigError, match="all the same: give a temperature"):
+def test_samples_at_temperature_0_are_refused(says):
+    with pytest.raises(ConfigError) as error:
         load_judge("true_false@samples=3")
+    says(error.value)

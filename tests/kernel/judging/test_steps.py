@@ -105,17 +105,15 @@ async def test_nor_do_tools_that_cannot_be_read_give_one(tools, told):
     assert (found.status, told in found.error) == ("error", True)
 
 
-async def test_arguments_without_end_are_an_error_and_no_traceback():
+async def test_arguments_without_end_are_an_error_and_no_traceback(says):
     deep: list[object] = []
     for _ in range(2000):
         deep = [deep]
     row = expecting([{"tool": "t", "arguments": {"a": 1}}], Step(tool="t", arguments={"a": deep}))
     for name in ("tool_arguments", "step_efficiency"):
         found = (await judged(row, name))[name]
-        assert (found.status, found.error) == (
-            "error",
-            "the arguments of a call hold too many lists or tables in each other",
-        )
+        assert found.status == "error"
+        says(found.error)
 
 
 async def test_what_is_expected_of_a_conversation_says_nothing_of_one_reply():
@@ -134,13 +132,13 @@ source = "own"
 """
 
 
-async def test_a_judge_of_ones_own_gives_schemas_of_the_tools(tmp_path):
+async def test_a_judge_of_ones_own_gives_schemas_of_the_tools(tmp_path, says):
     schema = '[tools.weather]\ntype = "object"\nproperties.place.enum = ["Nakuru", "Thika"]'
     judge = parse_judge(f'{JUDGE}measure = "arguments"\n{schema}', tmp_path / "mine.toml")
     other = Step(tool="weather", arguments={"place": "Paris"})
     found = await judged(Answer(question_id="q", answer="a", steps=[WEATHER, other]), judge)
     assert found["mine"].score == 0.5
-    assert "step 2: weather: does not fit the schema of the tool: $.place: 'Paris'" in found["mine"].rationale
+    says(found["mine"].rationale)
     bare = expecting(None, other, tools=["weather", "now"])  # names alone: the schema is that of the file
     assert (await judged(bare, judge))["mine"].score == 0
 

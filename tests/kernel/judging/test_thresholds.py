@@ -82,6 +82,6 @@ def test_one_rule(threshold, scale, good):
                 take()
 
 
-def test_what_was_meant_is_asked():
-    assert "nearly every answer would pass. Did you mean 50?" in off_scale("correctness", 0.5, (0, 100))
+def test_what_was_meant_is_asked(says):
+    says(off_scale("correctness", 0.5, (0, 100)))
     assert label("q", 1).score == judgement("q", 1).score

@@ -34,7 +34,7 @@ def context(*replies):
     return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
-async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own():
+async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own(says):
     asked = context(REPLY)
     rows = await judge_together(JUDGES, ANSWER, asked)
     assert [(row.judge, row.metric, row.score) for row in rows] == [
@@ -46,7 +46,7 @@ async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own()
         ("relevance@together", "relevance", 1.0),
         ("answered@together", "answered", 1.0),
     ]
-    assert [row.rationale for row in rows][-2:] == ["A time.", "It states a time."]
+    says("\n".join([row.rationale for row in rows][-2:]))
     assert rows[-1].label == "answered"
     assert len(asked.ask.prompts) == 1
 
@@ -57,12 +57,12 @@ async def test_tokens_and_cost_stand_in_the_first_row_alone():
     assert [row.cost_usd for row in rows] == [0.5, *[None] * 6]
 
 
-async def test_an_input_that_one_judge_lacks_fails_that_judge_alone():
+async def test_an_input_that_one_judge_lacks_fails_that_judge_alone(says):
     answer = msgspec.structs.replace(ANSWER, reference=None)
     asked = context({k: v for k, v in REPLY.items() if k.startswith(("relevance", "answered"))})
     rows = await judge_together(JUDGES, answer, asked)
     assert [row.status for row in rows] == ["not_applicable"] * 5 + ["scored"] * 2
-    assert rows[0].rationale == "the row has no reference"
+    says(rows[0].rationale)
     assert [row.usage for row in rows] == [None] * 5 + [Usage(input=10, output=5), None]
     assert "# correctness" not in asked.ask.prompts[0].messages[0].content
 
@@ -108,9 +108,10 @@ def test_only_judges_of_one_reasoned_call_can_join():
     assert not can_join(long)
 
 
-async def test_a_judge_that_cannot_join_is_a_mistake_of_the_caller():
-    with pytest.raises(ValueError, match="'faithfulness' cannot be asked"):
+async def test_a_judge_that_cannot_join_is_a_mistake_of_the_caller(says):
+    with pytest.raises(ValueError) as error:
         await judge_together([load_judge("faithfulness")], ANSWER, context())
+    says(error.value)
 
 
 async def test_fields_of_judges_whose_names_run_into_each_other_are_kept_apart():
@@ -140,12 +141,12 @@ def test_the_fixed_part_comes_first_and_each_text_once():
     assert first.messages[1].content.count("early in the season") == 1
 
 
-def test_examples_stand_in_the_section_of_their_judge_with_its_fields():
+def test_examples_stand_in_the_section_of_their_judge_with_its_fields(says):
     example = Example(expected=40, reason="r", question="Q?", reference="R", answer="A")
     judge = msgspec.structs.replace(load_judge("correctness"), examples=[example])
     prompt = together_prompt(joined([judge, load_judge("relevance")]), ANSWER, b"s")
     section = prompt.messages[0].content.partition("# correctness")[2].partition("# relevance")[0]
-    assert 'Reply: {..., "correctness_reason": "r", "correctness_score": 40, ...}' in section
+    says(section)
 
 
 def test_a_joined_prompt_reads_as_it_did():

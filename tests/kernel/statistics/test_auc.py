@@ -29,9 +29,10 @@ def test_auc_needs_labels_of_both_kinds(labels):
     assert roc_auc(labels, [0.5] * len(labels)) is None
 
 
-def test_labels_other_than_yes_and_no_are_an_error():
-    with pytest.raises(ValueError, match="neither 0 nor 1"):
+def test_labels_other_than_yes_and_no_are_an_error(says):
+    with pytest.raises(ValueError) as error:
         roc_auc([0, 2], [1, 1])
+    says(error.value)
     with pytest.raises(ValueError, match="pair them first"):
         roc_auc([0, 1], [1])
 

@@ -36,9 +36,10 @@ def test_bins_and_scores_agree_with_scikit_learn():
     assert found["expected calibration error"] == pytest.approx(float(share @ np.abs(right - mean)))
 
 
-def test_percentages_are_an_error():
-    with pytest.raises(ValueError, match="divide a percentage by 100"):
+def test_percentages_are_an_error(says):
+    with pytest.raises(ValueError) as error:
         reliability_bins(np.array([50.0]))
+    says(error.value)
 
 
 @settings(max_examples=60, deadline=None)

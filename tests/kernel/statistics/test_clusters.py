@@ -13,9 +13,10 @@ def test_without_clusters_every_row_stands_alone():
     assert cluster_codes(None, 3).tolist() == [0, 1, 2]
 
 
-def test_clusters_of_another_length_are_an_error():
-    with pytest.raises(ValueError, match="2 clusters for 3 values"):
+def test_clusters_of_another_length_are_an_error(says):
+    with pytest.raises(ValueError) as error:
         cluster_codes(["a", "b"], 3)
+    says(error.value)
 
 
 def test_totals_are_sums_over_each_cluster():

@@ -10,9 +10,10 @@ def test_rows_are_the_first_rater_and_columns_the_second():
     assert table.tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 0]]
 
 
-def test_value_that_is_no_category_is_an_error():
-    with pytest.raises(ValueError, match=r"0\.5 is none of the categories"):
+def test_value_that_is_no_category_is_an_error(says):
+    with pytest.raises(ValueError) as error:
         contingency_table([0, 0.5], [0, 1], [0, 1])
+    says(error.value)
 
 
 def test_pairs_of_unequal_length_are_an_error():

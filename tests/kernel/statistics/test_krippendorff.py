@@ -59,11 +59,13 @@ def test_alpha_is_undefined_where_nothing_varies_or_no_item_has_two_values(items
         assert krippendorff_alpha(values, codes, distance) is None
 
 
-def test_wrong_use_is_an_error():
-    with pytest.raises(ValueError, match="an item for each"):
+def test_wrong_use_is_an_error(says):
+    with pytest.raises(ValueError) as error:
         krippendorff_alpha([1, 2], [0])
-    with pytest.raises(ValueError, match="none of nominal, ordinal, interval"):
+    says(error.value)
+    with pytest.raises(ValueError) as error:
         krippendorff_alpha([1, 2], [0, 0], "ratio")
+    says(error.value)
 
 
 @settings(max_examples=60, deadline=None)

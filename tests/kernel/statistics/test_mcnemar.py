@@ -25,6 +25,7 @@ def test_p_agrees_with_the_binomial_test_and_does_not_care_who_is_first(a, b):
     assert mcnemar_p(a, b) == pytest.approx(expected, rel=1e-6)
 
 
-def test_counts_are_not_negative():
-    with pytest.raises(ValueError, match="counts are not negative"):
+def test_counts_are_not_negative(says):
+    with pytest.raises(ValueError) as error:
         mcnemar_p(-1, 2)
+    says(error.value)

@@ -151,10 +151,11 @@ def test_columns_are_estimated_together_as_each_alone():
     assert mean_estimates({"a": columns["a"]})["a"] == mean_of(columns["a"])
 
 
-def test_columns_of_no_rows_have_no_means_and_those_of_other_rows_are_an_error():
+def test_columns_of_no_rows_have_no_means_and_those_of_other_rows_are_an_error(says):
     assert mean_estimates({}) == mean_estimates({"a": [], "b": []}) == {}
-    with pytest.raises(ValueError, match=r"columns of \[1, 2\] values"):
+    with pytest.raises(ValueError) as error:
         mean_estimates({"a": [1.0], "b": [1.0, 0.0]})
+    says(error.value)
 
 
 def test_differences_are_of_the_same_rows():

@@ -40,11 +40,13 @@ def test_fair_coins_are_no_way_to_grow_the_capital(values):
 
 
 @pytest.mark.parametrize("wrong", [1.1, float("nan")])
-def test_value_out_of_range_is_an_error(wrong):
-    with pytest.raises(ValueError, match="divide by the largest"):
+def test_value_out_of_range_is_an_error(wrong, says):
+    with pytest.raises(ValueError) as error:
         evidence_path(np.array([0.5, wrong]))
-    with pytest.raises(ValueError, match="divide by the largest"):
+    says(error.value)
+    with pytest.raises(ValueError) as error:
         sequence_interval(np.array([0.5, wrong]))
+    says(error.value)
 
 
 @pytest.mark.parametrize("kind", ["ternary", "skewed", "graded"])
@@ -134,6 +136,7 @@ def test_more_observations_narrow_the_interval_and_clusters_widen_it():
     assert high - low < wide_high - wide_low
 
 
-def test_a_cluster_larger_than_the_largest_is_an_error():
-    with pytest.raises(ValueError, match="a cluster has 3 rows"):
+def test_a_cluster_larger_than_the_largest_is_an_error(says):
+    with pytest.raises(ValueError) as error:
         sequence_interval(np.zeros(3), [0, 0, 0], largest=2)
+    says(error.value)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.served_assistant import KEYS, key
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.serve.problems import RefusedRequest
+from ragstone.kernel.serve.requests import RefusedRequest
 from ragstone_assistant.api import jobs
 from ragstone_assistant.api.jobs import DocumentJobs
 

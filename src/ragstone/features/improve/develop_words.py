@@ -47,9 +47,9 @@ def development_document(development: Development) -> ReportDocument:
         version=__version__,
         blocks=[
             Paragraph(headline(development), TONES[development.verdict]),
-            Paragraph(parts_told(development), "muted"),
+            Paragraph(parts_text(development), "muted"),
             *([_versions(development)] if development.measure else []),
-            Paragraph(changed_told(development)),
+            Paragraph(changes_text(development)),
             *(block for change in development.changes[:SHOWN] for block in _change(development, change)),
             *([Paragraph(f"  {more} more with --json.", "muted")] if more > 0 else []),
             Listing(development.notes, tone="muted"),
@@ -77,8 +77,8 @@ def _versions(development: Development) -> Table:
 
 
 def _change(development: Development, change: VerdictChange) -> list[Block]:
-    old = score_told(development, change.before, change.before_status)
-    new = score_told(development, change.after, change.after_status)
+    old = score_text(development, change.before, change.before_status)
+    new = score_text(development, change.after, change.after_status)
     system = "" if change.system == "default" else f", {change.system}"
     head = f"  {change.question_id}{system}: {MOVES[change.move]}: {old} → {new}; "
     rows = [
@@ -91,7 +91,7 @@ def _change(development: Development, change: VerdictChange) -> list[Block]:
     ]
     tone: Tone = "strong" if change.move in ("worse", "lost") else ""
     return [
-        Paragraph(f"{head}people: {human_told(development, change)}", tone),
+        Paragraph(f"{head}people: {people_text(development, change)}", tone),
         *(Paragraph(f"    {what}: {one_line(text, SHOWN_TEXT)}", "muted") for what, text in rows if text),
     ]
 
@@ -114,10 +114,10 @@ def headline(development: Development) -> str:
     )
     moved = f"difference {signed(gap.value)}, {span}"
     word = "cannot tell whether it is better" if development.verdict == "cannot tell" else development.verdict
-    return f"{names}: {word}. {text[0].upper()}{text[1:]} ({moved}; {test_told(development)})."
+    return f"{names}: {word}. {text[0].upper()}{text[1:]} ({moved}; {test_text(development)})."
 
 
-def test_told(development: Development) -> str:
+def test_text(development: Development) -> str:
     """Return the test with its p-value, and what it rests on."""
     if development.test is None:
         return ""
@@ -146,7 +146,7 @@ def spanned(development: Development, version: Version) -> str:
     return interval(value)
 
 
-def changed_told(development: Development) -> str:
+def changes_text(development: Development) -> str:
     """Return how many verdicts changed, and which way."""
     if development.before is None:
         return ""
@@ -156,7 +156,7 @@ def changed_told(development: Development) -> str:
     return f"{plural(len(development.changes), 'verdict')} changed: {', '.join(parts)}."
 
 
-def parts_told(development: Development) -> str:
+def parts_text(development: Development) -> str:
     """Return how the labelled set is split."""
     labelled = (
         f"{plural(development.n_answers, 'labelled answer')} to {plural(development.n_questions, 'question')}"
@@ -166,14 +166,14 @@ def parts_told(development: Development) -> str:
     return f"{development.labels}: {labelled} on the dev part; {closed}."
 
 
-def score_told(development: Development, score: float | None, status: Status) -> str:
+def score_text(development: Development, score: float | None, status: Status) -> str:
     """Return a score as its grade, or why there is none."""
     if score is None:
         return STATUS_WORDS[status]
-    return grade_told(development, score)
+    return grade_text(development, score)
 
 
-def grade_told(development: Development, score: float) -> str:
+def grade_text(development: Development, score: float) -> str:
     """Return a score, with what its grade is called where it is one."""
     card = development.after.card
     if score in card.categories and card.threshold is None:
@@ -181,9 +181,9 @@ def grade_told(development: Development, score: float) -> str:
     return f"{score:.4g}".replace("-", "−")
 
 
-def human_told(development: Development, change: VerdictChange) -> str:
+def people_text(development: Development, change: VerdictChange) -> str:
     """Return people's grade, and each of them where they differ."""
-    text = grade_told(development, change.human)
+    text = grade_text(development, change.human)
     differ = len(set(change.grades)) > 1
     return f"{text} ({', '.join(f'{grade:g}' for grade in change.grades)})" if differ else text
 

@@ -306,12 +306,12 @@ def version_line(number: int, change: str, who: str, development: Development | 
     """Return the line of what changed, as a comment of TOML."""
     text = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change.strip().rstrip('.')}."
     if development is not None:
-        text += f" {dev_told(development)}"
+        text += f" {dev_text(development)}"
     line = "".join(letter if letter.isprintable() else " " for letter in " ".join(text.split()))
     return f"# {line[:WIDTH]}"
 
 
-def dev_told(development: Development) -> str:
+def dev_text(development: Development) -> str:
     """Return what a draft did on the dev part, in a sentence."""
     after, before = development.after.value, development.before and development.before.value
     exact = development.after.card.agreement.get("exact agreement")

@@ -29,9 +29,9 @@ def learning_document(learning: Learning) -> ReportDocument:
     """Return what `ragstone judges learn` shows: what became of it, then the table of what was tried."""
     blocks: list[Block] = [
         Paragraph(
-            headline_of_learning(learning), TONES["better" if learning.verdict == "better" else "cannot tell"]
+            learning_headline(learning), TONES["better" if learning.verdict == "better" else "cannot tell"]
         ),
-        Paragraph(set_told(learning), "muted"),
+        Paragraph(set_text(learning), "muted"),
     ]
     if learning.candidates:
         blocks.append(Table(columns_of(learning), rows_of(learning), "What was tried"))
@@ -45,7 +45,7 @@ def learning_document(learning: Learning) -> ReportDocument:
             )
         ]
     if learning.tested is not None:
-        blocks.append(Paragraph(tested_told(learning)))
+        blocks.append(Paragraph(tested_text(learning)))
     if learning.new_version is not None:
         name = Path(learning.version_path or "").name
         stands = f"Version {learning.new_version} of {name} stands beside the one before."
@@ -59,7 +59,7 @@ def learning_document(learning: Learning) -> ReportDocument:
     )
 
 
-def headline_of_learning(learning: Learning) -> str:
+def learning_headline(learning: Learning) -> str:
     """Return what became of it, in a sentence or two."""
     name = f"{learning.judge} version {learning.version}"
     if learning.verdict == "over budget":
@@ -105,7 +105,7 @@ def _needed(learning: Learning) -> str:
     )
 
 
-def set_told(learning: Learning) -> str:
+def set_text(learning: Learning) -> str:
     """Return what was learned from."""
     cut = f" A score of at least {learning.yes_from:g} is a yes." if learning.yes_from is not None else ""
     tied = (
@@ -182,7 +182,7 @@ def detail(candidate: LearnedCandidate) -> str:
     return " ".join(filter(None, [candidate.made and f"{candidate.made.rstrip('.')}.", candidate.why]))
 
 
-def tested_told(learning: Learning) -> str:
+def tested_text(learning: Learning) -> str:
     """Return the one look at the test part, in a sentence."""
     if learning.tested is None:
         return ""
@@ -199,8 +199,8 @@ def history_lines(learning: Learning) -> list[str]:
     """Return the comments at the top of a new version's file: what was tried, what each took and gained."""
     rows = [" | ".join(filter(None, (str(cell).strip() for cell in row))) for row in rows_of(learning)]
     lines = [
-        tested_told(learning),
-        set_told(learning),
+        tested_text(learning),
+        set_text(learning),
         "What was tried (agreement, gain, interval, answers, calls):",
         *rows,
     ]

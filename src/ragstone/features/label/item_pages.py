@@ -8,11 +8,11 @@ from litestar import Response, get, post
 from litestar.exceptions import ClientException, ServiceUnavailableException
 from litestar.params import FromPath, JSONBody
 
+from ragstone.features.label.annotators import differing
 from ragstone.features.label.marking import item_for, on_scale
 from ragstone.features.label.pages import LABEL
 from ragstone.features.label.queues import GIVEN as GIVEN
 from ragstone.features.label.queues import AtQueue, ItemShown, OpenQueue, OwnMark, item_text, shown
-from ragstone.kernel.agreement.humans import differing
 from ragstone.kernel.agreement.pairing import is_adjudicated
 from ragstone.kernel.document.room import PageRoom, length_on_page
 from ragstone.kernel.errors import DataError

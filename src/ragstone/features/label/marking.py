@@ -9,7 +9,7 @@ import msgspec
 from ragstone.features.label.queue import Queue, QueueItem
 from ragstone.features.label.rowfile import RowFile
 from ragstone.kernel.agreement.corrected import corrected_means
-from ragstone.kernel.agreement.corrected_mean import CorrectedMean, labels_for
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Metadata, Row
@@ -304,3 +304,25 @@ def reach_of(
 def _margin(mean: CorrectedMean) -> float | None:
     low, high = mean.corrected.low, mean.corrected.high
     return None if low is None or high is None else (high - low) / 2
+
+
+def labels_for(mean: CorrectedMean, margin: float) -> int | None:
+    """Return about how many labels in all bring the interval to mean ± margin; None if no number of them can.
+
+    margin: in the unit of the labels, above 0. The variance of k labelled of N answers is a share `left` / k,
+    what the judge leaves open, and (1 - left) / N, which only more answers make smaller; the labels there are
+    tell both. None also while there is no interval.
+    """
+    low, high = mean.corrected.low, mean.corrected.high
+    n, rows = mean.n_labelled, mean.n_rows
+    if low is None or high is None or margin <= 0:
+        return None
+    now = (high - low) / 2
+    if now <= margin:
+        return n
+    ratio = min(1.0, n / mean.worth)
+    left = min(1.0, max(0.0, (ratio - n / rows) / (1 - n / rows))) if ratio < 1 and n < rows else 1.0
+    wanted = (margin / now) ** 2 * (left / n + (1 - left) / rows) - (1 - left) / rows
+    if wanted <= 0 or left / wanted > rows:
+        return None
+    return math.ceil(left / wanted)

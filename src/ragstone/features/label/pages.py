@@ -11,6 +11,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.agree.corrected_words import halving, labelled_share
 from ragstone.features.agree.words import card_document, title
+from ragstone.features.label.annotators import annotator_agreement
 from ragstone.features.label.choosing import AnswerDraw, Way, way_of
 from ragstone.features.label.marking import (
     RESAMPLES,
@@ -35,7 +36,6 @@ from ragstone.features.label.queues import AtQueue, OpenQueue, queues_of
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.grading import report_cards
-from ragstone.kernel.agreement.humans import annotator_agreement
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError

@@ -18,8 +18,7 @@ from ragstone.features.watch.watching import look_of, utc_today
 from ragstone.kernel.config import Settings
 from ragstone.kernel.document.html import policy_in
 from ragstone.kernel.serve.frame import page, query_of
-from ragstone.kernel.serve.problems import RefusedRequest
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.stages.judge import load_judges
 

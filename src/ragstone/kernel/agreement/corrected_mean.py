@@ -1,7 +1,5 @@
 """A corrected mean: what people would say of all answers, as a value and in words."""
 
-import math
-
 import msgspec
 
 from ragstone.kernel.statistics import Estimate
@@ -91,25 +89,3 @@ def precise(value: float) -> str:
     """Return a value with three decimals, one from 20 on."""
     text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
     return text.replace("-", "−")
-
-
-def labels_for(mean: CorrectedMean, margin: float) -> int | None:
-    """Return about how many labels in all bring the interval to mean ± margin; None if no number of them can.
-
-    margin: in the unit of the labels, above 0. The variance of k labelled of N answers is a share `left` / k,
-    what the judge leaves open, and (1 - left) / N, which only more answers make smaller; the labels there are
-    tell both. None also while there is no interval.
-    """
-    low, high = mean.corrected.low, mean.corrected.high
-    n, rows = mean.n_labelled, mean.n_rows
-    if low is None or high is None or margin <= 0:
-        return None
-    now = (high - low) / 2
-    if now <= margin:
-        return n
-    ratio = min(1.0, n / mean.worth)
-    left = min(1.0, max(0.0, (ratio - n / rows) / (1 - n / rows))) if ratio < 1 and n < rows else 1.0
-    wanted = (margin / now) ** 2 * (left / n + (1 - left) / rows) - (1 - left) / rows
-    if wanted <= 0 or left / wanted > rows:
-        return None
-    return math.ceil(left / wanted)

@@ -56,7 +56,8 @@ def cloned(url: str, ref: str | None = None, cache: Path | None = None) -> Path:
             f"{plain(url)}: a repository cannot have the name {name!r}. Write the address as the host does: "
             "https://HOST/NAME.git"
         )
-    clone = cache / _key(url, ref) / name
+    key = hashlib.blake2b(f"{plain(url)}@{ref or ''}".encode(), digest_size=8).hexdigest()
+    clone = cache / key / name
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".cloning-") as made:
         if clone.is_dir():
@@ -115,11 +116,6 @@ def _commit_of(record: Path) -> str | None:
 def plain(url: str) -> str:
     """Return an address without the name and password in it."""
     return _SECRET.sub("", url)
-
-
-def _key(url: str, ref: str | None) -> str:
-    """Return the name of a clone's folder in the cache."""
-    return hashlib.blake2b(f"{plain(url)}@{ref or ''}".encode(), digest_size=8).hexdigest()
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -71,15 +71,11 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
     _tell_unmatched(patterns, matched)
-    return _readable(list(_each_once(files)), options)
-
-
-def _readable(files: list[Found], options: IngestOptions) -> list[Found]:
-    """Return the files, those that need a package which is not installed as skipped. Raises MissingExtra."""
-    if options.without_extras:
-        return [file if isinstance(file, Skipped) else left_out(_file(file)) or file for file in files]
-    check_extras(_file(file) for file in files if not isinstance(file, Skipped))
-    return files
+    once = list(_each_once(files))
+    if options.without_extras:  # those that need a package which is not installed are skipped
+        return [one if isinstance(one, Skipped) else left_out(_file(one)) or one for one in once]
+    check_extras(_file(one) for one in once if not isinstance(one, Skipped))
+    return once
 
 
 def _file(source: File | ArchiveEntry) -> File:

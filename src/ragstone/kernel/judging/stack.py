@@ -20,7 +20,7 @@ from ragstone.kernel.judging.combined import (
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Member, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.records import OWN_THRESHOLD, Answer
-from ragstone.kernel.statistics.isotonic import on_curve
+from ragstone.kernel.statistics.intervals import Floats
 
 WIDEST = 160  # characters of a member's own rationale
 LEAST = 0.25  # share of the strongest reason's log odds below which another is not worth a word
@@ -186,3 +186,8 @@ def words_of(reasons: Sequence[Reason], *, yes: bool) -> str:
     if not mine:
         return f"{verdict}, though {others}" if others else f"{verdict}: nothing speaks for or against it"
     return f"{verdict}: {mine}" + (f", but {others}" if others else "")
+
+
+def on_curve(values: Floats, points: Floats) -> Floats:
+    """Return values moved onto the curve: straight between two points, level beyond the ends."""
+    return np.asarray(np.interp(values, points[:, 0], points[:, 1]))

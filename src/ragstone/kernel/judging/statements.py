@@ -135,13 +135,13 @@ async def check_statements(
             for number, verdict in verdicts.items():
                 if verdict.verdict or number not in settled:
                     is_shown = verdict.verdict and verdict.context in (numbers or ())
-                settled[number] = Verdict(
-                    id=number,
-                    statement=still[number],
-                    supported=verdict.verdict,
-                    reason=verdict.reason.strip(),
-                    context=verdict.context if is_shown else None,  # any other is as good as none
-                )
+                    settled[number] = Verdict(
+                        id=number,
+                        statement=still[number],
+                        supported=verdict.verdict,
+                        reason=verdict.reason.strip(),
+                        context=verdict.context if is_shown else None,  # any other is as good as none
+                    )
             still = {number: text for number, text in still.items() if not verdicts[number].verdict}
     return [settled[number] for number in statements]
 

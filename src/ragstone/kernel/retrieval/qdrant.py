@@ -231,7 +231,9 @@ def search_by_qdrant(
     name = where.collection or f"ragstone-{content}"
     if not re.fullmatch(r"[\w.-]+", name):
         raise ConfigError(f"collection {name!r}: use letters, digits, dots, dashes and underscores.")
-    opened = _open_place(where, name)
+    # A folder for each collection: opening one reads all that it holds.
+    folder = None if where.folder is None else where.folder.resolve() / name
+    opened = open_qdrant(ASKER, url=where.url, api_key=where.api_key, folder=folder, timeout_s=TIMEOUT_S)
     with opened.errors():
         points = [{**payload, "content": content} for payload in payloads]
         _fill(opened, name, passages, points, where.similarity)
@@ -247,12 +249,6 @@ def search_by_qdrant(
         return hits_among(find, passages, queries, k, n, similarity=where.similarity)
 
     return search
-
-
-def _open_place(where: QdrantPlace, name: str) -> OpenQdrant:
-    """Return the place, opened; a folder for each collection: opening one reads all that it holds."""
-    folder = None if where.folder is None else where.folder.resolve() / name
-    return open_qdrant(ASKER, url=where.url, api_key=where.api_key, folder=folder, timeout_s=TIMEOUT_S)
 
 
 def _fill(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ragstone.kernel.config import parse_toml
-from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.errors import ConfigError
 
 SHORTEST = 16
 MAKE_ONE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
@@ -61,6 +61,10 @@ def name_of(keys: Keys, header: str | None) -> str | None:
     return names[0] if names else None
 
 
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
 def as_bearer(header: str | None) -> str | None:
     """Return a header by which a browser gives a password as one that gives it as a key; others unchanged.
 
@@ -74,15 +78,3 @@ def as_bearer(header: str | None) -> str | None:
     except ValueError:
         return None
     return f"Bearer {decoded.partition(':')[2]}"
-
-
-def check_admins(admins: list[str], keys: Keys) -> None:
-    """Check that the administrators have keys. Raises ConfigError."""
-    for name in admins:
-        if name not in keys:
-            hint = nearest(name, keys) if keys else "There is no keys_file."
-            raise ConfigError(f"[serve] admin_keys: {name!r} has no key. {hint}")
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

@@ -3,8 +3,7 @@
 from typing import Any
 
 from litestar import Request
-
-from ragstone.kernel.serve.problems import RefusedRequest
+from litestar.exceptions import HTTPException
 
 AnyRequest = Request[Any, Any, Any]
 
@@ -20,3 +19,12 @@ class JsonRequest(Request[Any, Any, Any]):
             raise RefusedRequest(400, "the body is no UTF-8: encode it so") from None
         except RecursionError:
             raise RefusedRequest(400, "the body is nested too deeply to be read") from None
+
+
+class RefusedRequest(HTTPException):
+    """A request that is refused, with what to do in its detail."""
+
+    def __init__(self, status: int, detail: str, *, code: str | None = None, **headers: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        super().__init__(detail=detail, status_code=status, headers=named or None)
+        self.code = code

@@ -79,6 +79,11 @@ async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[End
     check_places(declared, where, PLACES, needed, TAG)
     read = compile_reader(declared, where)
     has_answered = False
+    # What the ledger knows the application by: another request may get another answer.
+    paths = [declared.answer, declared.contexts, declared.input_tokens, declared.output_tokens]
+    paths += [path for path in (declared.steps, declared.conversation_id) if path]
+    form = (declared.request, sorted(declared.headers.items()), paths, declared.cost_usd)
+    identity = service_identity(declared.url, form)
     async with open_json_service(declared, where) as post:
 
         async def send(prompt: Prompt) -> Completion:
@@ -91,9 +96,7 @@ async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[End
             has_answered = True
             return completion_of(content, usage=usage, latency_s=latency_s, cost_usd=cost_usd)
 
-        yield Endpoint(
-            identity=_identity(declared), send=send, concurrency=declared.max_concurrency, price=None
-        )
+        yield Endpoint(identity=identity, send=send, concurrency=declared.max_concurrency, price=None)
 
 
 async def _ask(post: Post, values: Values, has_answered: bool) -> Json:
@@ -114,14 +117,6 @@ async def _ask(post: Post, values: Values, has_answered: bool) -> Json:
         if not has_answered:
             raise
         raise AppFailed("error", str(failure)) from None
-
-
-def _identity(declared: HttpSystem) -> str:
-    """Return what the ledger knows the application by: another request may get another answer."""
-    paths = [declared.answer, declared.contexts, declared.input_tokens, declared.output_tokens]
-    paths += [path for path in (declared.steps, declared.conversation_id) if path]
-    form = (declared.request, sorted(declared.headers.items()), paths, declared.cost_usd)
-    return service_identity(declared.url, form)
 
 
 def compile_reader(declared: HttpSystem, where: str) -> Reader:

@@ -157,7 +157,7 @@ def _look(path: Path) -> tuple[str, int, int] | None:
 
 
 def digest_of(location: Place) -> str:
-    """Return the digest of what stands at a place: see fingerprint."""
+    """Return the digest of what stands at a location: see fingerprint."""
     digest = hashlib.blake2b(digest_size=16)
     for piece in fingerprint(location):
         digest.update(piece)

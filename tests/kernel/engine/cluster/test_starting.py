@@ -23,22 +23,22 @@ def test_another_minor_version_of_python_is_named():
         check_versions("10.0.0.2", "2.7.18", __version__)
 
 
-def test_a_full_disk_is_said_as_such():
+def test_a_full_disk_is_said_as_such(says):
     told = explained(OSError("task failed\n[Errno 28] No space left on device"))
     assert isinstance(told, DataError)
-    assert "the disk of a node is full" in str(told)
+    says(str(told))
 
 
-def test_what_else_ray_says_is_one_line_that_says_what_to_do():
+def test_what_else_ray_says_is_one_line_that_says_what_to_do(says):
     told = explained(RuntimeError("Traceback\n  many lines\nActorDiedError: the actor died\n"))
-    assert str(told).startswith("the cluster could not go on (ActorDiedError: the actor died). Look at")
+    says(str(told))
     assert "\n" not in str(told)
 
 
-def test_a_cluster_that_asks_for_a_token_is_not_called_absent():
+def test_a_cluster_that_asks_for_a_token_is_not_called_absent(says):
     mistake = ConnectionError("Failed to connect")
     mistake.__cause__ = RuntimeError("Unauthenticated: RPC error: InvalidAuthToken")
-    assert "asks for its token" in refusal("auto", mistake)
+    says(refusal("auto", mistake))
     assert "no Ray cluster" in refusal("auto", ConnectionError("Failed to connect"))
 
 

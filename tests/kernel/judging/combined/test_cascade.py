@@ -103,15 +103,16 @@ async def test_three_steps_stop_where_one_is_sure():
     ]
 
 
-async def test_a_dear_judge_whose_endpoint_is_down_fails_the_row_and_not_the_command():
+async def test_a_dear_judge_whose_endpoint_is_down_fails_the_row_and_not_the_command(says):
     row = await judged(Saying({"score": 50}), Saying(ModelError("nobody there")))
     assert (row.status, row.score) == ("error", None)
-    assert row.error == "member correctness by openai/big: nobody there"
+    says(row.error)
     assert row.metadata["decided_by"] is None
 
 
-async def test_a_first_judge_whose_endpoint_is_down_ends_the_command_and_is_named():
+async def test_a_first_judge_whose_endpoint_is_down_ends_the_command_and_is_named(says):
     big = Saying({"score": 90})
-    with pytest.raises(ModelError, match="member correctness by openai/small: nobody there"):
+    with pytest.raises(ModelError) as error:
         await judged(Saying(ModelError("nobody there")), big)
+    says(error.value)
     assert big.n_asked == 0

@@ -27,7 +27,7 @@ def three(combine, **kind):
     return whole("jury", *members, combine=combine, **kind)
 
 
-async def test_the_mean_is_of_scores_on_the_jurys_scale_and_the_disagreement_shows():
+async def test_the_mean_is_of_scores_on_the_jurys_scale_and_the_disagreement_shows(says):
     # 80 of 0..100 is 0.8; token F1 of "Early." and "early in the season" is 2*1*(1/3)/(1+1/3) = 0.5 without
     # the article; their mean 0.65, their spread 0.3.
     judge = whole("jury", Member(judge="correctness"), Member(judge="token_f1"))
@@ -48,7 +48,7 @@ async def test_the_mean_is_of_scores_on_the_jurys_scale_and_the_disagreement_sho
         {"judge": "token_f1", "status": "scored", "score": 0.5, "scale": [0.0, 1.0]},
     ]
     assert (row.usage, row.cost_usd) == (Usage(input=10, output=5), 0.5)
-    assert row.rationale == "mean of 2 scores: correctness: 0.8; token_f1: 0.5"
+    says(row.rationale)
 
 
 async def test_a_members_cut_makes_its_score_yes_or_no():
@@ -64,18 +64,19 @@ async def test_the_median_does_not_move_with_one_outlier():
     assert (await judged(three("median"), context)).score == 1.0
 
 
-async def test_the_majority_decides_and_the_model_is_all_of_theirs():
+async def test_the_majority_decides_and_the_model_is_all_of_theirs(says):
     row = await judged(three("majority"), context_of(a=Saying(YES), b=Saying(NO), c=Saying(NO)))
-    assert (row.score, row.model) == (0.0, "openai/a + openai/b + openai/c")
+    assert row.score == 0.0
+    says(row.model)
     assert (row.usage.calls, row.cost_usd) == (3, 1.5)
     assert [said["judge"] for said in row.metadata["members"]] == [f"relevance by openai/{x}" for x in "abc"]
 
 
-async def test_a_tie_is_abstained_with_the_counts():
+async def test_a_tie_is_abstained_with_the_counts(says):
     judge = whole("jury", Member(judge="relevance"), Member(judge="containment"), combine="majority")
     row = await judged(judge, context_of(Saying(YES)))
     assert (row.status, row.score) == ("abstained", None)
-    assert row.rationale == "no majority: 1 1 times, 0 1 times. relevance: 1; containment: 0"
+    says(row.rationale)
 
 
 async def test_the_majority_of_labels_keeps_its_label():
@@ -87,28 +88,25 @@ async def test_the_majority_of_labels_keeps_its_label():
     assert (row.score, row.label) == (0.0, "refused")
 
 
-async def test_the_jury_goes_on_without_a_member_that_failed_and_says_so():
+async def test_the_jury_goes_on_without_a_member_that_failed_and_says_so(says):
     failed = Saying(CallFailed("timeout", "did not answer in time"))
     row = await judged(three("majority"), context_of(a=failed, b=Saying(YES), c=Saying(YES)))
     assert (row.score, row.status) == (1.0, "scored")
-    assert row.rationale == (
-        "majority of 2 scores, of 3 members: relevance by openai/b: 1; relevance by openai/c: 1; "
-        "relevance by openai/a: timeout (did not answer in time)"
-    )
-    assert row.metadata["members"][0]["error"] == "did not answer in time"
+    says(row.rationale)
+    says(row.metadata["members"][0]["error"])
     assert row.cost_usd == 1.0
 
 
-async def test_with_half_of_its_members_a_jury_has_the_status_of_the_failure():
+async def test_with_half_of_its_members_a_jury_has_the_status_of_the_failure(says):
     failed = Saying(CallFailed("rate_limited", "too many"))
     row = await judged(three("mean"), context_of(a=failed, b=Saying(YES), c=failed))
     assert (row.status, row.score, row.error) == ("rate_limited", None, "too many")
-    assert row.rationale.startswith("1 of 3 members gave a score, which is not more than half.")
+    says(row.rationale)
     assert len(row.metadata["members"]) == 3
     assert row.usage == Usage(input=10, output=5)
 
 
-async def test_a_member_without_its_input_is_no_vote():
+async def test_a_member_without_its_input_is_no_vote(says):
     judge = whole(
         "jury", Member(judge="relevance"), Member(judge="answered"), Member(judge="context_overlap")
     )
@@ -120,7 +118,7 @@ async def test_a_member_without_its_input_is_no_vote():
 
     row = await judged(judge, context_of(ask))
     assert row.score == 1.0
-    assert "context_overlap: not_applicable (the row has no contexts)" in row.rationale
+    says(row.rationale)
 
 
 async def test_members_are_asked_at_the_same_time():
@@ -141,11 +139,11 @@ async def test_members_are_asked_at_the_same_time():
     assert most == 3
 
 
-async def test_a_row_without_the_jurys_input_asks_nobody():
+async def test_a_row_without_the_jurys_input_asks_nobody(says):
     asked = Saying(YES)
     row = await judged(three("mean"), context_of(a=asked, b=asked, c=asked), answered(reference=None))
     assert (row.status, asked.n_asked) == ("not_applicable", 0)
-    assert row.model == "openai/a + openai/b + openai/c"
+    says(row.model)
 
 
 @given(lists(sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=9))
@@ -165,19 +163,18 @@ def test_a_jury_lies_between_its_members(scores, combine):
 DOWN = ModelError("nobody answers at http://localhost:1/v1")
 
 
-async def test_a_member_whose_endpoint_is_down_has_failed_and_the_jury_goes_on():
+async def test_a_member_whose_endpoint_is_down_has_failed_and_the_jury_goes_on(says):
     row = await judged(three("majority"), context_of(a=Saying(DOWN), b=Saying(YES), c=Saying(YES)))
     assert (row.score, row.status) == (1.0, "scored")
     assert row.metadata["members"][0]["status"] == "error"
-    assert row.metadata["members"][0]["error"] == (
-        "member relevance by openai/a: nobody answers at http://localhost:1/v1"
-    )
+    says(row.metadata["members"][0]["error"])
 
 
-async def test_a_jury_of_which_no_model_can_be_had_ends_the_command_and_names_one():
+async def test_a_jury_of_which_no_model_can_be_had_ends_the_command_and_names_one(says):
     judge = whole("jury", Member(judge="containment"), Member(judge="relevance"))
-    with pytest.raises(ModelError, match="member relevance by openai/default: nobody answers"):
+    with pytest.raises(ModelError) as error:
         await judged(judge, context_of(Saying(DOWN)))
+    says(error.value)
 
 
 async def test_a_stopped_run_is_no_failure_of_a_member():

@@ -92,13 +92,12 @@ def test_what_decides_a_judgement_is_the_same_wherever_the_files_lie(tmp_path):
     assert list(load_judge(tmp_path / "there" / "panel.toml").identities()) != found[1]
 
 
-def test_a_jury_that_contains_itself_is_refused(tmp_path):
+def test_a_jury_that_contains_itself_is_refused(tmp_path, says):
     jury_file(tmp_path / "a.toml", "relevance", "b.toml")
     file = jury_file(tmp_path / "b.toml", "relevance", "../" + tmp_path.name + "/a.toml")
-    with pytest.raises(
-        ConfigError, match=r"b\.toml: a judge cannot be a member of itself: .*b\.toml > .*a\.toml"
-    ):
+    with pytest.raises(ConfigError) as error:
         load_judge(tmp_path / "a.toml")
+    says(error.value)
     with pytest.raises(ConfigError, match="member of itself"):
         load_judge(file)
     with pytest.raises(ConfigError, match="member of itself"):
@@ -171,12 +170,11 @@ def test_members_stand_where_they_belong(tmp_path, text, says):
         parse_judge(text, tmp_path / "panel.toml")
 
 
-async def test_a_model_that_nobody_opened_is_a_mistake_of_the_caller():
+async def test_a_model_that_nobody_opened_is_a_mistake_of_the_caller(says):
     judge = whole("jury", Member(judge="relevance", model="openai/a"), Member(judge="containment"))
-    with pytest.raises(
-        ValueError, match=r"member 'relevance' asks openai/a: give it in JudgeContext\(others="
-    ):
+    with pytest.raises(ValueError) as error:
         await judge_answer(judge, ANSWER, context_of())
+    says(error.value)
 
 
 async def test_a_model_that_cannot_be_had_ends_the_command():

@@ -34,12 +34,13 @@ async def judged(judge, answer=ANSWER, model=None):
     return row
 
 
-async def test_the_score_is_the_logistic_of_the_weighed_scores():
+async def test_the_score_is_the_logistic_of_the_weighed_scores(says):
     # "Early." holds 1 of the 3 words of "early in the season" without its article: early, in, season.
     # -1 + 2 x (1/3 - 0.5) / 0.25 + 1 x (1 - 1) / 0.5 = -1 - 4/3 = -7/3
     row = await judged(stack(COVERAGE, REFUSAL))
     assert row.score == pytest.approx(1 / (1 + math.exp(7 / 3)), abs=1e-8)
-    assert (row.status, row.model, row.rationale) == ("scored", "none", "no: words are missing")
+    assert (row.status, row.model) == ("scored", "none")
+    says(row.rationale)
     assert [member["judge"] for member in row.metadata["members"]] == ["coverage", "no_refusal"]
 
 
@@ -55,21 +56,21 @@ async def test_with_a_curve_the_score_is_what_stands_there():
     assert (row.score, row.rationale.startswith("no: ")) == (0.2, True)  # left of the first point
 
 
-async def test_the_rationale_names_what_weighs_most_and_what_speaks_against_it():
+async def test_the_rationale_names_what_weighs_most_and_what_speaks_against_it(says):
     # coverage adds 2 x (1 - 0.5) / 0.25 = 4, the refusal (0 - 1) / 0.5 = -2: -1 + 4 - 2 = 1.
     both = answered(answer="I do not know. Early in the season?")
     row = await judged(stack(COVERAGE, REFUSAL), both)
     assert row.score == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-8)
-    assert row.rationale == "yes: the reference's words are there, but it does not know"
+    says(row.rationale)
     row = await judged(stack(COVERAGE, REFUSAL, threshold=0.9), both)
-    assert row.rationale == "no: it does not know, but the reference's words are there"
+    says(row.rationale)
     silent = await judged(stack(StackMember(judge="coverage", weight=1.0, centre=1 / 3, spread=1.0)))
-    assert silent.rationale == "no: nothing speaks for or against it"
+    says(silent.rationale)
 
 
-async def test_a_member_without_words_is_named_with_its_score():
+async def test_a_member_without_words_is_named_with_its_score(says):
     row = await judged(stack(StackMember(judge="coverage", weight=1.0, centre=0.0, spread=1.0)))
-    assert row.rationale == "no, though coverage is high (0.33)"
+    says(row.rationale)
 
 
 async def test_a_member_with_nothing_to_say_counts_as_its_centre():
@@ -78,12 +79,12 @@ async def test_a_member_with_nothing_to_say_counts_as_its_centre():
 
 
 @pytest.mark.parametrize("weight", [2.0, 50.0])  # coverage has 2
-async def test_members_with_half_of_the_weight_must_have_something_to_say(weight):
+async def test_members_with_half_of_the_weight_must_have_something_to_say(weight, says):
     mute = StackMember(judge="language_match", weight=weight, centre=0.5, spread=0.1)
     for judge in (stack(mute), stack(COVERAGE, mute)):
         row = await judged(judge)
         assert (row.status, row.score) == ("not_applicable", None)
-        assert row.rationale == "the answer is too short to tell"
+        says(row.rationale)
 
 
 async def test_an_answer_to_an_unanswerable_question_is_not_right_for_being_no_refusal():
@@ -91,28 +92,29 @@ async def test_an_answer_to_an_unanswerable_question_is_not_right_for_being_no_r
     assert (row.status, row.score) == ("not_applicable", None)
 
 
-async def test_right_says_what_is_missing():
+async def test_right_says_what_is_missing(says):
     row = await judged(load_judge("right"), answered(reference="in 1912", answer="In 1913, he said."))
-    assert row.rationale.startswith("no: words of the reference are missing (not in the answer: 1912)")
+    says(row.rationale)
     row = await judged(
         load_judge("right"), answered(reference="the Second World War/WWII", answer="World War 2")
     )
     assert row.score > 0.95
 
 
-async def test_what_speaks_against_an_answer_is_said_in_the_members_own_words_too():
+async def test_what_speaks_against_an_answer_is_said_in_the_members_own_words_too(says):
     found = StackMember(judge="match", weight=2.0, centre=0.5, spread=0.3, if_low="words are missing")
     row = await judged(stack(found, intercept=0.0))
-    assert row.rationale == "no: words are missing (not in the answer: season, in)"
+    says(row.rationale)
     told = Saying({"verdict": False, "reason": "a very long story " * 20})
     row = await judged(stack(StackMember(judge="relevance", weight=1.0, centre=0.5, spread=1.0)), model=told)
-    assert row.rationale.startswith("no: relevance is low (0) (a very long story")
+    says(row.rationale)
     assert len(row.rationale) < 200
 
 
-async def test_a_member_that_failed_makes_no_score():
+async def test_a_member_that_failed_makes_no_score(says):
     row = await judged(stack(COVERAGE, MODEL), model=Saying(CallFailed("timeout", "60 s are over")))
-    assert (row.status, row.score, row.error) == ("timeout", None, "60 s are over")
+    assert (row.status, row.score) == ("timeout", None)
+    says(row.error)
 
 
 async def test_a_model_is_one_more_member_and_paid_for():
@@ -140,7 +142,7 @@ def labelled_rows(room, folder):
     return [json.loads(line) for line in text.splitlines()]
 
 
-async def test_right_or_ask_asks_about_doubtful_answers_alone():
+async def test_right_or_ask_asks_about_doubtful_answers_alone(says):
     asked = []
 
     async def model(prompt):
@@ -155,7 +157,7 @@ async def test_right_or_ask_asks_about_doubtful_answers_alone():
     assert (asked, sure.metadata["decided_by"]) == ([], "right")
     row = await judged(judge, answered(answer="In the first weeks, if the ground is wet."), model)
     assert (len(asked), row.metadata["decided_by"]) == (1, "right_asked")
-    assert "the model calls it the same answer" in row.rationale
+    says(row.rationale)
     [_, second] = row.metadata["members"]
     assert [one["judge"] for one in second["members"]] == ["right", "same_answer"]
 

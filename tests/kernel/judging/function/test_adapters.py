@@ -80,7 +80,7 @@ def test_a_metric_of_deepeval_keeps_its_score_on_itself(package):
     assert scores(BaseMetric)[0] == 1.0  # the class alone will do where it needs no arguments
 
 
-def test_a_metric_of_ragas_reads_the_columns_that_it_requires(package):
+def test_a_metric_of_ragas_reads_the_columns_that_it_requires(package, says):
     class SingleTurnMetric:
         name = "same"
 
@@ -94,11 +94,12 @@ def test_a_metric_of_ragas_reads_the_columns_that_it_requires(package):
     package("ragas.dataset_schema", SingleTurnSample=SimpleNamespace)
     assert scores(SingleTurnMetric("response", "reference")) == [1.0, 0.0, "not_applicable"]
     assert scores(SingleTurnMetric("response", "reference:optional")) == [1.0, 0.0, "error"]
-    with pytest.raises(ConfigError, match="ragas metric 'same' reads rubric, which an answer sheet has not"):
+    with pytest.raises(ConfigError) as error:
         ragstone.judge(ROWS, judges=[SingleTurnMetric("rubric")])
+    says(error.value)
 
 
-def test_a_simple_metric_of_ragas_gives_numbers_on_its_scale_or_labels(package):
+def test_a_simple_metric_of_ragas_gives_numbers_on_its_scale_or_labels(package, says):
     class SimpleBaseMetric:
         def __init__(self, name, value, allowed_values):
             self.name, self.value, self.allowed_values = name, value, allowed_values
@@ -109,7 +110,8 @@ def test_a_simple_metric_of_ragas_gives_numbers_on_its_scale_or_labels(package):
     package("ragas.metrics.base", SimpleBaseMetric=SimpleBaseMetric)
     graded = SimpleBaseMetric("grade", 4, (1, 5))
     [first, *_] = ragstone.judge(ROWS, judges=[graded])
-    assert (first.score, first.scale, first.rationale) == (4, (1, 5), "Which crop? Red clover")
+    assert (first.score, first.scale) == (4, (1, 5))
+    says(first.rationale)
     labelled = SimpleBaseMetric("mood", "calm", ["calm", "angry"])
     assert scores(labelled) == ["unparsable"] * 3
     assert scores(ragstone.judge_function(labels={"calm": 1, "angry": 0})(labelled)) == [1, 1, 1]
@@ -132,7 +134,7 @@ def test_a_scorer_of_autoevals_may_skip_a_row(package):
     ]
 
 
-def test_a_module_of_evaluate_gives_the_number_of_its_name(package):
+def test_a_module_of_evaluate_gives_the_number_of_its_name(package, says):
     class EvaluationModule:
         def __init__(self, made, name="same"):
             self.made, self.name = made, name
@@ -145,8 +147,9 @@ def test_a_module_of_evaluate_gives_the_number_of_its_name(package):
     assert scores(EvaluationModule({"same": 0.5, "precisions": [1, 1]})) == [0.5, 0.5, "not_applicable"]
     assert scores(EvaluationModule({"accuracy": 1.0}))[0] == 1.0
     assert scores(ragstone.judge_function(scale=(0, 100))(EvaluationModule({"same": 40.0})))[0] == 40.0
-    with pytest.raises(ConfigError, match="returned rouge1, rouge2, and none of them alone is the score"):
+    with pytest.raises(ConfigError) as error:
         ragstone.judge(ROWS, judges=[EvaluationModule({"rouge1": 0.1, "rouge2": 0.2}, "rouge")])
+    says(error.value)
 
 
 def test_autoevals_itself():

@@ -87,14 +87,14 @@ async def test_what_is_no_score_is_unparsable_and_told_with_file_and_line(return
     assert "(test_calling.py, line" in row.error
 
 
-async def test_a_label_has_the_score_that_is_declared():
+async def test_a_label_has_the_score_that_is_declared(says):
     labels = {"friendly": 1, "rude": 0}
     assert outcome(await judged(named(lambda answer: "rude", labels=labels))) == ("scored", 0, "rude", None)
     reasoned = Finding(score=None, label="friendly", rationale="It greets.")
     row = await judged(named(lambda answer: reasoned, labels=labels))
     assert outcome(row) == ("scored", 1, "friendly", "It greets.")
     row = await judged(named(lambda answer: "dry", labels=labels))
-    assert "its labels are friendly, rude" in row.error
+    says(row.error)
 
 
 async def test_a_finding_may_have_another_status():
@@ -102,14 +102,14 @@ async def test_a_finding_may_have_another_status():
     assert outcome(row) == ("abstained", None, None, "no idea")
 
 
-async def test_an_exception_is_the_status_error_with_the_line_of_the_function_and_not_of_a_library():
+async def test_an_exception_is_the_status_error_with_the_line_of_the_function_and_not_of_a_library(says):
     def reads(answer):
         return msgspec.json.decode(answer)
 
     row = await judged(reads)
     assert row.status == "error"
     assert row.error.startswith("reads raised msgspec.DecodeError: ")
-    assert row.error.endswith("in reads: return msgspec.json.decode(answer))")
+    says(row.error)
     assert "(test_calling.py, line" in row.error
 
 
@@ -145,7 +145,7 @@ async def test_a_function_that_hangs_is_a_timeout_and_the_next_row_has_its_turn(
     assert (await judged(hangs)).status == "scored"
 
 
-async def test_a_row_that_is_changed_is_an_error_and_stays_as_it_was():
+async def test_a_row_that_is_changed_is_an_error_and_stays_as_it_was(says):
     def spoils(row):
         row.metadata["notes"].append("b")
         return 1
@@ -160,7 +160,7 @@ async def test_a_row_that_is_changed_is_an_error_and_stays_as_it_was():
 
     before = msgspec.json.encode(ROW)
     assert "spoils (test_calling.py, line" in (await judged(spoils)).error
-    assert "changed 'row' of the row" in (await judged(spoils)).error
+    says((await judged(spoils)).error)
     assert (await judged(sorts)).status == "error"
     assert "AttributeError: immutable type" in (await judged(replaces)).error
     assert msgspec.json.encode(ROW) == before
@@ -188,7 +188,7 @@ async def test_parts_of_the_row_are_given_by_name():
     }
 
 
-async def test_a_part_that_is_missing_makes_the_row_not_applicable_unless_it_has_a_default():
+async def test_a_part_that_is_missing_makes_the_row_not_applicable_unless_it_has_a_default(says):
     def strict(answer, guidelines):
         return 1
 
@@ -200,7 +200,7 @@ async def test_a_part_that_is_missing_makes_the_row_not_applicable_unless_it_has
     assert (await judged(lenient)).score == 1
     bare = Answer(question_id="q", answer="x", answerable=False)
     assert (await judged(lambda_of("reference"), bare)).status == "not_applicable"
-    assert (await judged(lambda_of("question"), bare)).rationale == "the row has no question"
+    says((await judged(lambda_of("question"), bare)).rationale)
 
 
 def lambda_of(name):

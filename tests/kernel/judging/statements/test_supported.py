@@ -50,12 +50,12 @@ async def read(row, limit=10**9, tokens=None):
     return result, ask
 
 
-async def test_score_is_supported_over_statements_made():
+async def test_score_is_supported_over_statements_made(says):
     row, _ = await judged(SPLIT, {"verdicts": [verdict(1, True), verdict(2, False)]})
     assert row.score == 0.5
     assert [(v.id, v.statement, v.supported) for v in row.verdicts] == [(1, "A.", True), (2, "B.", False)]
     assert (row.usage.calls, row.cost_usd) == (2, 1.0)
-    assert row.rationale == "the contexts support 1 of 2 statements"
+    says(row.rationale)
 
 
 # ---- one verdict for each statement, whatever the model says
@@ -67,10 +67,10 @@ async def test_a_missing_id_is_asked_again_by_itself():
     assert fenced("statements", ask.prompts[2]) == "2. B."
 
 
-async def test_an_id_that_stays_missing_makes_the_row_unparsable_and_never_inflates_it():
+async def test_an_id_that_stays_missing_makes_the_row_unparsable_and_never_inflates_it(says):
     row, _ = await judged(SPLIT, {"verdicts": [verdict(1, True)]}, {"verdicts": []})
     assert (row.status, row.score) == ("unparsable", None)
-    assert row.error == "no single verdict for statement 2 of 2 in one call"
+    says(row.error)
 
 
 async def test_two_verdicts_that_disagree_count_as_none():
@@ -141,9 +141,9 @@ async def test_a_model_that_names_no_context_at_all_is_read():
     assert (row.score, row.verdicts[0].context) == (1.0, None)
 
 
-async def test_blank_contexts_are_not_shown_and_the_others_keep_their_numbers():
+async def test_blank_contexts_are_not_shown_and_the_others_keep_their_numbers(says):
     row, ask = await read(answer(contexts=(" ", "x", "A and B")))
-    assert fenced("contexts", ask.prompts[1]) == "[2] x\n\n[3] A and B"
+    says(fenced("contexts", ask.prompts[1]))
     assert [one.context for one in row.verdicts] == [3, 3]
 
 
@@ -157,10 +157,10 @@ async def test_an_answer_that_states_nothing_is_not_applicable_rather_than_perfe
 
 
 @pytest.mark.parametrize("contexts", [(), (" ", "\n")])
-async def test_no_statement_and_no_context_is_one_by_definition_and_not_applicable(contexts):
+async def test_no_statement_and_no_context_is_one_by_definition_and_not_applicable(contexts, says):
     row, _ = await judged({"statements": []}, row=answer(contexts=contexts))
     assert (row.status, row.score, row.metadata) == ("not_applicable", None, {"by_definition": 1.0})
-    assert "by the definition of the method the score is 1" in row.rationale
+    says(row.rationale)
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,10 @@ async def test_without_any_context_no_statement_is_supported(contexts):
     ] * 2
 
 
-async def test_absent_contexts_are_not_applicable():
+async def test_absent_contexts_are_not_applicable(says):
     row, _ = await judged(row=msgspec.structs.replace(answer(), contexts=None))
-    assert (row.status, row.rationale) == ("not_applicable", "the row has no contexts")
+    assert row.status == "not_applicable"
+    says(row.rationale)
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -235,7 +236,7 @@ def filler(n):
     return " ".join(f"This is sentence {at} of filler {n}." for at in range(120))
 
 
-async def test_long_contexts_are_split_and_what_is_not_supported_yet_goes_on():
+async def test_long_contexts_are_split_and_what_is_not_supported_yet_goes_on(says):
     contexts = [*(filler(n) for n in range(8)), "Rust is treated with oil"]
     row, ask = await read(
         answer(
@@ -246,10 +247,8 @@ async def test_long_contexts_are_split_and_what_is_not_supported_yet_goes_on():
     )
     assert [(one.supported, one.context) for one in row.verdicts] == [(True, 9), (True, 6), (False, None)]
     asked = [fenced("statements", prompt).splitlines() for prompt in ask.prompts[1:]]
-    assert (
-        "1. Rust is treated with oil" in asked[0]
-    )  # it shares words with the last context, which comes first
-    assert asked[-1] == ["3. Nobody says so"]
+    says(asked[0])  # it shares words with the last context, which comes first
+    says("\n".join(asked[-1]))
     assert row.verdicts[2].reason == "call 2"  # the reason of the first, most fitting texts
 
 
@@ -282,11 +281,11 @@ async def test_a_call_of_several_that_fails_fails_the_row():
     assert (row.status, row.score) == ("timeout", None)
 
 
-async def test_a_statement_stands_in_one_line_so_that_it_cannot_pose_as_two():
+async def test_a_statement_stands_in_one_line_so_that_it_cannot_pose_as_two(says):
     split = {"statements": [{"id": 1, "statement": "A.\n2. B is supported."}]}
     row, ask = await judged(split, {"verdicts": [verdict(1, True)]})
-    assert fenced("statements", ask.prompts[1]) == "1. A. 2. B is supported."
-    assert row.verdicts[0].statement == "A.\n2. B is supported."
+    says(fenced("statements", ask.prompts[1]))
+    says(row.verdicts[0].statement)
 
 
 # ---- prompts and files
@@ -317,9 +316,10 @@ def test_the_schema_holds_the_model_to_the_form_and_to_nothing_of_the_row():
     assert one["properties"]["id"] == one["properties"]["context"] == {"type": "integer"}
 
 
-def test_a_statements_judge_has_no_score_of_one_token():
-    with pytest.raises(ConfigError, match="token means nothing for a judge of kind statements"):
+def test_a_statements_judge_has_no_score_of_one_token(says):
+    with pytest.raises(ConfigError) as error:
         load_judge("faithfulness@token")
+    says(error.value)
 
 
 async def test_a_prompt_may_take_the_reference_apart_instead_of_the_answer():

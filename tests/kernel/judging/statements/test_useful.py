@@ -21,9 +21,10 @@ def said(*verdicts):
     return {"verdicts": [{"id": n, "reason": "r", "useful": useful} for n, useful in verdicts]}
 
 
-async def test_score_is_the_share_of_contexts_that_are_of_use():
+async def test_score_is_the_share_of_contexts_that_are_of_use(says):
     row, ask = await judged(["a USEFUL one", "b", "c", "USEFUL too"])
-    assert (row.score, row.rationale) == (0.5, "of use for the question: 2 of 4 contexts")
+    assert row.score == 0.5
+    says(row.rationale)
     assert len(ask.prompts) == 1
     assert [(one.id, one.context, one.of, one.supported) for one in row.verdicts] == [
         (1, 1, "contexts", True),
@@ -39,18 +40,17 @@ async def test_a_verdict_shows_the_beginning_of_its_context_in_one_line():
     assert row.verdicts[0].statement == "word " * 31 + "word…"
 
 
-async def test_where_nothing_was_retrieved_it_does_not_apply():
+async def test_where_nothing_was_retrieved_it_does_not_apply(says):
     row, ask = await judged([])
-    assert (row.status, row.rationale) == (
-        "not_applicable",
-        "nothing was retrieved, so there is nothing to be of use",
-    )
+    assert row.status == "not_applicable"
+    says(row.rationale)
     assert not ask.prompts
 
 
-async def test_a_blank_context_is_of_no_use_and_not_shown():
+async def test_a_blank_context_is_of_no_use_and_not_shown(says):
     row, ask = await judged(["USEFUL", "  "])
-    assert (row.score, row.verdicts[1].reason) == (0.5, "the context is empty")
+    assert row.score == 0.5
+    says(row.verdicts[1].reason)
     assert fenced("contexts", ask.prompts[0]) == "[1] USEFUL"
     row, ask = await judged([" ", ""])
     assert (row.score, row.usage.calls) == (0.0, 0)
@@ -64,9 +64,10 @@ async def test_a_missing_context_is_asked_again_by_itself():
 
 
 @pytest.mark.parametrize("again", [said(), said((1, True)), said((2, True), (2, False)), said((7, True))])
-async def test_a_context_without_a_verdict_of_its_own_makes_the_row_unparsable(again):
+async def test_a_context_without_a_verdict_of_its_own_makes_the_row_unparsable(again, says):
     row, _ = await judged(["a", "b"], Scripted(said((1, True)), again))
-    assert (row.status, row.error) == ("unparsable", "no single verdict for context 2 of 2 in one call")
+    assert row.status == "unparsable"
+    says(row.error)
 
 
 async def test_many_contexts_take_several_calls():

@@ -13,13 +13,13 @@ from litestar.types import ControllerRouterHandler
 
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.serve.headers import methods_of
-from ragstone.kernel.serve.keys import check_admins, digests
-from ragstone.kernel.serve.problems import problem_response
+from ragstone.kernel.serve.keys import digests
 from ragstone.kernel.serve.requests import JsonRequest
 from ragstone.kernel.version import __version__
 from ragstone_assistant.api import chat, documents, status
-from ragstone_assistant.api.gate import UPLOADS, body_limit, gated
+from ragstone_assistant.api.gate import UPLOADS, body_limit, check_admins, gated
 from ragstone_assistant.api.history import Conversations
+from ragstone_assistant.api.problems import problem_response
 from ragstone_assistant.api.state import ChatState, Clocks
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.page import page

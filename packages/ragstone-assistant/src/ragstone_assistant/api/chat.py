@@ -9,8 +9,7 @@ from litestar.params import FromPath, JSONBody
 from litestar.response import Stream
 
 from ragstone.kernel.records import Turn
-from ragstone.kernel.serve.problems import RefusedRequest, fails
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant.api.bodies import (
     MODEL,
     ChatReply,
@@ -25,6 +24,7 @@ from ragstone_assistant.api.bodies import (
     tokens,
 )
 from ragstone_assistant.api.history import Summary, new_id
+from ragstone_assistant.api.problems import fails
 from ragstone_assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
 from ragstone_assistant.api.state import ChatState, WithState, end_with, owner_of
 from ragstone_assistant.conversation import Asked, silent

@@ -11,8 +11,7 @@ from litestar.datastructures import UploadFile
 from litestar.params import FromPath, JSONBody, MultipartBody
 
 from ragstone.kernel.records import Turn
-from ragstone.kernel.serve.problems import RefusedRequest, fails
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant.api.bodies import (
     Answered,
     AnswerRequest,
@@ -25,6 +24,7 @@ from ragstone_assistant.api.bodies import (
 from ragstone_assistant.api.chat import check_question
 from ragstone_assistant.api.history import new_id
 from ragstone_assistant.api.jobs import Job
+from ragstone_assistant.api.problems import fails
 from ragstone_assistant.api.replying import PendingExchange, reply, unless_gone
 from ragstone_assistant.api.state import WithState, owner_of, path_tail
 from ragstone_assistant.conversation import Asked, Said, silent

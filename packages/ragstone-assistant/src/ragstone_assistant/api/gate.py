@@ -8,8 +8,9 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.serve.headers import HEADERS, STRICT, is_loopback, with_methods
-from ragstone.kernel.serve.keys import as_bearer, name_of
+from ragstone.kernel.serve.keys import Keys, as_bearer, name_of
 from ragstone.kernel.serve.limits import RequestLimits, drain
 from ragstone.kernel.serve.problems import MEDIA_TYPE, problem
 from ragstone_assistant.api.state import ChatState
@@ -214,3 +215,11 @@ async def _turn_away(
     await send(
         {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False}
     )
+
+
+def check_admins(admins: list[str], keys: Keys) -> None:
+    """Check that the administrators have keys. Raises ConfigError."""
+    for name in admins:
+        if name not in keys:
+            hint = nearest(name, keys) if keys else "There is no keys_file."
+            raise ConfigError(f"[serve] admin_keys: {name!r} has no key. {hint}")

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.errors import RagstoneError
-from ragstone.kernel.serve.problems import RefusedRequest
+from ragstone.kernel.serve.requests import RefusedRequest
 from ragstone_assistant.api.history import new_id
 from ragstone_assistant.knowledge.entry import Advance, Stage
 

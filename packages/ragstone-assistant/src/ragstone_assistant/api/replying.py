@@ -11,8 +11,8 @@ import msgspec
 
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import Turn
-from ragstone.kernel.serve.problems import CHAT_PATH, RefusedRequest, problem
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.problems import CHAT_PATH, problem
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant.api.bodies import MODEL, Replied, Tokens, replied, tokens
 from ragstone_assistant.api.state import ChatState
 from ragstone_assistant.conversation import Asked, Doing, Said, TextPiece

@@ -11,8 +11,7 @@ from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ragstone.kernel.config.serving import ServeSection
-from ragstone.kernel.serve.problems import RefusedRequest
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant.api.history import Conversations
 from ragstone_assistant.api.jobs import DocumentJobs
 from ragstone_assistant.assistant import Assistant

@@ -6,8 +6,8 @@ import msgspec
 from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from ragstone.kernel.serve.problems import fails
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone_assistant.api.problems import fails
 from ragstone_assistant.api.state import WithState, owner_of
 
 WITHHELD = "it does not work: ask with a key to read why"

@@ -11,8 +11,7 @@ from litestar import Response, get
 from litestar.params import FromPath
 
 from ragstone.kernel.config import shipped
-from ragstone.kernel.serve.problems import RefusedRequest
-from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant.api.state import WithState
 from ragstone_assistant.domain import Domain
 from ragstone_assistant.languages import LANGUAGES, language

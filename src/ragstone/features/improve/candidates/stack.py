@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ragstone.features.improve.candidates.isotonic import isotonic_curve
 from ragstone.features.improve.candidates.logistic import Logistic, fit_logistic, sigmoid
 from ragstone.features.improve.thresholds import FOLDS, Flags, fit_cut
 from ragstone.kernel.judging.fields import JudgeFields, Member
-from ragstone.kernel.judging.stack import StackJudge, StackMember, direction
+from ragstone.kernel.judging.stack import StackJudge, StackMember, direction, on_curve
 from ragstone.kernel.statistics import Codes, Floats
-from ragstone.kernel.statistics.isotonic import isotonic_curve, on_curve
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 SHOWN_DIGITS = 4  # of weights in a file: far below what labels can tell apart

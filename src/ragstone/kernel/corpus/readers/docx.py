@@ -316,7 +316,9 @@ def _cite(reference: Element, word: Word, kind: str) -> str:
 def _table(table: Element, word: Word) -> Iterator[OutlineBlock]:
     """Yield the rows of a table; the blocks of its cells where it only lays out the page."""
     rows = [(row, list(_inner(row, "tc"))) for row in _inner(table, "tr")]
-    if _is_layout([cells for _, cells in rows], word):
+    paragraphs = (one for _, cells in rows for cell in cells for one in _inner(cell, "p"))
+    is_layout = len(rows) == 1 and len(rows[0][1]) == 1
+    if is_layout or any(_style_of(one, word).level for one in paragraphs):
         for _, cells in rows:
             for cell in cells:
                 yield from _blocks(cell, word)
@@ -338,13 +340,6 @@ def _table(table: Element, word: Word) -> Iterator[OutlineBlock]:
 
 def _count(element: Element | None, default: int) -> int:
     return whole_number(attribute(element, "val"), default)
-
-
-def _is_layout(rows: list[list[Element]], word: Word) -> bool:
-    if len(rows) == 1 and len(rows[0]) == 1:
-        return True
-    paragraphs = (paragraph for row in rows for cell in row for paragraph in _inner(cell, "p"))
-    return any(_style_of(paragraph, word).level for paragraph in paragraphs)
 
 
 def _inner(parent: Element, name: str) -> Iterator[Element]:

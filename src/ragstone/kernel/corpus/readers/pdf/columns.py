@@ -229,7 +229,7 @@ class _LineWords(msgspec.Struct, frozen=True, gc=False):
 
 
 def _words(line: _InkLine, number: int, step: int) -> _LineWords:
-    """place: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
+    """number: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
     key = number, step
     if key in line.words:
         return line.words[key]

@@ -26,8 +26,3 @@ def isotonic_curve(values: Floats, share: Floats) -> Floats:
             pools.append((fewer + more, fewer_yes + more_yes, first, last))
     points = [(end, n_yes / rows) for rows, n_yes, *ends in pools for end in dict.fromkeys(ends)]
     return np.array(points)
-
-
-def on_curve(values: Floats, points: Floats) -> Floats:
-    """Return values moved onto the curve: straight between two points, level beyond the ends."""
-    return np.asarray(np.interp(values, points[:, 0], points[:, 1]))
