@@ -96,7 +96,7 @@ def _forecast(settings: Settings) -> "Forecast":
 def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
     """Return the settings in which a model answers and judges."""
     from ragstone.features.new.default_model import PACKAGED
-    from ragstone.kernel.config.sections import DEFAULT_JUDGES
+    from ragstone.kernel.config import JudgeSection
 
     slow = model.startswith("llamacpp/") and model != PACKAGED
     if slow and limit is None:
@@ -104,7 +104,7 @@ def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
     answer = msgspec.structs.replace(
         settings.answer, model=model, system=None, limit=limit or (FEW if slow else MANY)
     )
-    judge = msgspec.structs.replace(settings.judge, model=model, judges=list(DEFAULT_JUDGES))
+    judge = msgspec.structs.replace(settings.judge, model=model, judges=JudgeSection().judges)
     return msgspec.structs.replace(settings, answer=answer, judge=judge)
 
 

@@ -25,7 +25,6 @@ from ragstone.features.improve.thresholds import (
 )
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
 from ragstone.kernel.agreement.pairing import Key, human_scores, pair
-from ragstone.kernel.config.library import ENDING
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
@@ -249,8 +248,8 @@ def _spent(rows: Sequence[Judgement]) -> tuple[Usage, float | None]:
 
 def check_cascade_file(path: Path, force: bool) -> None:
     """Raise ConfigError, DataError if a judge's file may not be written there."""
-    if path.suffix != ENDING:
-        raise ConfigError(f"{path}: a judge's file ends in {ENDING}, e.g. {path.stem}{ENDING}.")
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path}: a judge's file ends in .toml, e.g. {path.stem}.toml.")
     check_place(path, force)
 
 

@@ -303,7 +303,11 @@ class Batches:
             batch = await self._wait(sent)
             if batch is None:
                 return False
-            await self._fetch(sent, batch)
+            # What the batch has finished goes into the ledger; what it has not may be submitted again.
+            for file_id in (batch.output_file_id, batch.error_file_id):
+                results = await download(self._wire, file_id) if file_id else iter(())
+                while part := list(islice(results, AT_ONCE)):
+                    await asyncio.gather(*(self._take(sent, result) for result in part))
             self._close(sent, batch)
         return bool(awaited)
 
@@ -400,13 +404,6 @@ class Batches:
                     return None
                 await asyncio.sleep(min(pause_s, left_s))
                 pause_s = min(pause_s * GROWTH, max(LONGEST_LOOK_S, self._poll_s))
-
-    async def _fetch(self, sent: Sent, batch: Batch) -> None:
-        """Bring what the batch has finished into the ledger; what it has not may be submitted again."""
-        for file_id in (batch.output_file_id, batch.error_file_id):
-            results = await download(self._wire, file_id) if file_id else iter(())
-            while part := list(islice(results, AT_ONCE)):
-                await asyncio.gather(*(self._take(sent, result) for result in part))
 
     async def _take(self, sent: Sent, result: Result) -> None:
         try:

@@ -146,13 +146,6 @@ async def _gather(
     return reply
 
 
-def _cores() -> int:
-    """Return how many processors this process may use: a container may have fewer than the machine."""
-    if hasattr(os, "sched_getaffinity"):  # Linux alone has it
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _load(path: Path, slots: int, context_tokens: int) -> Any:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 50; read when the library is loaded
     with optional_package(f"running {path.name} in this process", "local"):
@@ -161,7 +154,9 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
     params.model.path = str(path)
     params.n_ctx = context_tokens * slots
     params.n_parallel = slots
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _cores()
+    # A container may have fewer processors than the machine; Linux alone says so.
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_cores
     params.verbosity = -1
     params.warmup = False
     params.endpoint_metrics = True
