@@ -15,7 +15,6 @@ import ragstone_assistant
 from ragstone.features.build import writing
 from ragstone.features.import_ import trec
 from ragstone.features.judge import words as judged
-from ragstone.features.translate.checks import masked, unmasked
 from ragstone.kernel.corpus import headings
 from ragstone.kernel.corpus.readers.pdf import rows
 from ragstone.kernel.errors import harmless
@@ -92,11 +91,6 @@ def _masked(text: str) -> str:
     return mask_personal_data(text).text
 
 
-def _there_and_back(text: str) -> str:
-    translated, parts = masked(text)
-    return unmasked(translated, parts)
-
-
 def _sent_and_restored(text: str) -> str:
     mask = ReversibleMask([[text]])
     return mask.restore(mask.groups[0][0])
@@ -123,7 +117,6 @@ TRIED: dict[str, Change] = {
     "kernel.llm.untrusted:defuse": Change(defuse, _planted(r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE)),
     "kernel.llm.schema:without_thought": Change(without_thought, _planted("<think.*?</think>")),
     "kernel.llm.keys:hide": Change(lambda text: hide(text, ["sk-1234567890abcdefghij"]), _planted("(?!)")),
-    "features.translate.checks:unmasked": Change(_there_and_back, _planted("(?!)")),
     "features.import_.trec:_plain": Change(trec._plain, _planted(HTML, r"&#?\w+;", r"\r\n")),
     "features.build.writing:_line": Change(writing._line, _planted(CONTROL)),
     "kernel.corpus.headings:_plain": Change(
@@ -155,7 +148,7 @@ PART = "a part of one that is tried"
 UNTRIED: dict[str, str] = {
     "ragstone_assistant.answering.checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
-    "ragstone_assistant.answering.quoting:_plain": PART,
+    "ragstone_assistant.answering.quoting:quoted": PART,
     "kernel.dataset.numbers:stated_values": COMPARED,
     "kernel.dataset.numbers:_readings": VALUE,
     "ragstone_assistant.guards:_each": PART,
@@ -172,13 +165,11 @@ UNTRIED: dict[str, str] = {
     "features.improve.judge_files:replaced_line": SETTING,
     "features.export.mlflow:_refused": "a message of MLflow",
     "features.new.own_data:_commented": SETTING,
-    "kernel.privacy.reversible:_wherever": VALUE,
-    "workbench.label_pages:_free_name": NAME,
+    "features.label.pages:_free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
-    "kernel.corpus.duplicates:_words_of": COMPARED,
     "kernel.corpus.duplicates:_digits": COMPARED,
     "ragstone_assistant.log.spans:_fail": UNICODE,
-    "ragstone_assistant.log.spans:_writable": UNICODE,
+    "ragstone_assistant.log.spans:SpanSender._start": UNICODE,
     "ragstone_assistant.planning.slots:courtesy_in": COMPARED,
     "ragstone_assistant.planning.slots:_gone": COMPARED,
     "ragstone_assistant.tools.mcp:_name": NAME,
@@ -193,7 +184,7 @@ UNTRIED: dict[str, str] = {
     "kernel.corpus.readers.html:_add_text": (
         "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
-    "kernel.corpus.readers.pdf.furniture:_pattern": COMPARED,
+    "kernel.corpus.readers.pdf.furniture:_repeated": COMPARED,
     "kernel.corpus.readers.pdf.furniture:_is_of_names": COMPARED,
     "kernel.corpus.readers.pdf.headings:_key": COMPARED,
     "kernel.corpus.readers.pdf.headings:metadata_title": (
@@ -230,7 +221,6 @@ UNTRIED: dict[str, str] = {
     "features.import_.trec:_document": PART,
     "features.judge.judging:run_folder_of": NAME,
     "features.new.own_data:_set": SETTING,
-    "features.translate.checks:masked": PART,
     "features.translate.checks:_with_edges": COMPARED,
     "features.translate.checks:missing_numbers": COMPARED,
     "kernel.judging.citation_marks:cited_statements": (
