@@ -62,8 +62,8 @@ from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse
 from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
-from .features.simulate.likeness import Likeness as Likeness
-from .features.simulate.likeness import likeness as likeness
+from .features.simulate.log_likeness import Likeness as Likeness
+from .features.simulate.log_likeness import likeness as likeness
 from .features.tag.tagging import tag as tag
 from .features.translate.translating import Translation as Translation
 from .features.translate.translating import translate as translate

@@ -8,14 +8,16 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.simulate.conversations import (
+from ragstone.features.simulate import (
+    GoalSummary,
+    Likeness,
     UserPlan,
     conversation_notes,
     conversation_rows,
+    likeness,
     n_conversations,
+    summarise_goals,
 )
-from ragstone.features.simulate.goals import GoalSummary, summarise_goals
-from ragstone.features.simulate.likeness import Likeness, likeness
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.engine.digests import made_from

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ragstone.features.answer.answering import AnswerSummary
-    from ragstone.features.simulate.conversations import UserPlan
+    from ragstone.features.simulate import UserPlan
     from ragstone.kernel.config import Settings
 
 Users = Annotated[
@@ -66,7 +66,7 @@ def answer(
     - `ragstone answer --users personas.toml --system my_app:chat`
     """
     from ragstone.features.answer.answering import answer_to_file, forecast_answering
-    from ragstone.features.simulate.conversations import plan_users
+    from ragstone.features.simulate import plan_users
     from ragstone.kernel.config import choose
     from ragstone.kernel.systems.chosen import answered_by
     from ragstone.kernel.tables.storage import absolute
@@ -106,8 +106,7 @@ def _converse(
 ) -> "AnswerSummary":
     """Let simulated users talk to the application, and show what became of it."""
     from ragstone.features.answer.answering import converse_to_file
-    from ragstone.features.simulate.conversations import forecast_users
-    from ragstone.features.simulate.words import conversations_document
+    from ragstone.features.simulate import conversations_document, forecast_users
     from ragstone.kernel.document.terminal import render_terminal
 
     asking.tell_forecast(lambda: forecast_users(plan, settings), output)

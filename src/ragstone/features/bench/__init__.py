@@ -1,1 +1,5 @@
 """A grid from ragstone.toml -> which retriever, answerer or judge is better, if that can be told."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

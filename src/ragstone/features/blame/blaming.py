@@ -10,7 +10,7 @@ from ragstone.features.blame.causes import PointFacts, find_cause
 from ragstone.features.blame.desk import BlameCoordinator
 from ragstone.features.blame.plan import BlamePlan, plan_blame
 from ragstone.features.blame.points import Points, answerable, points_of, second_by_people, share_out
-from ragstone.features.report.page import write_markdown, write_report
+from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.engine.local import run_sync

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.compare.comparing import read_judged
-from ragstone.features.compare.matching import JudgedRun
-from ragstone.features.compare.paired import compare_judged
-from ragstone.features.compare.values import Comparison
+from ragstone.features.compare import Comparison, JudgedRun, compare_judged, read_judged
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session

@@ -1,1 +1,5 @@
 """Two runs, or several -> better, worse or cannot tell."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

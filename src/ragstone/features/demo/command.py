@@ -45,9 +45,8 @@ def demo(
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
     from ragstone.features.demo.small_judge import show_small_judge
-    from ragstone.features.new.default_model import endpoint_model
-    from ragstone.features.new.starter import copy_starter
-    from ragstone.features.run.command import run_and_show
+    from ragstone.features.new import copy_starter, endpoint_model
+    from ragstone.features.run import run_and_show
     from ragstone.kernel.config import choose, load_settings
 
     asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json)
@@ -88,14 +87,14 @@ def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes:
 
 
 def _forecast(settings: Settings) -> "Forecast":
-    from ragstone.features.run.pipeline import forecast_run
+    from ragstone.features.run import forecast_run
 
     return forecast_run(settings)
 
 
 def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
     """Return the settings in which a model answers and judges."""
-    from ragstone.features.new.default_model import PACKAGED
+    from ragstone.features.new import PACKAGED
     from ragstone.kernel.config import JudgeSection
 
     slow = model.startswith("llamacpp/") and model != PACKAGED

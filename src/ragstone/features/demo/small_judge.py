@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.features.new.default_model import PACKAGED
+from ragstone.features.new import PACKAGED
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.printing import say, show
@@ -26,7 +26,7 @@ def show_small_judge(settings: Settings) -> None:
 
     Where the model is not installed or fails, say why: it is an example, and the demo is complete without.
     """
-    from ragstone.features.agree.words import title
+    from ragstone.features.agree import title
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.config import choose
     from ragstone.kernel.document.blocks import Block, Heading, Paragraph, ReportDocument

@@ -69,7 +69,7 @@ def develop(
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl --freeze "a new scale"`
     """
-    from ragstone.features.agree.words import card_document
+    from ragstone.features.agree import card_document
     from ragstone.features.improve.develop import DevelopmentRun, forecast_run, take_look
     from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError

@@ -1,7 +1,7 @@
 """What developing a judge found: its sentences, which the workbench shows too, and what a terminal shows."""
 
-from ragstone.features.agree.words import names
-from ragstone.features.compare.words import signed, signed_interval
+from ragstone.features.agree import names
+from ragstone.features.compare import signed, signed_interval
 from ragstone.features.improve.values import Development, Move, VerdictChange, Version
 from ragstone.kernel.document.blocks import (
     Block,

@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from ragstone.features.improve.values import Scale
-from ragstone.features.judges.testing import prompts_of
+from ragstone.features.judges import prompts_of
 from ragstone.kernel.agreement.mapping import read_mapping
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines

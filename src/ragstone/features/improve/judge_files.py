@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.values import Development
-from ragstone.features.judges.versions import FOLDER, versions
+from ragstone.features.judges import FOLDER, versions
 from ragstone.kernel.config import Settings, parse_toml, read_named
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, DataError, explaining

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.parts import Node, Part, nodes_of
-from ragstone.features.label.queue import queue_names, read_queue, read_texts
+from ragstone.features.label import queue_names, read_queue, read_texts
 from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.split import documents_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragstone.features.compare.words import signed, signed_interval
+from ragstone.features.compare import signed, signed_interval
 from ragstone.features.improve.develop_words import MEASURED, TONES
 from ragstone.features.improve.learned import (
     USUALLY_TOO_FEW,

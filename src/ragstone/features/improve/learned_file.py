@@ -17,7 +17,7 @@ from ragstone.features.improve.judge_files import (
 from ragstone.features.improve.judge_text import judge_text
 from ragstone.features.improve.learn_words import history_lines
 from ragstone.features.improve.learned import LearnedCandidate, Learning
-from ragstone.features.judges.versions import FOLDER, versions
+from ragstone.features.judges import FOLDER, versions
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError

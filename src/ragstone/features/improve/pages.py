@@ -9,7 +9,7 @@ from litestar.di import NamedDependency
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.features.agree.words import contained, words_of_cards
+from ragstone.features.agree import contained, words_of_cards
 from ragstone.features.improve import develop_words as developing
 from ragstone.features.improve.develop import (
     DevelopmentTask,
@@ -48,7 +48,7 @@ from ragstone.features.improve.learn_words import learning_document
 from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
-from ragstone.features.judges.versions import versions
+from ragstone.features.judges import versions
 from ragstone.kernel.config import Settings
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.judge_files import replaced_line, version_line, write_new
-from ragstone.features.judges.versions import versions
+from ragstone.features.judges import versions
 from ragstone.kernel.config import Settings, read_named
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt, parse_prompt, prompt_names

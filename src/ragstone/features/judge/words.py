@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ragstone.features.agree.corrected_words import corrected_line, corrected_of
+from ragstone.features.agree import corrected_line, corrected_of
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.kernel.document.blocks import (
     Block,

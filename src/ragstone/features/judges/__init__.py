@@ -1,1 +1,5 @@
 """The judges that there are: listed, shown, made, tried on rows."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,9 +8,8 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.features.agree.pages import FoundCard, cards_of
-from ragstone.features.agree.words import words_of_cards
-from ragstone.features.judges.versions import FOLDER, versions
+from ragstone.features.agree import FoundCard, cards_of, words_of_cards
+from ragstone.features.judges.kept_versions import FOLDER, versions
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
 from ragstone.kernel.serve.frame import page

@@ -9,8 +9,7 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.features.agree.corrected_words import halving, labelled_share
-from ragstone.features.agree.words import card_document, title
+from ragstone.features.agree import card_document, halving, labelled_share, title
 from ragstone.features.label.annotators import annotator_agreement
 from ragstone.features.label.choosing import AnswerDraw, Way, way_of
 from ragstone.features.label.marking import (

@@ -11,7 +11,7 @@ from ragstone.kernel.console.printing import show, show_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.features.bench.suite.cards import SuiteCard
+    from ragstone.features.bench import SuiteCard
     from ragstone.kernel.config import Price
     from ragstone.kernel.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
 
@@ -40,7 +40,7 @@ def models(
     """
     import msgspec
 
-    from ragstone.features.bench.suite.cards import known_cards
+    from ragstone.features.bench import known_cards
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.errors import ModelError, nearest
     from ragstone.kernel.llm.catalogue import list_models
@@ -147,7 +147,7 @@ def _gguf_cells(entry: "GgufEntry") -> list[str]:
 
 
 def _card_cells(card: "SuiteCard") -> list[str]:
-    from ragstone.features.bench.suite.words import FIT
+    from ragstone.features.bench import FIT
     from ragstone.kernel.document.numbers import with_ends
 
     kinds = (f"{measured.kind} {with_ends(measured.found)}" for measured in card.kinds if measured.found)

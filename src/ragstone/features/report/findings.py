@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from ragstone.features import PARTS
-from ragstone.features.agree.corrected_words import corrected_of
+from ragstone.features.agree import corrected_of
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding

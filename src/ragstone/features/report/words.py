@@ -5,18 +5,11 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.agree.corrected_words import corrected_blocks, corrected_of
-from ragstone.features.agree.words import folded_card
-from ragstone.features.judge.cascade_words import savings_line
-from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
+from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
+from ragstone.features.judge import asked_lines, brief_means, mean_cell, savings_line, truth_blocks
 from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report.findings import blame_part, findings, rivals
-from ragstone.features.retrieve.words import (
-    headline_measures,
-    measures_table,
-    retrieval_blocks,
-    retrieval_dots,
-)
+from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.document.blocks import (
     Block,
@@ -175,9 +168,7 @@ def _certified(run: Run) -> list[Block]:
     """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
     if not run.certified:
         return []
-    from ragstone.features.build.certificate.page import (
-        certified_blocks,  # few runs have one, and it brings a room along
-    )
+    from ragstone.features.build import certified_blocks
 
     return [SurfacePart(certified_blocks(run.certified), where="page")]
 

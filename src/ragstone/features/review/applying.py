@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.files import part_path
+from ragstone.features.build import part_path
 from ragstone.features.review.decisions import (
     Decision,
     Outcome,

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.build.certificate.counting import recount
-from ragstone.features.build.certificate.funnel import share_of
+from ragstone.features.build import recount, share_of
 from ragstone.features.review.applying import LOST, ReviewedQuestion, TextOf
 from ragstone.features.review.decisions import OF_THE_TEXT, changed_fields
 from ragstone.kernel.dataset.candidate import (

@@ -69,8 +69,7 @@ def review(
 
 
 def _show_review(made: "ReviewedSet", output: Path, *, json: bool) -> None:
-    from ragstone.features.build.certificate.page import certificate_document
-    from ragstone.features.build.certificate.wording import review_sentences
+    from ragstone.features.build import certificate_document, review_sentences
     from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import plural
 

@@ -11,7 +11,7 @@ from litestar.di import NamedDependency
 from litestar.exceptions import ClientException, HTTPException, NotFoundException, PermissionDeniedException
 from litestar.params import FromPath
 
-from ragstone.features.build.files import part_path
+from ragstone.features.build import part_path
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, read_whole, review_item
 from ragstone.features.review.decisions import (
     OUTCOMES,

@@ -6,8 +6,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.features.build.certificate.page import certified_blocks
-from ragstone.features.build.certificate.wording import headline
+from ragstone.features.build import certified_blocks, headline
 from ragstone.features.review.sets import sets_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.records import Question

@@ -1,1 +1,5 @@
 """Every stage that ragstone.toml declares."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -44,7 +44,7 @@ def run(
 
 def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) -> None:
     """Run, print the summary and the path of the report, and exit as the outcome demands."""
-    from ragstone.features.report.words import run_document
+    from ragstone.features.report import run_document
     from ragstone.features.run.pipeline import run as run_all
     from ragstone.features.run.pipeline import run_folder
     from ragstone.kernel.runs.wording import end_line

@@ -1,7 +1,7 @@
 """What became of conversations with simulated users, and how much these are like those of a log."""
 
 from ragstone.features.simulate.goals import GoalSummary
-from ragstone.features.simulate.likeness import Likeness, LikenessMeasure, TopicShares
+from ragstone.features.simulate.log_likeness import Likeness, LikenessMeasure, TopicShares
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

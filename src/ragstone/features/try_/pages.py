@@ -9,21 +9,25 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.features.improve.develop import draft_as_run
-from ragstone.features.improve.draft_forms import (
+from ragstone.features.improve import (
     DraftChecked,
     DraftText,
     Expected,
     Started,
     check_length,
     check_model,
+    draft_as_run,
+    draft_prompt,
     expected_of,
+    freeze,
+    judge_file,
+    keep_prompt,
     line_in,
     messages_of,
     models_of,
+    parse_draft,
+    saved_prompt,
 )
-from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
-from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.features.try_.words import PromptTrial, trial_document
 from ragstone.kernel.config import Settings, choose

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.compare.words import signed
+from ragstone.features.compare import signed
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
 from ragstone.kernel.document.numbers import number, one_line
 from ragstone.kernel.records import Judgement

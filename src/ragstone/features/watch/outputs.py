@@ -36,7 +36,7 @@ def check_outputs(
     gaps: Path | None, questions: Path | None, sources: Sequence[Path] = (), *, force: bool
 ) -> None:
     """Check that the files can be written, and that none is or would become the log. Raises DataError."""
-    from ragstone.features.sample.sampling import answers_beside
+    from ragstone.features.sample import answers_beside
     from ragstone.features.watch.gaps import check_gap_list
     from ragstone.kernel.tables import check_output
 
@@ -100,7 +100,7 @@ def _write_gap_list(path: Path, stored: "KeptGaps", *, force: bool) -> None:
 
 def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, force: bool) -> None:
     """Write the evaluation set with its answers, and say where they are."""
-    from ragstone.features.sample.sampling import answers_beside
+    from ragstone.features.sample import answers_beside
     from ragstone.features.watch.sampling import sample_store
     from ragstone.kernel.records import Answer, Question
     from ragstone.kernel.runs.wording import plural

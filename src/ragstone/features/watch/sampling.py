@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from ragstone.features.sample.drawing import By
-from ragstone.features.sample.sampling import Sample, sample_log
+from ragstone.features.sample import By, Sample, sample_log
 from ragstone.features.watch.showing import ALL, ExchangeFilter, StoredExchange
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings

@@ -28,7 +28,7 @@ from ragstone.features.bench.languages.verdicts import (
     own_rankings,
     verdict_of,
 )
-from ragstone.features.compare.overlap import error_overlap, given_documents
+from ragstone.features.compare import error_overlap, given_documents
 from ragstone.kernel.config import Sampling
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError

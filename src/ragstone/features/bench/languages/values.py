@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.features.bench.retrievers.paired import PairedComparison
-from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
+from ragstone.features.compare import ErrorOverlap, GivenDocument
 from ragstone.kernel.statistics import Estimate
 
 Axis = Literal["similarity", "prompt", "temperature"]

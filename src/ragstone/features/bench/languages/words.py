@@ -18,7 +18,7 @@ from ragstone.features.bench.languages.values import (
     StatementCounts,
     WrongAnswer,
 )
-from ragstone.features.compare.overlap_words import overlap_table
+from ragstone.features.compare import overlap_table
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

@@ -23,7 +23,7 @@ from ragstone.features.bench.words import (
     not_measured,
     verdict,
 )
-from ragstone.features.retrieve.words import score_blocks, scores_told
+from ragstone.features.retrieve import score_blocks, scores_told
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragstone.features.simulate.likeness import likeness, spoken_in
+from ragstone.features.simulate.log_likeness import likeness, spoken_in
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Turn
 

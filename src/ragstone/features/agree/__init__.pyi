@@ -1,0 +1,15 @@
+"""What other features take of this one; each name is imported when it is first used."""
+
+from .corrected_words import corrected_blocks as corrected_blocks
+from .corrected_words import corrected_line as corrected_line
+from .corrected_words import corrected_of as corrected_of
+from .corrected_words import halving as halving
+from .corrected_words import labelled_share as labelled_share
+from .pages import FoundCard as FoundCard
+from .pages import cards_of as cards_of
+from .words import card_document as card_document
+from .words import contained as contained
+from .words import folded_card as folded_card
+from .words import names as names
+from .words import title as title
+from .words import words_of_cards as words_of_cards

@@ -1,0 +1,5 @@
+"""What other features take of this one; each name is imported when it is first used."""
+
+from .suite.cards import SuiteCard as SuiteCard
+from .suite.cards import known_cards as known_cards
+from .suite.words import FIT as FIT

@@ -1,0 +1,13 @@
+"""What other features take of this one; each name is imported when it is first used."""
+
+from .comparing import read_judged as read_judged
+from .matching import JudgedRun as JudgedRun
+from .overlap import ErrorOverlap as ErrorOverlap
+from .overlap import GivenDocument as GivenDocument
+from .overlap import error_overlap as error_overlap
+from .overlap import given_documents as given_documents
+from .overlap_words import overlap_table as overlap_table
+from .paired import compare_judged as compare_judged
+from .values import Comparison as Comparison
+from .words import signed as signed
+from .words import signed_interval as signed_interval

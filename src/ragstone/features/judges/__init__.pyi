@@ -1,0 +1,5 @@
+"""What other features take of this one; each name is imported when it is first used."""
+
+from .kept_versions import FOLDER as FOLDER
+from .kept_versions import versions as versions
+from .testing import prompts_of as prompts_of

@@ -1,0 +1,6 @@
+"""What other features take of this one; each name is imported when it is first used."""
+
+from .drawing import By as By
+from .sampling import Sample as Sample
+from .sampling import answers_beside as answers_beside
+from .sampling import sample_log as sample_log
