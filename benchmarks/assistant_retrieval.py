@@ -26,7 +26,7 @@ from ragstone.kernel.records import Chunk, Question
 from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
 from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.statistics import mean_estimate
-from ragstone_assistant.knowledge.catalogue import Catalogue
+from ragstone_assistant.knowledge._catalogue import Catalogue
 from ragstone_assistant.knowledge.entry import BuildResult
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
 

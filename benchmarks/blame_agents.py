@@ -31,7 +31,7 @@ import ragstone
 from farm_tools.crops import crops_tool
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.weather import weather_tool
-from ragstone.features.blame.points import CountedPoint, Points, share_out
+from ragstone.features.blame._points import CountedPoint, Points, share_out
 from ragstone.kernel.corpus.tags import load_tags
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.embedding.opening import open_embedder
@@ -40,6 +40,8 @@ from ragstone.kernel.retrieval.bm25 import bm25_over
 from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.runs.causes import COMPONENTS, Caused, SystemBlame
 from ragstone.kernel.tables import read_rows, write_rows
+from ragstone_assistant._scope import scope_guard
+from ragstone_assistant._tool import Observation, Situation
 from ragstone_assistant.answering.answering import Answering
 from ragstone_assistant.answering.documents import documents_tool
 from ragstone_assistant.answering.prompting import load_answering_prompt
@@ -49,8 +51,6 @@ from ragstone_assistant.planning.loop import Agent, reply_to
 from ragstone_assistant.planning.slots import Know, know_by_words
 from ragstone_assistant.planning.state import AgentState, ChosenAction, WrittenReply
 from ragstone_assistant.planning.words import words_chooser, write_by_words
-from ragstone_assistant.scope import scope_guard
-from ragstone_assistant.tool import Observation, Situation
 
 PACK = Path(__file__).parents[2] / "shared" / "data" / "agxqa"
 SOUND, MISSED = "sound", "not retrieved"

@@ -14,7 +14,7 @@ import sys
 
 WORK = {
     "embedder": """
-from ragstone.kernel.embedding.packaged import _load
+from ragstone.kernel.embedding._packaged import _load
 model = _load()
 texts = ["Maize needs most of its water when it flowers. " * 6 + str(n) for n in range(16)]
 work = lambda: model.passage(texts)

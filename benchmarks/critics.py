@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragstone.features.build.critic import Critic, critic_names, load_critics
-from ragstone.features.build.critique import critique, format_passages
-from ragstone.features.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
+from ragstone.features.build._critic import Critic, critic_names, load_critics
+from ragstone.features.build._critique import critique, format_passages
+from ragstone.features.build._defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured
 from ragstone.kernel.llm import Ask, Prompt, Reply

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.kernel.records import Chunk
-from ragstone.kernel.retrieval.dense import search_by_faiss
+from ragstone.kernel.retrieval._dense import search_by_faiss
 from ragstone.kernel.retrieval.qdrant import QdrantPlace, search_by_qdrant
 from ragstone.kernel.retrieval.ranks import Hit, Subset, search_exactly
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
-from ragstone.features.judge.sheet import AnswerSheet  # noqa: E402
+from ragstone.features.judge._sheet import AnswerSheet  # noqa: E402
 from ragstone.kernel.config import Settings, choose, load_settings  # noqa: E402
 from ragstone.kernel.engine.cluster.driver import cluster_of  # noqa: E402
 from ragstone.kernel.engine.output import write_stream  # noqa: E402

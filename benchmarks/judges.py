@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ragstone
-from ragstone.features.improve.thresholds import fit_cut
+from ragstone.features.improve._thresholds import fit_cut
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.judging import load_judge, question_digest
@@ -40,7 +40,7 @@ from ragstone.kernel.statistics import (
     mean_estimate,
     roc_auc,
 )
-from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics._auc import auc_columns
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.tables.reading import parse_rows
 

@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running  # noqa: E402
 
+from ragstone.features.judge._sheet import AnswerSheet  # noqa: E402
 from ragstone.features.judge.judging import judge_sheet  # noqa: E402
-from ragstone.features.judge.sheet import AnswerSheet  # noqa: E402
 from ragstone.kernel.config import choose, load_settings  # noqa: E402
 from ragstone.kernel.records import Answer  # noqa: E402
 from ragstone.kernel.stages.judge import load_judges  # noqa: E402

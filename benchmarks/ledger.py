@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running, stats  # noqa: E402
 
-from ragstone.features.ledger.archive import export_responses, import_responses  # noqa: E402
+from ragstone.features.ledger._archive import export_responses, import_responses  # noqa: E402
 from ragstone.kernel.errors import DataError  # noqa: E402
 from ragstone.kernel.llm import Ledger  # noqa: E402
 from ragstone.kernel.llm.ledger import connect  # noqa: E402

@@ -33,7 +33,7 @@ def fill(folder: Path, n_rows: int) -> None:
 
 def gaps(folder: Path) -> object:
     """Look for gaps in the last 28 days of the log."""
-    from ragstone.features.watch.finding_gaps import look_for_gaps
+    from ragstone.features.watch._finding_gaps import look_for_gaps
     from ragstone.features.watch.store import MonitorStore
     from ragstone.kernel.config import MonitorSection, Settings
 
@@ -45,8 +45,8 @@ def gaps(folder: Path) -> object:
 
 def page(folder: Path) -> object:
     """Write the page, from opening the store on."""
+    from ragstone.features.watch._page import write_monitor
     from ragstone.features.watch.look import look_at
-    from ragstone.features.watch.page import write_monitor
     from ragstone.features.watch.store import MonitorStore
     from ragstone.kernel.config import MonitorSection
 

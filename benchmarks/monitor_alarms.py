@@ -18,11 +18,11 @@ import msgspec
 import numpy as np
 from tests.support.simulated_use import used_days
 
-from ragstone.features.watch.alarms import JudgeEvidence, alarms
-from ragstone.features.watch.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
-from ragstone.features.watch.cells import DayCell
-from ragstone.features.watch.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
-from ragstone.features.watch.use import FAILED_CALLS
+from ragstone.features.watch._alarms import JudgeEvidence, alarms
+from ragstone.features.watch._canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
+from ragstone.features.watch._cells import DayCell
+from ragstone.features.watch._streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
+from ragstone.features.watch._use import FAILED_CALLS
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics.intervals import Codes, Floats, wilson_interval

@@ -194,7 +194,7 @@ def worst(folder: Path, name: str) -> object:
 def look(folder: Path, name: str) -> object:
     """Return how many alarms a look at the store shows, as `ragstone watch` without a log does."""
     with _open(folder, name, False) as watcher:
-        from ragstone.features.watch.reading import ReadCounts
+        from ragstone.features.watch._reading import ReadCounts
 
         summary = watcher.judge(ReadCounts(), asking=False, today=datetime.date(2026, 12, 31))
         return len(summary.alarms)

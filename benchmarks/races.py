@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from ragstone.features.bench.answerers.race import after_round, next_round, standing, start_race
+from ragstone.features.bench.answerers._race import after_round, next_round, standing, start_race
 from ragstone.kernel.statistics import Codes, Floats
 
 SIMULATIONS = 500

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.report.page import write_markdown, write_report
-from ragstone.features.run.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.features.run._breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.engine.call_log import open_call_log
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.llm.call_trace import Exchange

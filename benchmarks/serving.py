@@ -43,9 +43,9 @@ from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_ba
 from ragstone.kernel.serve.server import listen
 from ragstone.workbench.chat import chat_app
 from ragstone.workbench.serving import serve_project
+from ragstone_assistant._domain import Domain
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
-from ragstone_assistant.domain import Domain
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone_assistant.log.exchange_log import open_log
 

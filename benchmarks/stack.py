@@ -22,22 +22,22 @@ import numpy as np
 from benchmarks.judges import Asked, half, interval, judged, load, scores
 
 import ragstone
-from ragstone.features.improve.candidates.stack import (
+from ragstone.features.improve._judge_text import judge_text
+from ragstone.features.improve._thresholds import Flags, fit_cut
+from ragstone.features.improve.candidates._stack import (
     StackRows,
     StackWeights,
     crossed_probabilities,
     fit_stack,
     stack_judge,
 )
-from ragstone.features.improve.judge_text import judge_text
-from ragstone.features.improve.thresholds import Flags, fit_cut
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Floats, cluster_codes, cluster_totals, difference_estimates, roc_auc
-from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics._auc import auc_columns
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.statistics.correlation import spearman
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.attack.rows import base_rows, neutral_text
-from ragstone.features.bench.suite.rows import SuiteRow
+from ragstone.features.attack._rows import base_rows, neutral_text
+from ragstone.features.bench.suite._rows import SuiteRow
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

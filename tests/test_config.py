@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone.features.build.critic import load_critic
-from ragstone.features.build.styles import load_style
+from ragstone.features.build._critic import load_critic
+from ragstone.features.build._styles import load_style
 from ragstone.kernel.config import (
     ExtractiveSystem,
     ModelSettings,

@@ -29,17 +29,17 @@ from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import write_questions
 
 import ragstone
-from ragstone.features.build.critic import parse_critic
-from ragstone.features.build.styles import parse_style
+from ragstone.features.build._critic import parse_critic
+from ragstone.features.build._styles import parse_style
 from ragstone.features.doctor.command import SEPARATE
 from ragstone.features.new.starter import copy_starter
-from ragstone.features.simulate.persona import load_personas
+from ragstone.features.simulate._persona import load_personas
 from ragstone.kernel import records
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console import printing as console
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.llm import door
-from ragstone.kernel.llm.openai import open_openai
+from ragstone.kernel.llm._openai import open_openai
 from ragstone.kernel.llm.providers import Provider, providers
 from ragstone.kernel.llm.transport import Where
 from ragstone.kernel.systems.prompting import load_prompt

@@ -13,9 +13,9 @@ from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns
 from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 from tests.support.spans_of_shapes import SHAPES, spans_of
 
-from ragstone.features.import_ import recognise
+from ragstone.features.import_ import _recognise as recognise
 from ragstone.kernel.corpus.reading import PACKED, READERS
-from ragstone.kernel.judging import truth_clauses
+from ragstone.kernel.judging import _truth_clauses as truth_clauses
 from ragstone.kernel.judging.truth import says_true
 from ragstone.kernel.tables.interchange.traces import answers_of
 

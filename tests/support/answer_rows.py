@@ -1,9 +1,9 @@
 """Answers and judgements of cells that are written down, for the bench of answerers."""
 
-from ragstone.features.bench.answerers.board import BoardInput, make_board
-from ragstone.features.bench.answerers.conditions import Passages
-from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows
-from ragstone.features.bench.answerers.values import AnswerCell
+from ragstone.features.bench.answerers._board import BoardInput, make_board
+from ragstone.features.bench.answerers._conditions import Passages
+from ragstone.features.bench.answerers._planning import AnswerGrid, AnswerRows
+from ragstone.features.bench.answerers._values import AnswerCell
 from ragstone.kernel.records import Answer, Judgement, Question
 
 # What is judged -> judge, metric, model and scale.

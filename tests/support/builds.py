@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.features.build.built import Built
+from ragstone.features.build._built import Built
 from ragstone.features.build.certificate.funnel import share_of
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage

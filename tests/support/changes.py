@@ -12,19 +12,19 @@ from typing import NamedTuple
 
 import ragstone
 import ragstone_assistant
-from ragstone.features.build import writing
-from ragstone.features.import_ import trec
+from ragstone.features.build import _writing as writing
+from ragstone.features.import_ import _trec as trec
 from ragstone.features.judge import words as judged
 from ragstone.kernel.corpus import headings
-from ragstone.kernel.corpus.readers.pdf import rows
+from ragstone.kernel.corpus.readers.pdf import _rows as rows
 from ragstone.kernel.errors import harmless
 from ragstone.kernel.llm.keys import hide
 from ragstone.kernel.llm.schema import without_thought
 from ragstone.kernel.llm.untrusted import defuse
 from ragstone.kernel.privacy.masking import mask_personal_data
 from ragstone.kernel.privacy.reversible import ReversibleMask
+from ragstone_assistant._guards import without_contacts, without_instructions
 from ragstone_assistant.answering.sentences import marks_before_ends, with_marks, without_marks
-from ragstone_assistant.guards import without_contacts, without_instructions
 from ragstone_assistant.tools.plain_text import bounded
 
 METHODS = ("sub", "subn", "translate")
@@ -97,10 +97,10 @@ def _sent_and_restored(text: str) -> str:
 
 
 TRIED: dict[str, Change] = {
-    "ragstone_assistant.guards:without_contacts": Change(
+    "ragstone_assistant._guards:without_contacts": Change(
         _contacts, _planted(ADDRESS, MARKDOWN, HTML, DOTTED, NUMBER)
     ),
-    "ragstone_assistant.guards:without_instructions": Change(
+    "ragstone_assistant._guards:without_instructions": Change(
         without_instructions, re.compile(ORDER, re.IGNORECASE | re.DOTALL)
     ),
     "ragstone_assistant.answering.sentences:without_marks": Change(without_marks, _planted(MARK)),
@@ -117,13 +117,13 @@ TRIED: dict[str, Change] = {
     "kernel.llm.untrusted:defuse": Change(defuse, _planted(r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE)),
     "kernel.llm.schema:without_thought": Change(without_thought, _planted("<think.*?</think>")),
     "kernel.llm.keys:hide": Change(lambda text: hide(text, ["sk-1234567890abcdefghij"]), _planted("(?!)")),
-    "features.import_.trec:_plain": Change(trec._plain, _planted(HTML, r"&#?\w+;", r"\r\n")),
-    "features.build.writing:_line": Change(writing._line, _planted(CONTROL)),
+    "features.import_._trec:_plain": Change(trec._plain, _planted(HTML, r"&#?\w+;", r"\r\n")),
+    "features.build._writing:_line": Change(writing._line, _planted(CONTROL)),
     "kernel.corpus.headings:_plain": Change(
         headings._plain,
         _planted(r"`", r"!?\[|\w*\]\([^)]*\)\w*", r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}", r"\{#[^}]*\}"),
     ),
-    "kernel.corpus.readers.pdf.rows:clean": Change(
+    "kernel.corpus.readers.pdf._rows:clean": Change(
         rows.clean, _planted(CONTROL, r"[\ufb00-\ufefc\uf0b7]+", "\\d ?\u2044 ?\\d")
     ),
     "kernel.errors:harmless": Change(harmless, _planted(CONTROL)),
@@ -146,34 +146,34 @@ ON_PURPOSE = "it changes what it is given on purpose: an attack or a planted def
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
-    "ragstone_assistant.answering.checking:Checker._cleaned": PART,
+    "ragstone_assistant.answering._checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
-    "ragstone_assistant.answering.quoting:quoted": PART,
+    "ragstone_assistant.answering._quoting:quoted": PART,
     "kernel.dataset.numbers:stated_values": COMPARED,
     "kernel.dataset.numbers:_readings": VALUE,
-    "ragstone_assistant.guards:_each": PART,
-    "ragstone_assistant.guards:_without": PART,
-    "ragstone_assistant.guards:_names_with_dots": PART,
-    "ragstone_assistant.guards:_without_comments": PART,
-    "ragstone_assistant.answering.checking:_without_cut_mark": "half a mark at the end of a cut reply",
-    "ragstone_assistant.answering.checking:Checker._release": PART,
+    "ragstone_assistant._guards:_each": PART,
+    "ragstone_assistant._guards:_without": PART,
+    "ragstone_assistant._guards:_names_with_dots": PART,
+    "ragstone_assistant._guards:_without_comments": PART,
+    "ragstone_assistant.answering._checking:_without_cut_mark": "half a mark at the end of a cut reply",
+    "ragstone_assistant.answering._checking:Checker._release": PART,
     "ragstone_assistant.answering.sentences:_without_thought": PART,
-    "ragstone_assistant.guards:_hides_orders": COMPARED,
+    "ragstone_assistant._guards:_hides_orders": COMPARED,
     "ragstone_assistant.knowledge.uploads:safe_name": NAME,
-    "kernel.corpus.readers.pdf.paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
+    "kernel.corpus.readers.pdf._paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
     "features.build.fictional:_moved_reference": "names that are changed on purpose",
     "features.improve.judge_files:replaced_line": SETTING,
     "features.export.mlflow:_refused": "a message of MLflow",
-    "features.new.own_data:_commented": SETTING,
-    "features.label.pages:_free_name": NAME,
+    "features.new._own_data:_commented": SETTING,
+    "features.label._pages:_free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
     "kernel.corpus.duplicates:_digits": COMPARED,
-    "ragstone_assistant.log.spans:_fail": UNICODE,
-    "ragstone_assistant.log.spans:SpanSender._start": UNICODE,
+    "ragstone_assistant.log._spans:_fail": UNICODE,
+    "ragstone_assistant.log._spans:SpanSender._start": UNICODE,
     "ragstone_assistant.planning.slots:courtesy_in": COMPARED,
     "ragstone_assistant.planning.slots:_gone": COMPARED,
     "ragstone_assistant.tools.mcp:_name": NAME,
-    "ragstone_assistant.tools.schema_struct:_identifier": NAME,
+    "ragstone_assistant.tools._schema_struct:_identifier": NAME,
     "kernel.corpus.readers.docx:Counting.label": "numbers of lists in Word: the format of a level, no text",
     "kernel.corpus.readers.html:_visible_text": (
         "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
@@ -184,17 +184,17 @@ UNTRIED: dict[str, str] = {
     "kernel.corpus.readers.html:_add_text": (
         "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
-    "kernel.corpus.readers.pdf.furniture:_repeated": COMPARED,
-    "kernel.corpus.readers.pdf.furniture:_is_of_names": COMPARED,
-    "kernel.corpus.readers.pdf.headings:_key": COMPARED,
-    "kernel.corpus.readers.pdf.headings:metadata_title": (
+    "kernel.corpus.readers.pdf._furniture:_repeated": COMPARED,
+    "kernel.corpus.readers.pdf._furniture:_is_of_names": COMPARED,
+    "kernel.corpus.readers.pdf._headings:_key": COMPARED,
+    "kernel.corpus.readers.pdf._headings:metadata_title": (
         "the title that a program wrote into a PDF: 'Microsoft Word - '"
     ),
-    "kernel.corpus.readers.pdf.rows:_cell": "two signs of Arabic that PDFium gives in the wrong order",
+    "kernel.corpus.readers.pdf._rows:_cell": "two signs of Arabic that PDFium gives in the wrong order",
     "kernel.corpus.readers.text:markdown_title": "where the first heading is, behind code; the text stays",
     "kernel.config.loading:_too_much": "a copy of a settings file that is measured before it is read",
-    "kernel.corpus.repositories:repository_of": SETTING,
-    "kernel.corpus.repositories:plain": SETTING,
+    "kernel.corpus._repositories:repository_of": SETTING,
+    "kernel.corpus._repositories:plain": SETTING,
     "kernel.corpus.sources:_pattern": SETTING,
     "kernel.corpus.tokens:without_article": COMPARED,
     "kernel.corpus.tokens:_words": COMPARED,
@@ -205,28 +205,28 @@ UNTRIED: dict[str, str] = {
     "kernel.dataset.logs.reading:_ending": SETTING,
     "kernel.dataset.repeats:tokens_of": COMPARED,
     "kernel.dataset.repeats:content_of": COMPARED,
-    "features.bench.running:slug": NAME,
+    "features.bench._running:slug": NAME,
     "kernel.files.decoding:_line_by_line": COMPARED,
     "kernel.files.decoding:_utf8_share": COMPARED,
     "kernel.files.xlsx:_kind_of_code": SETTING,
-    "features.attack.families:": ON_PURPOSE,
-    "features.attack.planting:_filled": PROMPT,
-    "features.attack.probes:marked_up": ON_PURPOSE,
-    "features.build.defects:dangle": ON_PURPOSE,
-    "features.build.styles:render_style": PROMPT,
-    "features.improve.store:safe_name": NAME,
+    "features.attack._families:": ON_PURPOSE,
+    "features.attack._planting:_filled": PROMPT,
+    "features.attack._probes:marked_up": ON_PURPOSE,
+    "features.build._defects:dangle": ON_PURPOSE,
+    "features.build._styles:render_style": PROMPT,
+    "features.improve._store:safe_name": NAME,
     "features.export.mlflow:_accepted": NAME,
     "features.export.mlflow:_shown": SETTING,
-    "features.import_.trec:_topic": "the label of a field in a TREC topic: 'Narrative: '",
-    "features.import_.trec:_document": PART,
+    "features.import_._trec:_topic": "the label of a field in a TREC topic: 'Narrative: '",
+    "features.import_._trec:_document": PART,
     "features.judge.judging:run_folder_of": NAME,
-    "features.new.own_data:_set": SETTING,
-    "features.translate.checks:_with_edges": COMPARED,
-    "features.translate.checks:missing_numbers": COMPARED,
+    "features.new._own_data:_set": SETTING,
+    "features.translate._checks:_with_edges": COMPARED,
+    "features.translate._checks:missing_numbers": COMPARED,
     "kernel.judging.citation_marks:cited_statements": (
         "statements of an answer without their marks, for its judges: tests/judging/test_citation_marks.py"
     ),
-    "kernel.judging.function.adapters:_function": NAME,
+    "kernel.judging.function._adapters:_function": NAME,
     "kernel.judging.function.loading:_plain_name": NAME,
     "kernel.judging.lexical:alternatives": (
         "a separator between alternatives; what it holds comes back (tests/kernel/judging/test_lexical.py)"
@@ -235,14 +235,14 @@ UNTRIED: dict[str, str] = {
     "kernel.judging.render:named_inputs": PROMPT,
     "kernel.judging.together:_starts": NAME,
     "kernel.judging.truth:says_true": COMPARED,
-    "kernel.judging.truth_clauses:folded": COMPARED,
-    "kernel.llm.anthropic:_reply_form": NAME,
+    "kernel.judging._truth_clauses:folded": COMPARED,
+    "kernel.llm._anthropic:_reply_form": NAME,
     "kernel.llm.json_service:fill": SETTING,
     "kernel.llm.json_service:fill_url": SETTING,
     "kernel.llm.keys:without_password": SETTING,
-    "kernel.llm.litellm:open_litellm": SETTING,
-    "kernel.llm.litellm:_body": NAME,
-    "kernel.llm.openai:_reply_form": NAME,
+    "kernel.llm._litellm:open_litellm": SETTING,
+    "kernel.llm._litellm:_body": NAME,
+    "kernel.llm._openai:_reply_form": NAME,
     "kernel.llm.schema:_writable": UNICODE,
     "kernel.privacy.masking:MaskedValues._replaced": PART,
     "kernel.privacy.masking:_spans_seen": PART,
@@ -250,10 +250,10 @@ UNTRIED: dict[str, str] = {
     "kernel.privacy.network:find_emails": VALUE,
     "kernel.privacy.network:find_hosts": VALUE,
     "kernel.privacy.normalised:without_invisible": PART,
-    "kernel.privacy.numbers:find_cards": VALUE,
-    "kernel.privacy.numbers:_sweden": VALUE,
-    "kernel.privacy.numbers:_russia": VALUE,
-    "kernel.privacy.numbers:find_ids": VALUE,
+    "kernel.privacy._numbers:find_cards": VALUE,
+    "kernel.privacy._numbers:_sweden": VALUE,
+    "kernel.privacy._numbers:_russia": VALUE,
+    "kernel.privacy._numbers:find_ids": VALUE,
     "kernel.privacy.phones:says_phone": PART,
     "kernel.privacy.phones:_last": PART,
     "kernel.privacy.phones:find_accounts": VALUE,
@@ -267,7 +267,7 @@ UNTRIED: dict[str, str] = {
     "kernel.retrieval.rerank:render": PROMPT,
     "kernel.systems.prompting:render_question": PROMPT,
     "kernel.tables.names:fold": COMPARED,
-    "kernel.tables.nearness:words_of": COMPARED,
+    "kernel.tables._nearness:words_of": COMPARED,
     "workbench.names:_looks": COMPARED,
 }
 """What changes no text that somebody wrote and somebody reads, and why."""

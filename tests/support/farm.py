@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragstone.kernel.config import AssistantSection
-from ragstone_assistant.domain import load_domain
+from ragstone_assistant._domain import load_domain
 
 FOLDER = Path(__file__).parents[2] / "examples" / "assistant" / "texts"
 FARM = load_domain(AssistantSection(), FOLDER)

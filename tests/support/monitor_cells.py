@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from ragstone.features.watch.cells import DayCell
+from ragstone.features.watch._cells import DayCell
 
 BEGIN = date(2026, 1, 1)
 

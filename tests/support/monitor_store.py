@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from ragstone.features.watch.judged import StoredScore
-from ragstone.features.watch.logged import Logged, Reader
+from ragstone.features.watch._judged import StoredScore
+from ragstone.features.watch._logged import Logged, Reader
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
 

@@ -15,19 +15,27 @@ import msgspec
 from tests.support.farm import FARM
 from tests.support.linear import Found
 
-from ragstone.features.attack.probes import marked_up
-from ragstone.features.build import defects, fact_writing, falsifying, fictional, plan
-from ragstone.features.build import number_change as numbers
-from ragstone.features.import_ import faq, hotpotqa, squad, tables, trec
-from ragstone.features.import_.faq import _LABEL, LABELS, entries_of
-from ragstone.features.import_.recognise import EXPORTS, recognise
-from ragstone.features.import_.rows import ImportOptions, Source
-from ragstone.features.translate import checks as translated
+from ragstone.features.attack._probes import marked_up
+from ragstone.features.build import _defects as defects
+from ragstone.features.build import _fact_writing as fact_writing
+from ragstone.features.build import _falsifying as falsifying
+from ragstone.features.build import _number_change as numbers
+from ragstone.features.build import _plan as plan
+from ragstone.features.build import fictional
+from ragstone.features.import_ import _faq as faq
+from ragstone.features.import_ import _hotpotqa as hotpotqa
+from ragstone.features.import_ import _squad as squad
+from ragstone.features.import_ import _tables as tables
+from ragstone.features.import_ import _trec as trec
+from ragstone.features.import_._faq import _LABEL, LABELS, entries_of
+from ragstone.features.import_._recognise import EXPORTS, recognise
+from ragstone.features.import_._rows import ImportOptions, Source
+from ragstone.features.translate import _checks as translated
 from ragstone.kernel.config import parse_toml
 from ragstone.kernel.corpus.chunking import chunk_documents
 from ragstone.kernel.corpus.duplicates import find_duplicates
 from ragstone.kernel.corpus.headings import document_headings, sections_of
-from ragstone.kernel.corpus.readers.pdf.paragraphs import DocumentWords, join
+from ragstone.kernel.corpus.readers.pdf._paragraphs import DocumentWords, join
 from ragstone.kernel.corpus.reading import PACKED, READERS
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.sources import _pattern as glob
@@ -48,27 +56,27 @@ from ragstone.kernel.judging import lexical, matching
 from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.judging.truth import says_true
+from ragstone.kernel.llm._site import message_of
 from ragstone.kernel.llm.keys import _forms
 from ragstone.kernel.llm.limits import retry_after_s_of
 from ragstone.kernel.llm.schema import ReplyError, parse_reply, without_thought
-from ragstone.kernel.llm.site import message_of
 from ragstone.kernel.llm.transport import refused_extra
 from ragstone.kernel.llm.untrusted import defuse
-from ragstone.kernel.privacy import names as masked_names
+from ragstone.kernel.privacy import _names as masked_names
 from ragstone.kernel.privacy import phones, reversible
+from ragstone.kernel.privacy._numbers import _IDS
 from ragstone.kernel.privacy.masking import mask_personal_data, own_words
-from ragstone.kernel.privacy.numbers import _IDS
 from ragstone.kernel.privacy.reversible import ReversibleMask
 from ragstone.kernel.records import Answer, Context, Document, Step
-from ragstone.kernel.retrieval.remote import _spaced, locate
-from ragstone_assistant import guards as words
-from ragstone_assistant.answering import checking
+from ragstone.kernel.retrieval._remote import _spaced, locate
+from ragstone_assistant import _guards as words
+from ragstone_assistant._guards import _orders as orders
+from ragstone_assistant._guards import speaks_to_model, without_contacts, without_instructions
+from ragstone_assistant._languages import language_of
+from ragstone_assistant.answering import _checking as checking
 from ragstone_assistant.answering import sentences as marks
 from ragstone_assistant.answering.sentences import Sentences
 from ragstone_assistant.answering.support import content_words
-from ragstone_assistant.guards import _orders as orders
-from ragstone_assistant.guards import speaks_to_model, without_contacts, without_instructions
-from ragstone_assistant.languages import language_of
 from ragstone_assistant.planning.slots import courtesy_in, place_in
 from ragstone_assistant.tools.functions import described_by
 
@@ -264,8 +272,8 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "ragstone_assistant.guards:any_of": orders,
-    "ragstone_assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
+    "ragstone_assistant._guards:any_of": orders,
+    "ragstone_assistant._guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
     "kernel.corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
     "kernel.corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],

@@ -11,8 +11,8 @@ from typing import Literal
 
 from tests.support.plain_rows import summary_row
 
-from ragstone.features.blame.causes import KnownAnswer, PointFacts, find_cause
-from ragstone.features.blame.points import CountedPoint, Points, share_out
+from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause
+from ragstone.features.blame._points import CountedPoint, Points, share_out
 from ragstone.kernel.runs.causes import Component, SystemBlame
 
 LEAD = summary_row(judge="lead")

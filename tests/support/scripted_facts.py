@@ -15,7 +15,7 @@ from collections.abc import Callable
 import msgspec
 from tests.support.scripts import Body, Script, fenced, fit_schema, nonce_in, prompt_of, say, schema_in
 
-from ragstone.features.build.fact_writing import TOKENS_A_FACT
+from ragstone.features.build._fact_writing import TOKENS_A_FACT
 
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,280}[.!?।。؟]?")
 TWIN = "The same thing is said every time."

@@ -10,8 +10,8 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from ragstone.features.watch.cells import DayCell
-from ragstone.features.watch.use import FAILED_CALLS, use_cell
+from ragstone.features.watch._cells import DayCell
+from ragstone.features.watch._use import FAILED_CALLS, use_cell
 from ragstone.kernel.statistics.intervals import Floats
 
 PLANTED = 60

@@ -4,17 +4,17 @@ from datetime import date
 
 import msgspec
 
-from ragstone.features.build.critic import critic_names, load_critics, render_critics
-from ragstone.features.build.critique import closed_book_prompt
-from ragstone.features.build.extras import write_prompt as write_negative
-from ragstone.features.build.fact_writing import facts_prompt
-from ragstone.features.build.falsifying import change_prompt, check_prompt
+from ragstone.features.build._critic import critic_names, load_critics, render_critics
+from ragstone.features.build._critique import closed_book_prompt
+from ragstone.features.build._extras import write_prompt as write_negative
+from ragstone.features.build._fact_writing import facts_prompt
+from ragstone.features.build._falsifying import change_prompt, check_prompt
+from ragstone.features.build._styles import load_style, turns_of
+from ragstone.features.build._writing import write_prompt
 from ragstone.features.build.fictional import names_prompt
-from ragstone.features.build.styles import load_style, turns_of
-from ragstone.features.build.writing import write_prompt
-from ragstone.features.simulate.persona import Persona
-from ragstone.features.simulate.speaking import user_prompt
-from ragstone.features.translate.translators import load_prompt, translation_prompt
+from ragstone.features.simulate._persona import Persona
+from ragstone.features.simulate._speaking import user_prompt
+from ragstone.features.translate._translators import load_prompt, translation_prompt
 from ragstone.kernel.config import Settings
 from ragstone.kernel.corpus.model_tags import tags_prompt
 from ragstone.kernel.corpus.tags import Tag
@@ -22,11 +22,11 @@ from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import Question, Turn
 from ragstone.kernel.retrieval.rerank import _load_prompt, render
+from ragstone_assistant._tool import Tool
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.model import action_prompt
 from ragstone_assistant.planning.state import AgentState
-from ragstone_assistant.tool import Tool
 
 SECRET = b"s" * 32
 TEXTS = (

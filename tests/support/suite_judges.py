@@ -6,7 +6,7 @@ import re
 from tests.support.known_judges import errs
 from tests.support.scripts import Body, Script, fit_schema, prompt_of
 
-from ragstone.features.bench.suite.rows import SuiteRow, suite_rows
+from ragstone.features.bench.suite._rows import SuiteRow, suite_rows
 
 
 def _row_of(prompt: str) -> SuiteRow:

@@ -2,7 +2,7 @@
 
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.bench.judges.orders import JudgedSheet
+from ragstone.features.bench.judges._orders import JudgedSheet
 from ragstone.kernel.agreement.pairing import human_scores
 
 SYSTEMS = "abcdefgh"

@@ -16,7 +16,7 @@ from tests.support.served_assistant import KEYS, Scripted, ask, key, said, serve
 from ragstone.kernel.config import AssistantSection, Settings
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.serve import connections
+from ragstone.kernel.serve import _connections as connections
 from ragstone.kernel.serve.server import address_of, listen
 from ragstone.workbench.chat import chat_app
 from ragstone.workbench.serving import check_public, serve_project

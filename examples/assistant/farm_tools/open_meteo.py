@@ -13,7 +13,7 @@ from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.json_service import address_of
 
 if TYPE_CHECKING:
-    from ragstone.kernel.llm.site import Site
+    from ragstone.kernel.llm._site import Site
 
 MOST_BYTES = 200_000  # 16 days of 6 numbers are 3 kB, 20 places 8 kB
 PLACES = 20  # asked for: there are names that many places have
@@ -108,7 +108,7 @@ class OpenMeteo:
         return _checked(await self._get(self._forecast, asked, _Forecast), n_days)
 
     async def _get(self, site: "Site", asked: dict[str, str], reply_type: type[ReplyT]) -> ReplyT:
-        from ragstone.kernel.llm.site import exchange
+        from ragstone.kernel.llm._site import exchange
 
         try:
             # A redirection is not followed: the service that was chosen answers, and no other.
@@ -135,7 +135,7 @@ async def open_meteo(options: WeatherOptions, where: str) -> AsyncIterator[OpenM
     """
     import aiohttp  # 0.15 s that an assistant without weather does not need
 
-    from ragstone.kernel.llm.site import CONNECT_S, Site, behind_proxy
+    from ragstone.kernel.llm._site import CONNECT_S, Site, behind_proxy
 
     urls = {"geocoding_url": options.geocoding_url, "forecast_url": options.forecast_url}
     for key, url in urls.items():

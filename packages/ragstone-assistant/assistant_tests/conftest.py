@@ -4,7 +4,8 @@ import pytest
 from tests.support.reading_here import ReadHere
 
 from ragstone.kernel.corpus.parallel import ReadingProcess
-from ragstone_assistant.knowledge import building, uploads
+from ragstone_assistant.knowledge import _building as building
+from ragstone_assistant.knowledge import uploads
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.agree.parity import (
+from ragstone.features.agree._parity import (
     LanguageCopy,
     corrected_by_language,
     language_parity,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.command import ragstone
 
-from ragstone.features.simulate.persona import load_personas
+from ragstone.features.simulate._persona import load_personas
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows
 

@@ -5,9 +5,9 @@ from importlib import resources
 
 import pytest
 
-from ragstone.features.attack.families import DISGUISES, family_names, load_families, parse_family
-from ragstone.features.attack.rows import base_rows, neutral_sentences, neutral_text
-from ragstone.features.attack.values import UNSEEN
+from ragstone.features.attack._families import DISGUISES, family_names, load_families, parse_family
+from ragstone.features.attack._rows import base_rows, neutral_sentences, neutral_text
+from ragstone.features.attack._values import UNSEEN
 from ragstone.kernel.errors import ConfigError
 
 FAMILIES = load_families()

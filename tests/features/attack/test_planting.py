@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from tests.support.doors import door_to
 
-from ragstone.features.attack.families import Attack, Family, goal_of, load_families
-from ragstone.features.attack.planting import Planted, fill, places_for, plant, put
-from ragstone.features.attack.rates import flips, share
-from ragstone.features.attack.rows import BAD, attackable_rows, base_rows
+from ragstone.features.attack._families import Attack, Family, goal_of, load_families
+from ragstone.features.attack._planting import Planted, fill, places_for, plant, put
+from ragstone.features.attack._rates import flips, share
+from ragstone.features.attack._rows import BAD, attackable_rows, base_rows
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge, parse_judge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.judging.together import judge_together

@@ -1,7 +1,7 @@
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.attack.probes import (
+from ragstone.features.attack._probes import (
     TRANSFORMS,
     comparable_rows,
     effect_of,

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.attack.families import Attack, Family, load_families
-from ragstone.features.attack.planting import plant
-from ragstone.features.attack.rates import (
+from ragstone.features.attack._families import Attack, Family, load_families
+from ragstone.features.attack._planting import plant
+from ragstone.features.attack._rates import (
     MOST_SHOWN,
     attempts_of,
     can_flip,

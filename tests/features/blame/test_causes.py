@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
-from ragstone.features.blame.causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
-from ragstone.features.blame.points import CountedPoint
-from ragstone.features.blame.steps import AgentSteps, StepFault
+from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
+from ragstone.features.blame._points import CountedPoint
+from ragstone.features.blame._steps import AgentSteps, StepFault
 
 LOST = CountedPoint(question_id="q", lost=True)
 WRONG = KnownAnswer(text="In 1850.", right=False, refused=False, supported=True)

@@ -2,7 +2,7 @@ import pytest
 from tests.support.plain_rows import judgement_row, summary_row
 from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
-from ragstone.features.blame.points import CountedPoint, Points, points_of, second_by_people, share_out
+from ragstone.features.blame._points import CountedPoint, Points, points_of, second_by_people, share_out
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Label, Question, Step
 from ragstone.kernel.runs.causes import COMPONENTS, WITHOUT_TOOLS, Caused, is_right

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.features.blame.steps import has_figures, read_steps, results_of, telling_result
+from ragstone.features.blame._steps import has_figures, read_steps, results_of, telling_result
 from ragstone.kernel.records import Answer, Step, Turn
 
 RAIN = {"tool": "weather", "arguments": {"place": "Nakuru"}}

@@ -5,7 +5,7 @@ import pytest
 from tests.support.surfaces import shown
 
 from ragstone.features.blame.words import blame_document, outcome, share_range, share_told, worth
-from ragstone.features.report.findings import findings
+from ragstone.features.report._findings import findings
 from ragstone.features.report.page import write_report
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.blamed import BlameSummary, digests, read_blame, read_causes

@@ -6,7 +6,7 @@ from tests.support.doors import Model, door_to, stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build.critic import (
+from ragstone.features.build._critic import (
     critic_names,
     criticise,
     load_critic,

@@ -2,8 +2,8 @@ import pytest
 from tests.support.doors import stubbed
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build.critic import critic_names, load_critics
-from ragstone.features.build.critique import (
+from ragstone.features.build._critic import critic_names, load_critics
+from ragstone.features.build._critique import (
     ClosedBookReply,
     ask_closed_book,
     closed_book_prompt,

@@ -9,8 +9,8 @@ from benchmarks import critics as benchmark
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.build.critic import critic_names, load_critics
-from ragstone.features.build.defects import (
+from ragstone.features.build._critic import critic_names, load_critics
+from ragstone.features.build._defects import (
     KINDS,
     PlantedDefect,
     _longest_shared,

@@ -5,7 +5,7 @@ from tests.support.doors import stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build.extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
+from ragstone.features.build._extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Question

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ragstone.features.build.fact_writing import (
+from ragstone.features.build._fact_writing import (
     FactReply,
     check_fact,
     facts_prompt,

@@ -109,7 +109,7 @@ def test_numbers_are_changed_without_a_call(settings, fake_openai):
 
 
 def test_a_study_can_read_the_references(settings):
-    from ragstone.features.bench.languages.answering import reference_truth
+    from ragstone.features.bench.languages._answering import reference_truth
 
     made = build_facts(DOCUMENTS[:2], falsify=["number"], settings=settings)
     assert [reference_truth(row) for row in made.questions] == [True, False, True, False]

@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.features.build.falsifying import (
+from ragstone.features.build._falsifying import (
     ChangeReply,
     CheckReply,
     FalsifiedText,

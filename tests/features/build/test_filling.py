@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.build.built import Written
-from ragstone.features.build.filling import Sift, WritingTask, WrittenCandidates, count_accepted, fill
+from ragstone.features.build._built import Written
+from ragstone.features.build._filling import Sift, WritingTask, WrittenCandidates, count_accepted, fill
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.kernel.engine.local import run_sync

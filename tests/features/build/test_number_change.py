@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, text
 
-from ragstone.features.build.number_change import change_number
+from ragstone.features.build._number_change import change_number
 from ragstone.kernel.dataset.numbers import numbers_in
 
 

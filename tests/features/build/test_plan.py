@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.build.plan import choose_passages, cut_passages, has_substance, plan_orders, shuffled
-from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
+from ragstone.features.build._plan import choose_passages, cut_passages, has_substance, plan_orders, shuffled
+from ragstone.features.build._styles import DialogueTurn, load_style, turns_of
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.corpus.chunking import chunk_documents
 from ragstone.kernel.dataset.candidate import SourcePassage

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.support.golden import check_prompt
 
-from ragstone.features.build.styles import load_style, parse_style, render_style, style_names, turns_of
-from ragstone.features.build.writing import write_prompt
+from ragstone.features.build._styles import load_style, parse_style, render_style, style_names, turns_of
+from ragstone.features.build._writing import write_prompt
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.config.datasets import LEVELS
 from ragstone.kernel.dataset.candidate import SourcePassage

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from tests.support.doors import stubbed
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
-from ragstone.features.build.writing import Draft, write_prompt, write_questions
+from ragstone.features.build._styles import DialogueTurn, load_style, turns_of
+from ragstone.features.build._writing import Draft, write_prompt, write_questions
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.candidate import SourcePassage
 from ragstone.kernel.llm import CallFailed

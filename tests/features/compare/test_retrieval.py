@@ -5,9 +5,9 @@ import pytest
 from tests.support.judged_runs import judged, questions, rankings
 
 import ragstone
+from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
-from ragstone.features.compare.retrieval import compare_retrieval
 from ragstone.kernel.config import Settings
 from ragstone.kernel.records import Document, Question, RankingItem
 from ragstone.kernel.tables import write_rows

@@ -3,8 +3,8 @@ import json
 import pytest
 from tests.support.scripts import fit_schema
 
-from ragstone.features.demo import small_judge
-from ragstone.features.demo.small_judge import few_labelled, show_small_judge
+from ragstone.features.demo import _small_judge as small_judge
+from ragstone.features.demo._small_judge import few_labelled, show_small_judge
 from ragstone.features.new.starter import WITHOUT_MODEL, copy_starter, starter_settings
 from ragstone.kernel.config import load_settings
 

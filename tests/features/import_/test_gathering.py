@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support.command import ragstone
 
-from ragstone.features.import_.gathering import conversations_of
+from ragstone.features.import_._gathering import conversations_of
 from ragstone.kernel.records import Answer, Context, Step, Turn
 from ragstone.kernel.tables import read_rows
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ragstone import DataError, Document, Question, RagstoneError, read_qrels, read_rows
 from ragstone.features.import_ import summary as import_summary
+from ragstone.features.import_._recognise import FORMATS
+from ragstone.features.import_._rows import ImportOptions
 from ragstone.features.import_.importing import import_set, import_to_folder
-from ragstone.features.import_.recognise import FORMATS
-from ragstone.features.import_.rows import ImportOptions
 
 ASKED = ["When is wheat sown?", "When is wheat sown", "How deep is it sown?", "When is maize sown?"]
 

@@ -9,8 +9,8 @@ import pytest
 from tests.support.command import ragstone
 
 from ragstone import Document, Question, read_rows
+from ragstone.features.import_._rows import ImportOptions
 from ragstone.features.import_.importing import import_set, import_to_folder
-from ragstone.features.import_.rows import ImportOptions
 from ragstone.kernel.records import references
 
 pytestmark = pytest.mark.pack

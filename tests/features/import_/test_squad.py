@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import ConfigError, DataError
+from ragstone.features.import_._squad import locate
 from ragstone.features.import_.importing import import_set
-from ragstone.features.import_.squad import locate
 
 TEXT = "Wheat 🌾 is sown in October. In October it rains."
 

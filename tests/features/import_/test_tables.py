@@ -5,9 +5,9 @@ import json
 import pytest
 
 from ragstone import ConfigError, DataError
+from ragstone.features.import_._rows import parse_columns
+from ragstone.features.import_._sheets import open_sheet
 from ragstone.features.import_.importing import import_set
-from ragstone.features.import_.rows import parse_columns
-from ragstone.features.import_.sheets import open_sheet
 from ragstone.kernel.records import Question
 from ragstone.kernel.tables import read_rows
 

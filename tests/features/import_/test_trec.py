@@ -3,8 +3,8 @@
 import pytest
 
 from ragstone import ConfigError, DataError
+from ragstone.features.import_._trec import _plain
 from ragstone.features.import_.importing import import_set
-from ragstone.features.import_.trec import _plain
 
 TOPICS = """<top>
 <num> Number: 301

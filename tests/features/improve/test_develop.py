@@ -8,6 +8,8 @@ from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
 from tests.support.texts import undated
 
+from ragstone.features.improve._labelled_sets import read_labelled
+from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.develop import (
     DevelopmentRun,
     develop_judge,
@@ -16,8 +18,6 @@ from ragstone.features.improve.develop import (
     look_at_test,
 )
 from ragstone.features.improve.judge_files import digest_of, freeze
-from ragstone.features.improve.labelled_sets import read_labelled
-from ragstone.features.improve.store import DevelopmentStore
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.judging import load_judge
 

@@ -7,8 +7,8 @@ import pytest
 from tests.support.plain_rows import judgement_row
 
 from ragstone.features.improve import fit as fitting
+from ragstone.features.improve._thresholds import FOLDS
 from ragstone.features.improve.fit import fit_cascade, write_cascade
-from ragstone.features.improve.thresholds import FOLDS
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge, question_digest
 from ragstone.kernel.records import Answer, Label, Usage

@@ -3,8 +3,8 @@
 import pytest
 from tests.support.surfaces import shown as surface
 
-from ragstone.features.improve.fit_words import fit_document
-from ragstone.features.improve.thresholds import CascadeFit, FitFigures
+from ragstone.features.improve._fit_words import fit_document
+from ragstone.features.improve._thresholds import CascadeFit, FitFigures
 from ragstone.kernel.judging.combined import CascadeJudge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.records import Usage

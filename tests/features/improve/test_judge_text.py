@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernel.judging.combined.sheets import whole
 
-from ragstone.features.improve.judge_text import judge_text
+from ragstone.features.improve._judge_text import judge_text
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.kernel.judging.fields import Example
 from ragstone.kernel.judging.stack import StackMember

@@ -2,11 +2,11 @@
 
 import pytest
 
+from ragstone.features.improve._labelled_sets import labelled_set, open_set, sources_of
+from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.judge_files import judge_file
-from ragstone.features.improve.labelled_sets import labelled_set, open_set, sources_of
-from ragstone.features.improve.store import DevelopmentStore
-from ragstone.features.label.choosing import AnswerDraw
-from ragstone.features.label.marking import Marks
+from ragstone.features.label._choosing import AnswerDraw
+from ragstone.features.label._marking import Marks
 from ragstone.features.label.queue import Queue, QueueItem, write_queue
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import ConfigError, DataError

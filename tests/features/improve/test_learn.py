@@ -9,8 +9,9 @@ from tests.support.learned_judges import STRICT, learning_model, learning_projec
 from tests.support.scripts import fail, prompt_of
 from tests.support.texts import undated
 
+from ragstone.features.improve._labelled_sets import read_labelled
+from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.develop import DevelopmentRun
-from ragstone.features.improve.labelled_sets import read_labelled
 from ragstone.features.improve.learn import (
     LearningRun,
     forecast_learning,
@@ -18,7 +19,6 @@ from ragstone.features.improve.learn import (
     run_learning,
     task_of_run,
 )
-from ragstone.features.improve.store import DevelopmentStore
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import load_judge, question_digest
 

@@ -14,8 +14,8 @@ from tests.support.scripts import always
 from tests.support.texts import element
 from tests.support.workbench import create_workbench, opened
 
+from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.judge_files import copy_of
-from ragstone.features.improve.store import DevelopmentStore
 from ragstone.kernel.config import ModelSettings, load_settings
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.kernel.serve.frame import Person

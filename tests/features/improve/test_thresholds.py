@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, sampled_from, tuples
 
-from ragstone.features.improve.thresholds import Thresholds, decide, fit_cut, fit_unsure, most_agreement
+from ragstone.features.improve._thresholds import Thresholds, decide, fit_cut, fit_unsure, most_agreement
 from ragstone.kernel.statistics import wilson_interval
 
 GRADED = lists(tuples(sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), booleans()), min_size=2, max_size=40)

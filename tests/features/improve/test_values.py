@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis.strategies import integers, lists, sampled_from, sets, tuples
 
-from ragstone.features.improve.parts import nodes_of, place_questions
+from ragstone.features.improve._parts import nodes_of, place_questions
 from ragstone.features.improve.values import CAUTION, LookRecord, look_notes, looks_at
 
 QUESTIONS = lists(

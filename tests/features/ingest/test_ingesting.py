@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 from tests.support.command import ragstone
 
-from ragstone.features.chunk.chunking import chunk_to_file
-from ragstone.features.ingest import ingesting
-from ragstone.features.ingest.ingesting import ingest_to_file
+from ragstone.features.chunk._chunking import chunk_to_file
+from ragstone.features.ingest import _ingesting as ingesting
+from ragstone.features.ingest._ingesting import ingest_to_file
 from ragstone.kernel.config import ChunkSection, Settings
 from ragstone.kernel.corpus.file import IngestOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages import chunk
-from ragstone.kernel.tables import read_rows, shards, write_rows
+from ragstone.kernel.tables import _shards as shards
+from ragstone.kernel.tables import read_rows, write_rows
 
 STREAM = IngestOptions(duplicates="ignore", processes=1)
 

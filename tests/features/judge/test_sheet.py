@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.features.judge import sheet as module
-from ragstone.features.judge.sheet import AnswerSheet
+from ragstone.features.judge import _sheet as module
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Question
 from ragstone.kernel.tables import write_rows

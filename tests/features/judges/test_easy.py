@@ -1,7 +1,7 @@
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.judges.easy import easy_rows, is_met
+from ragstone.features.judges._easy import easy_rows, is_met
 from ragstone.kernel.judging import load_judge
 
 

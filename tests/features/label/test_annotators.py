@@ -2,8 +2,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.label.annotators import annotator_agreement, differing
-from ragstone.features.label.marking import labels_for
+from ragstone.features.label._annotators import annotator_agreement, differing
+from ragstone.features.label._marking import labels_for
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.statistics import cohen_kappa, krippendorff_alpha
 from ragstone.kernel.statistics.kappa import quadratic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.support.label_rows import judgement, label, sheets
 
-from ragstone.features.label.choosing import (
+from ragstone.features.label._choosing import (
     AnswerDraw,
     chances_of,
     choose,

@@ -10,7 +10,7 @@ from tests.support.served_project import project
 from tests.support.texts import element
 from tests.support.workbench import peopled
 
-from ragstone.features.label.annotators import annotator_agreement
+from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label.queue import read_queue
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards

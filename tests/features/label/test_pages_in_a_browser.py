@@ -16,7 +16,7 @@ from tests.support.browser import Tab, opened_tab
 from tests.support.labelled_runs import write_run
 from tests.support.served_workbench import served
 
-from ragstone.features.label.annotators import annotator_agreement
+from ragstone.features.label._annotators import annotator_agreement
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.records import Label

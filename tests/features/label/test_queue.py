@@ -2,8 +2,8 @@ import msgspec
 import pytest
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.label.choosing import AnswerDraw
-from ragstone.features.label.marking import Skip, fitted, labelled_means, progress_of
+from ragstone.features.label._choosing import AnswerDraw
+from ragstone.features.label._marking import Skip, fitted, labelled_means, progress_of
 from ragstone.features.label.queue import (
     Material,
     Plan,

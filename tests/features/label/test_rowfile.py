@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.features.label.marking import label_key
-from ragstone.features.label.rowfile import RowFile
+from ragstone.features.label._marking import label_key
+from ragstone.features.label._rowfile import RowFile
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import parse_row, read_rows

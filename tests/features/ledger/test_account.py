@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from tests.support.ledgers import JAN_10, Kept, key, make_ledger, set_hit_day
 
-from ragstone.features.ledger.account import CallTally, price_of, read_account, tally_usd
+from ragstone.features.ledger._account import CallTally, price_of, read_account, tally_usd
 from ragstone.kernel.config import ModelSettings, Price, Settings
 from ragstone.kernel.errors import DataError
 

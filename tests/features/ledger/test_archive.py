@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.ledgers import DAY, JAN_10, Kept, key, make_ledger, responses_in, set_hit_day
 
-from ragstone.features.ledger import archive
-from ragstone.features.ledger.account import read_account
-from ragstone.features.ledger.archive import (
+from ragstone.features.ledger import _archive as archive
+from ragstone.features.ledger._account import read_account
+from ragstone.features.ledger._archive import (
     Exported,
     choose_responses,
     export_responses,
@@ -29,8 +29,8 @@ from ragstone.features.ledger.archive import (
 from ragstone.kernel.config import LedgerSection, ModelSettings, Price, Settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger, open_ledger
+from ragstone.kernel.llm._postgres_database import Database
 from ragstone.kernel.llm.ledgers import ledger_place, open_store
-from ragstone.kernel.llm.postgres_database import Database
 from ragstone.kernel.llm.prompt import Completion
 
 NANO = "openai/nano"
@@ -220,7 +220,7 @@ DYING = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from ragstone.kernel.llm import ledger
-from ragstone.features.ledger.archive import import_responses
+from ragstone.features.ledger._archive import import_responses
 
 moment = sys.argv[3]
 connect = ledger.connect

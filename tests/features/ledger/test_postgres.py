@@ -9,7 +9,7 @@ from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import Body, FakeOpenAI, Said
 from tests.support.postgres import PASSWORD, PostgresServer, options
 
-from ragstone.kernel.llm import postgres_database
+from ragstone.kernel.llm import _postgres_database as postgres_database
 
 SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force", *TO_FILE)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.support.ledgers import key
 
-from ragstone.features.ledger.archive import Exported, export_responses, import_responses
-from ragstone.features.ledger.salvage import salvaged
+from ragstone.features.ledger._archive import Exported, export_responses, import_responses
+from ragstone.features.ledger._salvage import salvaged
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.ledger import connect, is_damaged, with_checksum

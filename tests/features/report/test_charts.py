@@ -7,9 +7,9 @@ from importlib import resources
 import msgspec
 from tests.support.tiny_run import JUDGEMENTS, QUESTIONS, card, judgement, summary_of
 
-from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
-from ragstone.features.report.findings import headlines
-from ragstone.features.run.breakdown import distributions, means_by_tag
+from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.features.report._findings import headlines
+from ragstone.features.run._breakdown import distributions, means_by_tag
 from ragstone.kernel.document.html import LIBRARIES, draw
 
 

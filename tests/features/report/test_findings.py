@@ -1,9 +1,9 @@
 import msgspec
 from tests.support.tiny_run import JUDGEMENTS, card, judgement, summary_of
 
-from ragstone.features.report.findings import findings
+from ragstone.features.report._findings import findings
 from ragstone.features.retrieve.words import rank_bars
-from ragstone.features.run.breakdown import rank_systems
+from ragstone.features.run._breakdown import rank_systems
 from ragstone.kernel.document.blocks import told
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.headlines import common_headline, headlines

@@ -7,7 +7,7 @@ from tests.support.tiny_run import WriteRun, card, judgement, summary_of
 
 from ragstone.features.report.page import write_markdown
 from ragstone.features.report.words import LONGEST_LIST, pull_request_document
-from ragstone.features.run.breakdown import rank_systems
+from ragstone.features.run._breakdown import rank_systems
 from ragstone.kernel.document.markdown import plain
 from ragstone.kernel.document.markdown import render_markdown as rendered
 from ragstone.kernel.errors import DataError

@@ -23,7 +23,7 @@ from tests.support.tiny_run import (
 
 import ragstone
 from ragstone.features.report.page import write_report
-from ragstone.features.run.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.features.run._breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.document.html import asset
 from ragstone.kernel.engine.call_log import open_call_log
 from ragstone.kernel.llm.call_trace import Exchange

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.review.marking import CONTEXT, at_words, marked, show, to_points, to_units, window
+from ragstone.features.review._marking import CONTEXT, at_words, marked, show, to_points, to_units, window
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Evidence
 

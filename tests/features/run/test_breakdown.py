@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 from tests.support.tiny_run import judgement
 
-from ragstone.features.run.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.features.run._breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.breakdown import Bin

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.features.sample._gathering import LoggedQuestion, RowsOfCell
 from ragstone.features.sample.drawing import NO_TOPIC, WAYS, SamplingMethod, draw, equal_shares, rarities
-from ragstone.features.sample.gathering import LoggedQuestion, RowsOfCell
 from ragstone.kernel.errors import ConfigError, DataError
 
 CROPS = [f"How is maize sown in {place} rows?" for place in ("wide", "narrow", "long", "short", "wet", "dry")]

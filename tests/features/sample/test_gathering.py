@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ragstone.features.sample.gathering import gather
+from ragstone.features.sample._gathering import gather
 from ragstone.features.sample.sampling import judged_qualities
 from ragstone.kernel.dataset.logs.exchange import Columns
 from ragstone.kernel.errors import DataError

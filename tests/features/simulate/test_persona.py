@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.features.simulate.persona import KnownFact, load_personas
+from ragstone.features.simulate._persona import KnownFact, load_personas
 from ragstone.kernel.errors import ConfigError
 
 GOOD = """[[personas]]

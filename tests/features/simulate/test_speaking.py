@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.features.simulate.persona import parse_personas
-from ragstone.features.simulate.speaking import (
+from ragstone.features.simulate._persona import parse_personas
+from ragstone.features.simulate._speaking import (
     UserMove,
     facts_asked_for,
     goal_is_met,

@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.features.translate.checks import (
+from ragstone.features.translate._checks import (
     find_fault,
     find_missing,
     missing_numbers,

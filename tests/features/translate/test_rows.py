@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.phrase_book import by_heart, translated
 
-from ragstone.features.translate.rows import (
+from ragstone.features.translate._rows import (
     Pair,
     TranslationTask,
     mean_chrf,

@@ -16,7 +16,7 @@ from ragstone.features.translate.translating import (
 )
 from ragstone.kernel.config import HttpTranslator, TranslateSection
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
-from ragstone.kernel.llm import calling
+from ragstone.kernel.llm import _calling as calling
 from ragstone.kernel.records import Document, Evidence, Question
 from ragstone.kernel.tables import read_rows, write_rows
 

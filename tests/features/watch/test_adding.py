@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.watch.adding import chances, draw_of
-from ragstone.features.watch.cells import point_of
-from ragstone.features.watch.judged import StoredScore
-from ragstone.features.watch.logged import Reader
+from ragstone.features.watch._adding import chances, draw_of
+from ragstone.features.watch._cells import point_of
+from ragstone.features.watch._judged import StoredScore
+from ragstone.features.watch._logged import Reader
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
 

@@ -6,9 +6,9 @@ from hypothesis.strategies import randoms
 from tests.features.watch.test_canaries import rounds
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
-from ragstone.features.watch.alarms import JudgeEvidence, alarm_line, alarms, cause_of
-from ragstone.features.watch.canaries import Shift
-from ragstone.features.watch.streams import Level
+from ragstone.features.watch._alarms import JudgeEvidence, alarm_line, alarms, cause_of
+from ragstone.features.watch._canaries import Shift
+from ragstone.features.watch._streams import Level
 from ragstone.kernel.config import MonitorSection
 
 SECTION = MonitorSection()

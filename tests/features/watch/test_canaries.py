@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, permutations
 
-from ragstone.features.watch.canaries import (
+from ragstone.features.watch._canaries import (
     Canaries,
     CanaryRound,
     CanaryScore,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.strategies import permutations
 from tests.support.monitor_cells import cell
 
-from ragstone.features.watch.cells import trends
+from ragstone.features.watch._cells import trends
 from ragstone.kernel.statistics.intervals import wilson_interval
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists
 
-from ragstone.features.watch.change_paths import HALF_LIFE, PHI, change_paths
+from ragstone.features.watch._change_paths import HALF_LIFE, PHI, change_paths
 
 
 def evidence(values, *, weights=None, seasons=None, noise=1e-9, jump=0.0, first=1):

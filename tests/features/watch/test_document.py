@@ -5,9 +5,9 @@ import datetime
 import pytest
 from tests.support.surfaces import shown
 
-from ragstone.features.watch.document import held_words, monitor_document
-from ragstone.features.watch.judged import StoredScore
-from ragstone.features.watch.logged import Reader
+from ragstone.features.watch._document import held_words, monitor_document
+from ragstone.features.watch._judged import StoredScore
+from ragstone.features.watch._logged import Reader
 from ragstone.features.watch.look import look_at
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection

@@ -8,8 +8,8 @@ import pytest
 from tests.support.monitor_store import fill, row
 from tests.support.scripts import nonce_in, prompt_of, say
 
-from ragstone.features.watch.finding_gaps import look_for_gaps
-from ragstone.features.watch.sampling import StoreRows, sample_store
+from ragstone.features.watch._finding_gaps import look_for_gaps
+from ragstone.features.watch._sampling import StoreRows, sample_store
 from ragstone.features.watch.watching import watch
 from ragstone.kernel.config import DocumentsSection, MonitorSection, Settings
 from ragstone.kernel.errors import DataError

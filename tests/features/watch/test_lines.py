@@ -1,9 +1,9 @@
 """What a look at a log has done is told in lines."""
 
-from ragstone.features.watch.cells import Overview
-from ragstone.features.watch.lines import judged_line, read_lines
+from ragstone.features.watch._cells import Overview
+from ragstone.features.watch._lines import judged_line, read_lines
+from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch.look import WatchSummary
-from ragstone.features.watch.reading import ReadCounts
 from ragstone.kernel.runs.summary import Calls
 
 

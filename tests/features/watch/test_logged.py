@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from ragstone.features.watch.logged import Feedback, Logged, Masker, Reader, seconds_of
+from ragstone.features.watch._logged import Feedback, Logged, Masker, Reader, seconds_of
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import Context

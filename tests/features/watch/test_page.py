@@ -13,10 +13,10 @@ from tests.support.monitor_store import MODEL, TAGS, fill, row
 from tests.support.texts import element
 from tests.support.tiny_run import card
 
-from ragstone.features.watch.alarms import NO_DRIFT
+from ragstone.features.watch._alarms import NO_DRIFT
+from ragstone.features.watch._page import SHOWN_CONTEXTS, TEXT_CUT, render_monitor, write_monitor
 from ragstone.features.watch.gaps import find_gaps, keep_gaps, missed_in
 from ragstone.features.watch.look import look_at
-from ragstone.features.watch.page import SHOWN_CONTEXTS, TEXT_CUT, render_monitor, write_monitor
 from ragstone.kernel.config import MonitorSection
 
 AXE = Path(__file__).parents[2] / "fixtures" / "axe" / "axe-4.14.1.min.js"

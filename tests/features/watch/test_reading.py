@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.support.monitor_store import TAGS
 
-from ragstone.features.watch.logged import Masker
-from ragstone.features.watch.reading import ReadCounts, new_rows, present_files, take_log
+from ragstone.features.watch._logged import Masker
+from ragstone.features.watch._reading import ReadCounts, new_rows, present_files, take_log
+from ragstone.features.watch._use import read_use
 from ragstone.features.watch.store import MonitorStore
-from ragstone.features.watch.use import read_use
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import DataError
 
@@ -33,7 +33,7 @@ def store(tmp_path):
 
 
 def test_interrupted_anywhere_it_goes_on_and_loses_nothing(tmp_path, store, monkeypatch):
-    monkeypatch.setattr("ragstone.features.watch.reading.BATCH", 10)
+    monkeypatch.setattr("ragstone.features.watch._reading.BATCH", 10)
     write(tmp_path / "a.jsonl", *(row(n) for n in range(35)))
     seen = []
 

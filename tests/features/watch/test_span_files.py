@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.spans import BEGAN, request, span
 
+from ragstone.features.watch._reading import span_files, take_log
+from ragstone.features.watch._use import read_use
 from ragstone.features.watch.collector import mask_spans
-from ragstone.features.watch.reading import span_files, take_log
 from ragstone.features.watch.store import MonitorStore
-from ragstone.features.watch.use import read_use
 from ragstone.kernel.config import MonitorSection, OtlpSection
 from ragstone.kernel.errors import DataError
 
@@ -165,7 +165,7 @@ def test_a_clock_that_is_wrong_by_years_makes_no_other_trace_late(store, folder)
 
 
 def test_interrupted_anywhere_it_loses_nothing_and_takes_nothing_twice(store, folder, monkeypatch):
-    monkeypatch.setattr("ragstone.features.watch.reading.BATCH", 2)
+    monkeypatch.setattr("ragstone.features.watch._reading.BATCH", 2)
     send(folder / "traces-1.jsonl", *(top(n) for n in range(1, 6)), model(6), model(7))
     send(folder / "traces-2.jsonl", *(top(n) for n in range(6, 10)))
     keep = store.add

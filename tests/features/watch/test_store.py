@@ -8,11 +8,11 @@ import pytest
 from tests.support.monitor_store import TAGS, fill
 from tests.support.monitor_store import row as monitor_row
 
-from ragstone.features.watch.cells import DayCell
-from ragstone.features.watch.judged import StoredScore
-from ragstone.features.watch.logged import Feedback, Reader
+from ragstone.features.watch._cells import DayCell
+from ragstone.features.watch._judged import StoredScore
+from ragstone.features.watch._logged import Feedback, Reader
+from ragstone.features.watch._showing import ExchangeFilter
 from ragstone.features.watch.look import store_spent
-from ragstone.features.watch.showing import ExchangeFilter
 from ragstone.features.watch.store import MonitorStore, has_store
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import DataError
@@ -306,7 +306,7 @@ def test_a_store_that_is_none_or_of_a_newer_ragstone_is_refused(tmp_path, says):
 
 
 def test_values_beyond_a_number_are_shown_together(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragstone.features.watch.cells.MOST_VALUES", 2)
+    monkeypatch.setattr("ragstone.features.watch._cells.MOST_VALUES", 2)
     with opened(tmp_path, [row(n, crop=f"crop {n}") for n in range(4)]) as store:
         keep(store, *((f"x{n}", score(1.0)) for n in range(4)))
         counts = {cell.value: cell.n for cell in store.cells(tag="crop")}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
-from ragstone.features.watch.streams import blocks_of, changes_of, level_of, shares_of, streams_of
+from ragstone.features.watch._streams import blocks_of, changes_of, level_of, shares_of, streams_of
 from ragstone.kernel.statistics.intervals import student_quantile
 
 LATER = BEGIN.replace(year=2027)
@@ -175,7 +175,7 @@ def test_how_many_streams_are_looked_at_together_does_not_matter(monkeypatch):
         for one in days(dropped(30 + at, days_after=20), seed=at, begin=3 * at, tag="crop", value=str(at))
     ]
     together = changes(cells, BEGIN.replace(month=3, day=10))
-    monkeypatch.setattr("ragstone.features.watch.streams.AT_ONCE", 2)
+    monkeypatch.setattr("ragstone.features.watch._streams.AT_ONCE", 2)
     apart = changes(cells, BEGIN.replace(month=3, day=10))
     assert [(one.at, one.raised) for one in apart] == [(one.at, one.raised) for one in together]
     assert len(apart) == 5

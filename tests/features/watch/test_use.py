@@ -5,11 +5,11 @@ import sqlite3
 
 import pytest
 
-from ragstone.features.watch.document import monitor_document
-from ragstone.features.watch.logged import ExchangeUsage, Reader
+from ragstone.features.watch._document import monitor_document
+from ragstone.features.watch._logged import ExchangeUsage, Reader
+from ragstone.features.watch._use import read_use, use_words
 from ragstone.features.watch.look import look_at
 from ragstone.features.watch.store import FILE, MonitorStore
-from ragstone.features.watch.use import read_use, use_words
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.document.markdown import render_markdown
 

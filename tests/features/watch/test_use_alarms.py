@@ -9,11 +9,11 @@ from tests.features.watch.test_use import DAY, stored
 from tests.support.monitor_cells import days, dropped
 from tests.support.simulated_use import used_days
 
-from ragstone.features.watch.alarms import alarm_line, alarms
-from ragstone.features.watch.document import monitor_document
-from ragstone.features.watch.logged import Reader
+from ragstone.features.watch._alarms import alarm_line, alarms
+from ragstone.features.watch._document import monitor_document
+from ragstone.features.watch._logged import Reader
+from ragstone.features.watch._use import FAILED_CALLS, USE_METRICS, use_cells
 from ragstone.features.watch.look import look_at
-from ragstone.features.watch.use import FAILED_CALLS, USE_METRICS, use_cells
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.document.markdown import render_markdown
 

@@ -8,9 +8,9 @@ import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.watch.judged import StoredScore
-from ragstone.features.watch.judging import load_canaries
-from ragstone.features.watch.reading import ReadCounts
+from ragstone.features.watch._judged import StoredScore
+from ragstone.features.watch._judging import load_canaries
+from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch.watching import Watcher, followed, watch
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import ConfigError, DataError, ModelError

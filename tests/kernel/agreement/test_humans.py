@@ -2,8 +2,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from tests.support.label_rows import label
 
+from ragstone.kernel.agreement._humans import human_agreement
 from ragstone.kernel.agreement.card import HumanAgreement
-from ragstone.kernel.agreement.humans import human_agreement
 from ragstone.kernel.agreement.pairing import human_scores
 
 

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.agreement.card import Baseline, HumanAgreement
-from ragstone.kernel.agreement.comparison import compare
-from ragstone.kernel.agreement.verdict import (
+from ragstone.kernel.agreement._verdict import (
     Hits,
     best_rival,
     better_than_all,
@@ -12,6 +10,8 @@ from ragstone.kernel.agreement.verdict import (
     one_grade_only,
     verdict,
 )
+from ragstone.kernel.agreement.card import Baseline, HumanAgreement
+from ragstone.kernel.agreement.comparison import compare
 from ragstone.kernel.statistics import Estimate
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.kernel import corpus, files
-from ragstone.kernel.corpus import extras, parallel
+from ragstone.kernel.corpus import _extras as extras
+from ragstone.kernel.corpus import parallel
 from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.ingest import ingest, read_corpus
 from ragstone.kernel.errors import DataError, MissingExtra

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.kernel.corpus import repositories
+from ragstone.kernel.corpus import _repositories as repositories
+from ragstone.kernel.corpus._repositories import cloned, plain, repository_of
 from ragstone.kernel.corpus.ingest import read_corpus
-from ragstone.kernel.corpus.repositories import cloned, plain, repository_of
 from ragstone.kernel.errors import DataError
 
 

@@ -15,8 +15,8 @@ from tests.support.fake_openai import ROOT, running, stats
 from tests.support.scripts import Said, cut_connection, embed_words, fail, hang, html, in_turn, vectors_said
 
 from ragstone.kernel.config import Price, Settings
+from ragstone.kernel.embedding._endpoint import BATCH_BYTES, batches_of
 from ragstone.kernel.embedding.embedder import Embedder
-from ragstone.kernel.embedding.endpoint import BATCH_BYTES, batches_of
 from ragstone.kernel.embedding.model import BATCH, TextRefused
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.errors import ModelError
@@ -43,7 +43,7 @@ def opened(fake_openai, tmp_path):
 
 @pytest.fixture
 def no_backoff(monkeypatch):
-    monkeypatch.setattr("ragstone.kernel.llm.calling.backoff_s", lambda _attempt, _draw: 0.001)
+    monkeypatch.setattr("ragstone.kernel.llm._calling.backoff_s", lambda _attempt, _draw: 0.001)
 
 
 def test_texts_go_in_batches_that_fly_together_and_come_back_in_order(fake_openai, opened):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragstone.kernel.config import ModelSettings, Settings
-from ragstone.kernel.embedding import transformer
+from ragstone.kernel.embedding import _transformer as transformer
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.errors import MissingExtra, ModelError
 

@@ -8,8 +8,8 @@ import pytest
 from ragstone.features.judge.words import truth_blocks
 from ragstone.kernel.config import read_library
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, summarise
+from ragstone.kernel.judging._truth_clauses import UNSPACED, folded
 from ragstone.kernel.judging.truth import says_true, truth_of, what_is_said
-from ragstone.kernel.judging.truth_clauses import UNSPACED, folded
 from ragstone.kernel.records import Answer
 
 FORMS = tomllib.loads((Path(__file__).parent / "truth_forms.toml").read_text(encoding="utf-8"))

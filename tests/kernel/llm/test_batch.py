@@ -13,8 +13,9 @@ from tests.support.scripts import always, say
 
 from ragstone.kernel.config import Price
 from ragstone.kernel.errors import DataError, ModelError
-from ragstone.kernel.llm import Budget, CallFailed, Caps, batch_api
-from ragstone.kernel.llm.batch import BatchDraft, BatchEntry, BatchJournal, call_line, read_calls
+from ragstone.kernel.llm import Budget, CallFailed, Caps
+from ragstone.kernel.llm import _batch_api as batch_api
+from ragstone.kernel.llm._batch import BatchDraft, BatchEntry, BatchJournal, call_line, read_calls
 
 
 class Command:
@@ -85,7 +86,7 @@ async def test_a_call_that_two_rows_need_is_submitted_once(command, fake_openai)
 async def test_calls_beyond_the_limits_of_a_file_go_into_another_batch(
     command, fake_openai, monkeypatch, limit, most
 ):
-    monkeypatch.setattr(f"ragstone.kernel.llm.batch.{limit}", most)
+    monkeypatch.setattr(f"ragstone.kernel.llm._batch.{limit}", most)
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2, 3, 4, 5))
     assert [reply.value.score for reply in replies] == [2] * 5
@@ -214,7 +215,7 @@ async def test_lines_that_are_not_ours_are_passed_over_and_a_lost_one_is_submitt
         kept = results if file_id != "file-batch_1-output_file_id" else results[:-1]
         return iter([*kept, *batch_api._results(b"\n".join(strange))])
 
-    monkeypatch.setattr("ragstone.kernel.llm.batch.download", torn)
+    monkeypatch.setattr("ragstone.kernel.llm._batch.download", torn)
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2, 3))
     assert [reply.value.score for reply in replies] == [2] * 3

@@ -18,17 +18,20 @@ import pytest
 from tests.support.fake_retriever import serving
 from tests.support.ledgers import key
 
-from ragstone.features.ledger.account import read_account
-from ragstone.features.watch.logged import Reader
+from ragstone.features.ledger._account import read_account
+from ragstone.features.watch._logged import Reader
 from ragstone.kernel.config import HttpSystem, MonitorSection, PythonSystem, Settings
 from ragstone.kernel.engine.cluster.vllm import read_rows_of
-from ragstone.kernel.llm import Ledger, Message, Prompt, anthropic, embeddings, litellm, llamacpp
-from ragstone.kernel.llm.batch_api import Result, read_result
-from ragstone.kernel.llm.openai_reply import StreamedReply, read_reply
+from ragstone.kernel.llm import Ledger, Message, Prompt, llamacpp
+from ragstone.kernel.llm import _anthropic as anthropic
+from ragstone.kernel.llm import _embeddings as embeddings
+from ragstone.kernel.llm import _litellm as litellm
+from ragstone.kernel.llm._batch_api import Result, read_result
+from ragstone.kernel.llm._openai_reply import StreamedReply, read_reply
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import MOST, Answer, Question, Usage, count_of, figure_of, told_usage
+from ragstone.kernel.systems._http import http_prompt, open_http_system
 from ragstone.kernel.systems.function import callee_of, function_prompt, open_function
-from ragstone.kernel.systems.http import http_prompt, open_http_system
 from ragstone.kernel.tables import parse_rows, read_rows
 
 # As they are written in JSON.

@@ -19,6 +19,7 @@ from tests.support.doors import NONCE, Verdict, prompt, verdict
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, CallFailed, Caps, Door, Ledger, open_door
+from ragstone.kernel.llm._reasoning import MOST, START, Room
 from ragstone.kernel.llm.learnt import (
     FILE,
     FirstCall,
@@ -31,7 +32,6 @@ from ragstone.kernel.llm.learnt import (
     read_entries,
 )
 from ragstone.kernel.llm.prompt import Completion, Prompt
-from ragstone.kernel.llm.reasoning import MOST, START, Room
 from ragstone.kernel.llm.transport import MODES, Dialect, Endpoint
 from ragstone.kernel.records import Usage
 

@@ -15,7 +15,7 @@ from tests.support.scripts import always, fail, fit_schema, hang, in_turn, say
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import CallFailed, Door
-from ragstone.kernel.llm.litellm import _body, _failure, _Refused
+from ragstone.kernel.llm._litellm import _body, _failure, _Refused
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import Unreachable
 from ragstone.kernel.records import Usage

@@ -6,7 +6,7 @@ import pytest
 from tests.support.doors import Model, door_to, prompt, verdict
 
 from ragstone.kernel.llm import CallFailed, Message, Prompt, Reply
-from ragstone.kernel.llm.masked import masked, masked_stream
+from ragstone.kernel.llm._masked import masked, masked_stream
 from ragstone.kernel.records import Usage
 
 EMAIL = "jane@doe.org"

@@ -15,7 +15,7 @@ from tests.support.scripts import always, cut_connection, fail, hang, html, in_t
 
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, CallFailed, Caps, Door
-from ragstone.kernel.llm.openai_reply import MOST_BYTES, Events, NotEvents
+from ragstone.kernel.llm._openai_reply import MOST_BYTES, Events, NotEvents
 from ragstone.kernel.records import Usage
 
 PIECES = ("Maize ", "needs ", "nitrogen\u00a0— ", "नाइट्रोजन", ".")

@@ -19,14 +19,15 @@ from tests.support.doors import Model, prompt
 from tests.support.ledgers import key
 from tests.support.postgres import PostgresServer
 
-from ragstone.features.ledger.archive import import_responses
+from ragstone.features.ledger._archive import import_responses
 from ragstone.kernel.config import LedgerSection, ModelSettings, Settings
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.llm import AnyLedger, Budget, Door, Ledger, open_ledger, postgres_database
-from ragstone.kernel.llm import postgres as postgres_module
+from ragstone.kernel.llm import AnyLedger, Budget, Door, Ledger, open_ledger
+from ragstone.kernel.llm import _postgres as postgres_module
+from ragstone.kernel.llm import _postgres_database as postgres_database
+from ragstone.kernel.llm._postgres import PostgresLedger
+from ragstone.kernel.llm._postgres_database import Database
 from ragstone.kernel.llm.door import NotInLedger
-from ragstone.kernel.llm.postgres import PostgresLedger
-from ragstone.kernel.llm.postgres_database import Database
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import claimed
 from ragstone.kernel.llm.transport import Endpoint
@@ -293,7 +294,7 @@ import asyncio, sys
 from pathlib import Path
 from ragstone.kernel.llm import postgres
 from ragstone.kernel.llm.response_store import claimed
-from ragstone.kernel.llm.postgres_database import Database
+from ragstone.kernel.llm._postgres_database import Database
 postgres.CLAIM_S = 1.0
 
 async def main():

@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.postgres import PASSWORD
 
-from ragstone.features.ledger.account import read_account
+from ragstone.features.ledger._account import read_account
 from ragstone.kernel.config import LedgerSection, Settings
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
 from ragstone.kernel.llm import open_ledger
-from ragstone.kernel.llm.postgres_database import Database, connect
+from ragstone.kernel.llm._postgres_database import Database, connect
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 

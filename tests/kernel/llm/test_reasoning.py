@@ -9,8 +9,7 @@ from tests.support.doors import NONCE, prompt, verdict
 
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm import CallFailed, Message, Prompt
-from ragstone.kernel.llm.prompt import Completion
-from ragstone.kernel.llm.reasoning import (
+from ragstone.kernel.llm._reasoning import (
     GROWTH,
     MOST,
     START,
@@ -23,6 +22,7 @@ from ragstone.kernel.llm.reasoning import (
     was_cut,
     with_reasoning,
 )
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.schema import THINK
 from ragstone.kernel.llm.transport import BrokenOff, Endpoint
 from ragstone.kernel.records import Usage

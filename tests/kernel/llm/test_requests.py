@@ -17,7 +17,10 @@ from tests.support.stage_prompts import OWN_MARKS, stage_prompts
 import ragstone
 from ragstone.kernel.engine.cluster.vllm import row_of
 from ragstone.kernel.judging import judge_names, load_judge
-from ragstone.kernel.llm import Prompt, anthropic, litellm, llamacpp, openai
+from ragstone.kernel.llm import Prompt, llamacpp
+from ragstone.kernel.llm import _anthropic as anthropic
+from ragstone.kernel.llm import _litellm as litellm
+from ragstone.kernel.llm import _openai as openai
 from ragstone.kernel.llm.transport import Dialect
 
 ASKING = [

@@ -11,7 +11,7 @@ from ragstone.kernel.config import DenseSettings
 from ragstone.kernel.embedding.model import NotEmbedded, TextRefused
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.records import Chunk, Question
-from ragstone.kernel.retrieval.dense import search_by_faiss
+from ragstone.kernel.retrieval._dense import search_by_faiss
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.kernel.retrieval.ranks import search_exactly
 from ragstone.kernel.retrieval.search import build_search

@@ -7,7 +7,7 @@ from tests.support.fake_retriever import Answered, serving
 from ragstone.kernel.config import HttpSettings, HybridSettings
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Chunk, Document, Question
-from ragstone.kernel.retrieval import remote as remote_module
+from ragstone.kernel.retrieval import _remote as remote_module
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.kernel.retrieval.search import build_search
 

@@ -1,7 +1,7 @@
 from tests.support.plain_rows import judgement_row, summary_row
 
-from ragstone.features.blame.desk import found_by_text
-from ragstone.features.run.breakdown import found_and_right
+from ragstone.features.blame._desk import found_by_text
+from ragstone.features.run._breakdown import found_and_right
 from ragstone.kernel.records import Answer, Context, Evidence, Question
 
 LEAD = summary_row(scale=(0, 100))

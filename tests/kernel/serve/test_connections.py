@@ -11,7 +11,8 @@ import pytest
 from tests.support.served_assistant import Scripted, ask, served
 
 from ragstone.kernel.config.serving import ServeSection
-from ragstone.kernel.serve import connections, limits
+from ragstone.kernel.serve import _connections as connections
+from ragstone.kernel.serve import limits
 
 HEAD = b"POST /v1/feedback HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 JSON = b"Content-Type: application/json\r\n"

@@ -6,8 +6,8 @@ import pytest
 from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.features.answer.answering import answer_to_file, forecast_answering
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import forecast_judging, judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.features.run.pipeline import forecast_run, run
 from ragstone.kernel.config import (
     AgreeSection,

@@ -7,8 +7,8 @@ import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fit_schema
 
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import forecast_judging, judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import JudgeSection, Settings
 from ragstone.kernel.records import Answer, Context, Judgement
 from ragstone.kernel.stages.judge import load_judges

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 import ragstone
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import forecast_judging, judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import ModelSettings, RetrieveSection, choose
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, DataError, ModelError

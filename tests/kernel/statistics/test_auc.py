@@ -5,7 +5,7 @@ from hypothesis.strategies import integers, lists, tuples
 from sklearn.metrics import roc_auc_score
 
 from ragstone.kernel.statistics import Estimate, correlation, roc_auc
-from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics._auc import auc_columns
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 
 items = lists(tuples(integers(0, 1), integers(0, 5), integers(0, 4)), min_size=1, max_size=15)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, sampled_from
 
 from ragstone.kernel.statistics import contingency_table, krippendorff_alpha
-from ragstone.kernel.statistics.krippendorff import (
+from ragstone.kernel.statistics._krippendorff import (
     alpha_of_cells,
     alpha_of_coincidences,
     alpha_of_values,

@@ -9,8 +9,8 @@ from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.transport import AppFailed
 from ragstone.kernel.records import Context, Question, Step
-from ragstone.kernel.systems.http import http_prompt, open_http_system
-from ragstone.kernel.systems.reply import SystemReply
+from ragstone.kernel.systems._http import http_prompt, open_http_system
+from ragstone.kernel.systems._reply import SystemReply
 
 QUESTION = Question(id="q1", question="When & where?", lang="en", tags={"crop": "corn"})
 

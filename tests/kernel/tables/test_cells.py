@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.import_.sheets import open_sheet
+from ragstone.features.import_._sheets import open_sheet
 from ragstone.kernel.dataset.logs.reading import LENIENT
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows, write_rows

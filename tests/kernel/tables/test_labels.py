@@ -11,9 +11,9 @@ from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables._yes_no import NO, YES
 from ragstone.kernel.tables.labels import CRITERIA
 from ragstone.kernel.tables.names import fold
-from ragstone.kernel.tables.yes_no import NO, YES
 
 STATEMENT = {"id": "1", "question": "Maize is a grass.", "reference": "true", "kind": "true_false"}
 NO_SCORE = [

@@ -16,9 +16,9 @@ import os
 from pathlib import Path
 os.umask(0)
 import numpy
-from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.knowledge.catalogue import Catalogue
-from ragstone.kernel.embedding.cache import store_vectors
+from ragstone_assistant.api._history import Conversations
+from ragstone_assistant.knowledge._catalogue import Catalogue
+from ragstone.kernel.embedding._cache import store_vectors
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.untrusted import load_secret
 from ragstone.features.watch.store import connect

@@ -9,8 +9,9 @@ from tests.support import object_store
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Label, Question
-from ragstone.kernel.tables import check_output, open_rows, read_rows, shards, storage, write_rows
-from ragstone.kernel.tables.shards import MANIFEST, read_manifest
+from ragstone.kernel.tables import _shards as shards
+from ragstone.kernel.tables import check_output, open_rows, read_rows, storage, write_rows
+from ragstone.kernel.tables._shards import MANIFEST, read_manifest
 from ragstone.kernel.tables.storage import entries
 
 ROWS = [Question(id=f"q{n}", question=f"What is {n}?", kind="open") for n in range(7)]

@@ -12,8 +12,8 @@ from tests.support.ledgers import key
 
 import ragstone
 import ragstone_assistant
-from ragstone.kernel.engine.cluster.channel import Channel
-from ragstone.kernel.engine.cluster.coordinator import Coordinator
+from ragstone.kernel.engine.cluster._channel import Channel
+from ragstone.kernel.engine.cluster._coordinator import Coordinator
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.prompt import Completion

@@ -8,8 +8,8 @@ from litestar.exceptions import LitestarException
 from tests.support.served_assistant import ask, said
 
 from ragstone.kernel.config.serving import ServeSection
-from ragstone_assistant.api import chat
-from ragstone_assistant.api import replying as streaming
+from ragstone_assistant.api import _chat as chat
+from ragstone_assistant.api import _replying as streaming
 from ragstone_assistant.api.app import create_app
 from ragstone_assistant.conversation import Doing, TextPiece
 

@@ -7,7 +7,8 @@ import pytest
 from tests.support.served_assistant import KEYS, Scripted, ask, key, said
 
 from ragstone.kernel.errors import DataError
-from ragstone_assistant.api import chat, history
+from ragstone_assistant.api import _chat as chat
+from ragstone_assistant.api import _history as history
 
 
 def conversation_of(reply):

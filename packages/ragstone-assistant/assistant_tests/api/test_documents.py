@@ -10,8 +10,8 @@ from tests.support.served_assistant import KEYS, key
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.serve.requests import RefusedRequest
-from ragstone_assistant.api import jobs
-from ragstone_assistant.api.jobs import DocumentJobs
+from ragstone_assistant.api import _jobs as jobs
+from ragstone_assistant.api._jobs import DocumentJobs
 
 
 def upload(client, name="rice.txt", content=b"Rice needs water.", headers=None):

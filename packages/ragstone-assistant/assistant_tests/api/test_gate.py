@@ -11,8 +11,8 @@ from tests.support.served_assistant import KEYS, ask, key
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.serve.headers import is_loopback
-from ragstone_assistant.api.gate import gated
-from ragstone_assistant.api.history import Conversations
+from ragstone_assistant.api._gate import gated
+from ragstone_assistant.api._history import Conversations
 from ragstone_assistant.api.state import ChatState, Clocks
 
 TOO_LARGE = "the request is larger than is taken: send less at once"

@@ -9,7 +9,7 @@ from tests.support.served_assistant import PASSAGE, Scripted, served
 from ragstone.kernel.config import HttpSystem
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.records import Question
-from ragstone.kernel.systems.http import http_prompt, open_http_system
+from ragstone.kernel.systems._http import http_prompt, open_http_system
 
 
 def test_passages_come_in_the_form_of_contexts(client, scripted):

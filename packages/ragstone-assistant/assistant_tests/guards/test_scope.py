@@ -7,8 +7,8 @@ import pytest
 from tests.support.farm import FARM
 
 from ragstone.kernel.embedding.opening import open_embedder
-from ragstone_assistant.domain import Domain, DomainTexts
-from ragstone_assistant.scope import scope_guard
+from ragstone_assistant._domain import Domain, DomainTexts
+from ragstone_assistant._scope import scope_guard
 
 LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())
 HELD_OUT = tomllib.loads((Path(__file__).parent / "scope_held_out.toml").read_text())

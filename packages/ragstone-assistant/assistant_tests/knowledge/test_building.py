@@ -14,7 +14,8 @@ from tests.support.golden import sentence_in
 from tests.support.knowledge import CROP, Words, knowledge_in, write
 
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone_assistant.knowledge import building, cutting
+from ragstone_assistant.knowledge import _building as building
+from ragstone_assistant.knowledge import _cutting as cutting
 from ragstone_assistant.knowledge.entry import KnowledgeDown
 from ragstone_assistant.knowledge.grouping import Namer
 

@@ -12,11 +12,11 @@ from tests.support.qdrant_server import QdrantServer
 
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
 from ragstone_assistant.knowledge import knowledge_base
-from ragstone_assistant.knowledge.building import finish
-from ragstone_assistant.knowledge.catalogue import Catalogue
+from ragstone_assistant.knowledge._building import finish
+from ragstone_assistant.knowledge._catalogue import Catalogue
+from ragstone_assistant.knowledge._points import PassagePoints
+from ragstone_assistant.knowledge._snapshot import among
 from ragstone_assistant.knowledge.entry import KnowledgeDown
-from ragstone_assistant.knowledge.points import PassagePoints
-from ragstone_assistant.knowledge.snapshot import among
 
 TEXTS = {
     "maize": "# Maize\n\nMaize is sown in May near Kisumu.",

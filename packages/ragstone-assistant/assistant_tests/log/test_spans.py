@@ -114,7 +114,7 @@ async def test_a_failed_step_is_a_span_with_an_error(tmp_path: Path) -> None:
 async def test_a_collector_that_hangs_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone_assistant.log.spans.CLOSE_S", 0.1)
+    monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         started = time.monotonic()
         await written(tmp_path, f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces")
@@ -124,8 +124,8 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end(
 async def test_a_collector_that_is_down_costs_one_line_and_no_row(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone_assistant.log.spans.CLOSE_S", 30)
-    monkeypatch.setattr("ragstone_assistant.log.spans.TIMEOUT_S", 0.5)
+    monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 30)
+    monkeypatch.setattr("ragstone_assistant.log._spans.TIMEOUT_S", 0.5)
     with collecting() as collector:
         url = collector.url
     started = time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone_assistant.tools.schema_struct import MOST_FIELDS, given_by, struct_of
+from ragstone_assistant.tools._schema_struct import MOST_FIELDS, given_by, struct_of
 
 
 def takes(node: object, value: object, required: bool = True) -> bool:

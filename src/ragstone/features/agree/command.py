@@ -12,8 +12,8 @@ from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
-    from ragstone.features.agree.languages import JudgedLanguages
-    from ragstone.features.agree.parity import LanguageParity
+    from ragstone.features.agree._languages import JudgedLanguages
+    from ragstone.features.agree._parity import LanguageParity
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.records import Label
@@ -86,8 +86,8 @@ def agree(
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
-    from ragstone.features.agree.labels import columns_of_run
-    from ragstone.features.agree.languages import LanguageRequest, languages_of, read_copies
+    from ragstone.features.agree._labels import columns_of_run
+    from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.records import Judgement
@@ -119,7 +119,7 @@ def _read_labels(
     labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
-    from ragstone.features.agree.labels import with_metrics, with_texts
+    from ragstone.features.agree._labels import with_metrics, with_texts
     from ragstone.kernel.records import Answer, Label
     from ragstone.kernel.tables import read_rows
 
@@ -138,8 +138,8 @@ def _tell(
     json: bool,
 ) -> None:
     """Show the cards, the corrected means and the languages, and write the page that was asked for."""
+    from ragstone.features.agree._parity_words import parity_document, with_parity
     from ragstone.features.agree.corrected_words import corrected_document
-    from ragstone.features.agree.parity_words import parity_document, with_parity
     from ragstone.features.agree.words import card_document, cards_document
     from ragstone.kernel.document.html import write_page
     from ragstone.kernel.document.terminal import render_terminal

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.attack.families import Family, load_families
-from ragstone.features.attack.planting import plant
-from ragstone.features.attack.probes import JudgedRows, ProbePlan, comparable_rows, plan_probes, probe_judge
-from ragstone.features.attack.rates import attempts_of, can_flip, flips_shown, gate, rates_of
-from ragstone.features.attack.rows import BAD, attackable_rows, is_base
-from ragstone.features.attack.values import Aim
+from ragstone.features.attack._families import Family, load_families
+from ragstone.features.attack._planting import plant
+from ragstone.features.attack._probes import JudgedRows, ProbePlan, comparable_rows, plan_probes, probe_judge
+from ragstone.features.attack._rates import attempts_of, can_flip, flips_shown, gate, rates_of
+from ragstone.features.attack._rows import BAD, attackable_rows, is_base
+from ragstone.features.attack._values import Aim
 from ragstone.features.attack.words import ATTACK, AttackSummary, JudgeAttacked, attack_document
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.html import write_page

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.attack.values import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
+from ragstone.features.attack._values import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

@@ -71,9 +71,9 @@ def retrievers(
     - `ragstone bench retrievers --limit 50 --forecast`
     - `ragstone bench retrievers --measure rank_score --batch-size 110`
     """
+    from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.retrievers.grid import bench_retrievers, forecast_bench
     from ragstone.features.bench.retrievers.words import bench_document
-    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.config import choose
 
     settings = _settings(asking, "retrievers", seed, measure=measure, batch_size=batch_size)
@@ -100,9 +100,9 @@ def languages(
     - `ragstone bench languages`
     - `ragstone bench languages --limit 50`
     """
+    from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.languages.study import bench_languages, forecast_study
     from ragstone.features.bench.languages.words import study_document
-    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.config import choose
 
     settings = choose(_settings(asking, "languages", seed), "questions", limit=limit)
@@ -153,9 +153,9 @@ def judges(
     - `ragstone bench judges --limit 50 --forecast`
     - `ragstone bench judges --suite --model openai/gpt-4o-mini --sample 100`
     """
+    from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.judges.grid import bench_judges, forecast_judge_bench
     from ragstone.features.bench.judges.words import judge_bench_document
-    from ragstone.features.bench.running import bench_path
     from ragstone.kernel.errors import ConfigError
 
     if suite:
@@ -186,7 +186,7 @@ def _suite(
     sample: int | None,
     asking: Asking,
 ) -> None:
-    from ragstone.features.bench.running import run_bench
+    from ragstone.features.bench._running import run_bench
     from ragstone.features.bench.suite.judging import forecast_suite, plan_suite, run_suite
     from ragstone.features.bench.suite.words import suite_document
 
@@ -218,12 +218,12 @@ def answerers(
     - `ragstone bench answerers`
     - `ragstone bench answerers --race --budget 5usd`
     """
+    from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.answerers.grid import (
         bench_answerers,
         forecast_answer_bench,
     )
     from ragstone.features.bench.answerers.words import answer_bench_document
-    from ragstone.features.bench.running import bench_path
 
     settings = _settings(asking, "answerers", seed, limit=limit, race=race or None)
     asking.tell_forecast(lambda: forecast_answer_bench(settings))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.blame.causes import PointFacts, find_cause
-from ragstone.features.blame.desk import BlameCoordinator
-from ragstone.features.blame.plan import BlamePlan, plan_blame
-from ragstone.features.blame.points import Points, answerable, points_of, second_by_people, share_out
+from ragstone.features.blame._causes import PointFacts, find_cause
+from ragstone.features.blame._desk import BlameCoordinator
+from ragstone.features.blame._plan import BlamePlan, plan_blame
+from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number

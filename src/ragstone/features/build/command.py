@@ -14,8 +14,8 @@ from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from ragstone.features.build._session import Make
     from ragstone.features.build.certificate.page import EvaluationSet
-    from ragstone.features.build.session import Make
     from ragstone.kernel.config import Settings
     from ragstone.kernel.llm.forecast import Forecast
     from ragstone.kernel.stages.given import Taggable
@@ -168,7 +168,7 @@ def _build(
     asking: Asking,
 ) -> "EvaluationSet":
     """Return what `make` makes of the sources, after the forecast of it."""
-    from ragstone.features.build.session import build_in_session, check_build, read_for
+    from ragstone.features.build._session import build_in_session, check_build, read_for
 
     rows = read_for(output, sources, settings)[:limit]
     check_build(rows, settings, None if asking.forecast else output, asking.force)

@@ -7,17 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.built import Built, noted
-from ragstone.features.build.certificate.page import EvaluationSet
-from ragstone.features.build.fact_writing import facts_wanted
-from ragstone.features.build.falsifying import (
+from ragstone.features.build._built import Built, noted
+from ragstone.features.build._fact_writing import facts_wanted
+from ragstone.features.build._falsifying import (
     Falsified,
     Truths,
     normal_form,
     plan_changes,
 )
-from ragstone.features.build.files import give_ids
-from ragstone.features.build.filling import (
+from ragstone.features.build._filling import (
     STEPS,
     BuildSteps,
     WritingTask,
@@ -26,10 +24,12 @@ from ragstone.features.build.filling import (
     built_of,
     fill,
 )
-from ragstone.features.build.forecasting import forecast_build
-from ragstone.features.build.plan import Cut, choose_passages, cut_passages, own_rng, shuffled
+from ragstone.features.build._forecasting import forecast_build
+from ragstone.features.build._plan import Cut, choose_passages, cut_passages, own_rng, shuffled
+from ragstone.features.build._session import build_in_session, document_id_of
+from ragstone.features.build.certificate.page import EvaluationSet
+from ragstone.features.build.files import give_ids
 from ragstone.features.build.questions import longest_passage, open_writer
-from ragstone.features.build.session import build_in_session, document_id_of
 from ragstone.kernel.config import BuildSection, Settings, choose, load_settings
 from ragstone.kernel.config.datasets import Change
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.built import Built
-from ragstone.features.build.certificate.page import EvaluationSet
-from ragstone.features.build.critic import load_critics
-from ragstone.features.build.defects import measure_critics, plant_defects
-from ragstone.features.build.extras import add_extras
-from ragstone.features.build.filling import (
+from ragstone.features.build._built import Built
+from ragstone.features.build._critic import load_critics
+from ragstone.features.build._defects import measure_critics, plant_defects
+from ragstone.features.build._extras import add_extras
+from ragstone.features.build._filling import (
     STEPS,
     BuildSteps,
     WritingTask,
@@ -25,11 +24,12 @@ from ragstone.features.build.filling import (
     fill,
     sift_questions,
 )
-from ragstone.features.build.forecasting import forecast_build
-from ragstone.features.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
-from ragstone.features.build.session import build_in_session, document_id_of
-from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
-from ragstone.features.build.writing import write_questions
+from ragstone.features.build._forecasting import forecast_build
+from ragstone.features.build._plan import Cut, Order, cut_passages, plan_orders, shuffled
+from ragstone.features.build._session import build_in_session, document_id_of
+from ragstone.features.build._styles import DialogueTurn, load_style, turns_of
+from ragstone.features.build._writing import write_questions
+from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, load_settings
 from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.certificate import CriticMeasured

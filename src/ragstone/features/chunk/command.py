@@ -54,7 +54,7 @@ def chunk(
     - `ragstone chunk documents.jsonl --size 800 --overlap 100`
     - `ragstone chunk documents.jsonl --method heading`
     """
-    from ragstone.features.chunk.chunking import chunk_to_file
+    from ragstone.features.chunk._chunking import chunk_to_file
     from ragstone.kernel.config import choose
 
     settings = choose(

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ragstone.features.compare._retrieval import compare_retrieval
+from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
-from ragstone.features.compare.retrieval import compare_retrieval
-from ragstone.features.compare.spent import compare_spent
 from ragstone.features.compare.values import (
     Comparison,
     Flip,

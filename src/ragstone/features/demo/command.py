@@ -44,7 +44,7 @@ def demo(
     - `ragstone demo`
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
-    from ragstone.features.demo.small_judge import show_small_judge
+    from ragstone.features.demo._small_judge import show_small_judge
     from ragstone.features.new import copy_starter, endpoint_model
     from ragstone.features.run import run_and_show
     from ragstone.kernel.config import choose, load_settings

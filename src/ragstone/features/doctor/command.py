@@ -184,7 +184,7 @@ def _embeds(name: str, settings: Settings) -> Check:
 
 def _system(name: str, settings: Settings) -> Check:
     """Look at an application of `[systems]`, and ask it nothing."""
-    from ragstone.features.doctor.systems import look_at
+    from ragstone.features.doctor._systems import look_at
     from ragstone.kernel.engine.local import run_sync
     from ragstone.kernel.errors import RagstoneError
 

@@ -75,8 +75,8 @@ def import_(
             sources, output, limit, [name for name, value in odd.items() if value], force=force, json=json
         )
         return
+    from ragstone.features.import_._rows import ImportOptions, parse_columns
     from ragstone.features.import_.importing import import_to_folder
-    from ragstone.features.import_.rows import ImportOptions, parse_columns
 
     options = ImportOptions(columns=parse_columns(column or ()), split=split, limit=limit)
     with bars("import", limit) as advance:
@@ -102,7 +102,7 @@ def _gather(
     sources: list[Path], output: Path, limit: int | None, odd: list[str], *, force: bool, json: bool
 ) -> None:
     """Write the conversations of logs. odd: the options that are of no use here."""
-    from ragstone.features.import_.gathering import import_conversations
+    from ragstone.features.import_._gathering import import_conversations
     from ragstone.kernel.errors import ConfigError
 
     if odd:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.import_ import faq, trec
-from ragstone.features.import_.recognise import recognise
-from ragstone.features.import_.rows import (
+from ragstone.features.import_ import _faq as faq
+from ragstone.features.import_ import _trec as trec
+from ragstone.features.import_._recognise import recognise
+from ragstone.features.import_._rows import (
     Found,
     Grades,
     ImportOptions,

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.import_.rows import Found, Grades
+from ragstone.features.import_._rows import Found, Grades
 from ragstone.kernel.dataset.repeats import exact_form, find_repeats
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question, references

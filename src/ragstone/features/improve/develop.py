@@ -6,6 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.improve._labelled_sets import LabelledSet, judge_labelled, read_labelled
+from ragstone.features.improve._parts import Node, Part
+from ragstone.features.improve._store import DevelopmentStore, JudgeDraft, Outcome, now
 from ragstone.features.improve.judge_files import (
     Frozen,
     before_of,
@@ -15,9 +18,6 @@ from ragstone.features.improve.judge_files import (
     read_text,
     run_version,
 )
-from ragstone.features.improve.labelled_sets import LabelledSet, judge_labelled, read_labelled
-from ragstone.features.improve.parts import Node, Part
-from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome, now
 from ragstone.features.improve.values import (
     Development,
     JudgedVersion,

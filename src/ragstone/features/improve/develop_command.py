@@ -97,8 +97,8 @@ def develop(
 
 def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:
     """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
+    from ragstone.features.improve._develop_words import development_document
     from ragstone.features.improve.develop import freeze_judge, run_draft
-    from ragstone.features.improve.develop_words import development_document
 
     development = run_draft(run)
     show_found(development, lambda: development_document(development), json=json)

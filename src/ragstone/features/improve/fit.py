@@ -9,9 +9,9 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.judge_text import judge_text
-from ragstone.features.improve.labelled_sets import as_yes_no
-from ragstone.features.improve.thresholds import (
+from ragstone.features.improve._judge_text import judge_text
+from ragstone.features.improve._labelled_sets import as_yes_no
+from ragstone.features.improve._thresholds import (
     LEVEL,
     CascadeFit,
     Scored,

@@ -57,8 +57,8 @@ def fit(
     """
     import msgspec
 
+    from ragstone.features.improve._fit_words import fit_document
     from ragstone.features.improve.fit import check_cascade_file, fit_cascade, write_cascade
-    from ragstone.features.improve.fit_words import fit_document
     from ragstone.kernel.records import Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
     from ragstone.kernel.tables import read_rows

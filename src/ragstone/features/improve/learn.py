@@ -6,6 +6,17 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from ragstone.features.improve._labelled_sets import LabelledSet, as_yes_no, read_labelled
+from ragstone.features.improve._learned_file import (
+    LearnedFile,
+    candidate_text,
+    learned_file,
+    renamed,
+    write_learned,
+)
+from ragstone.features.improve._parts import Node, Part
+from ragstone.features.improve._store import DevelopmentStore
+from ragstone.features.improve._thresholds import FOLDS
 from ragstone.features.improve.candidates.examples import can_show, example_candidates
 from ragstone.features.improve.candidates.fitted import MemberScores, fitted_candidates, free_members
 from ragstone.features.improve.candidates.prompts import can_rewrite, prompt_candidates
@@ -24,7 +35,6 @@ from ragstone.features.improve.candidates.rows import (
     yes_from_of,
 )
 from ragstone.features.improve.develop import DevelopmentRun, Place, record_look, user_of
-from ragstone.features.improve.labelled_sets import LabelledSet, as_yes_no, read_labelled
 from ragstone.features.improve.learned import (
     A_GAIN,
     METHODS,
@@ -37,16 +47,6 @@ from ragstone.features.improve.learned import (
     needed_labels,
     spread_of_gain,
 )
-from ragstone.features.improve.learned_file import (
-    LearnedFile,
-    candidate_text,
-    learned_file,
-    renamed,
-    write_learned,
-)
-from ragstone.features.improve.parts import Node, Part
-from ragstone.features.improve.store import DevelopmentStore
-from ragstone.features.improve.thresholds import FOLDS
 from ragstone.features.improve.values import Scale
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent

@@ -90,7 +90,7 @@ def learn(
 
 
 def _tell(learning: "Learning", *, json: bool) -> None:
-    from ragstone.features.improve.learn_words import learning_document
+    from ragstone.features.improve._learn_words import learning_document
 
     show_found(learning, lambda: learning_document(learning), json=json)
     if learning.new_version is not None:

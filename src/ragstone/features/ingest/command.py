@@ -13,7 +13,7 @@ from ragstone.kernel.console.printing import counts_line, plural, say, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
-    from ragstone.features.ingest.ingesting import IngestSummary
+    from ragstone.features.ingest._ingesting import IngestSummary
     from ragstone.kernel.corpus.duplicates import Duplicate
     from ragstone.kernel.corpus.file import Field, IngestOptions, Skipped
 
@@ -82,7 +82,7 @@ def ingest(
     - `ragstone ingest handbook/ -o documents.jsonl`
     - `ragstone ingest src/ --glob "*.py" --glob "*.md"`
     """
-    from ragstone.features.ingest.ingesting import ingest_to_file
+    from ragstone.features.ingest._ingesting import ingest_to_file
     from ragstone.kernel.corpus.file import IngestOptions
     from ragstone.kernel.errors import DataError
 

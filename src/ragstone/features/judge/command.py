@@ -74,6 +74,7 @@ def judge(
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
     """
+    from ragstone.features.judge._sheet import AnswerSheet
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -81,7 +82,6 @@ def judge(
         run_folder_of,
         unread_notes,
     )
-    from ragstone.features.judge.sheet import AnswerSheet
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging.fields import read_no_answer
     from ragstone.kernel.stages.judge import load_judges
@@ -99,7 +99,7 @@ def judge(
         free=not any(judge.needs_model for judge in chosen),
     )
     if folder:
-        from ragstone.features.judge.run_folder import judge_to_run
+        from ragstone.features.judge._run_folder import judge_to_run
 
         summary = judge_to_run(
             sheet, folder, chosen, settings, how=asking.session, force=force, bounds=bounds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.features.judge.sheet import AnswerSheet, answers_or_questions
+from ragstone.features.judge._sheet import AnswerSheet, answers_or_questions
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.digests import digest_of, made_from
 from ragstone.kernel.engine.local import run_sync

@@ -53,7 +53,7 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     - `ragstone judges show correctness`
     - `ragstone judges show my-judge.toml`
     """
-    from ragstone.features.judges.code import code_of
+    from ragstone.features.judges._code import code_of
     from ragstone.features.judges.testing import prompts_of
     from ragstone.kernel.judging import load_judge
 

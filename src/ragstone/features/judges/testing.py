@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ragstone.features.judges.easy import EASY, Expectation, easy_answer, easy_rows, is_met
+from ragstone.features.judges._easy import EASY, Expectation, easy_answer, easy_rows, is_met
 from ragstone.kernel.config import Settings
 from ragstone.kernel.embedding.model import Role, Vectors
 from ragstone.kernel.engine.call_log import CallLog

@@ -48,7 +48,7 @@ def label(
     - `ragstone label judgements.jsonl --sheet answers.jsonl -n 50`
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     """
-    from ragstone.features.label.choosing import SPREAD_EVENLY, way_of
+    from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
     from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import answers_of, judgements_of

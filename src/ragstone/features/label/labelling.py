@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragstone.features.label.choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
+from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label.choosing import AnswerDraw, choose
+from ragstone.features.label._choosing import AnswerDraw, choose
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
 from ragstone.kernel.agreement.pairing import ADJUDICATOR

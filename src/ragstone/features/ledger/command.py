@@ -13,8 +13,8 @@ from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.features.ledger.account import Account, AccountLine
-    from ragstone.features.ledger.archive import Chosen
+    from ragstone.features.ledger._account import Account, AccountLine
+    from ragstone.features.ledger._archive import Chosen
     from ragstone.kernel.llm.ledgers import Place
 
 SHOWN_DAYS = 14
@@ -43,7 +43,7 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
 
     - `ragstone ledger show --json`
     """
-    from ragstone.features.ledger.account import read_account
+    from ragstone.features.ledger._account import read_account
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.llm.ledgers import ledger_place
 
@@ -68,7 +68,7 @@ def export(
 
     - `ragstone ledger export backup.jsonl`
     """
-    from ragstone.features.ledger.archive import export_responses
+    from ragstone.features.ledger._archive import export_responses
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.llm.ledgers import ledger_place
 
@@ -90,7 +90,7 @@ def import_(
 
     - `ragstone ledger import backup.jsonl other.jsonl`
     """
-    from ragstone.features.ledger.archive import import_responses
+    from ragstone.features.ledger._archive import import_responses
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
@@ -125,7 +125,7 @@ def prune(
     - `ragstone ledger prune --older-than 90d`
     - `ragstone ledger prune --model openai/gpt-4o-mini`
     """
-    from ragstone.features.ledger.archive import Pruned, choose_responses, prune_responses
+    from ragstone.features.ledger._archive import Pruned, choose_responses, prune_responses
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.llm.ledgers import ledger_place

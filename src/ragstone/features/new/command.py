@@ -29,8 +29,8 @@ def new(
     - `ragstone new my-project`
     - `ragstone new my-project --documents handbook/ --questions questions.csv`
     """
+    from ragstone.features.new._own_data import seen_from, write_own_settings
     from ragstone.features.new.default_model import PACKAGED, choose_model
-    from ragstone.features.new.own_data import seen_from, write_own_settings
     from ragstone.kernel.errors import ConfigError
 
     if questions is not None and not documents:

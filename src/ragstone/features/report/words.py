@@ -7,8 +7,8 @@ import msgspec
 
 from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
 from ragstone.features.judge import asked_lines, brief_means, mean_cell, savings_line, truth_blocks
-from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
-from ragstone.features.report.findings import blame_part, findings, rivals
+from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.document.blocks import (

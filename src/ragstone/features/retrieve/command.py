@@ -118,7 +118,7 @@ def parse_tags(pairs: list[str]) -> dict[str, str]:
 def _tell(summary: "RetrieveSummary", json: bool) -> None:
     import msgspec
 
-    from ragstone.features.retrieve.failed import failed_blocks
+    from ragstone.features.retrieve._failed import failed_blocks
     from ragstone.features.retrieve.words import retrieval_document
     from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import asked_line

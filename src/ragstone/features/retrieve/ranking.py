@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.retrieve.failed import FailedQuestion, failed_questions
+from ragstone.features.retrieve._failed import FailedQuestion, failed_questions
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.engine.digests import made_from

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ragstone.features.build import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path, write_certificate
+from ragstone.features.review._certified import candidates_of, recertify, review_numbers
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
-from ragstone.features.review.certified import candidates_of, recertify, review_numbers
 from ragstone.features.review.decisions import log_path, read_decisions
 from ragstone.kernel.config import BuildSection, Settings, load_settings
 from ragstone.kernel.dataset.certificate import Certificate, ReviewNumbers, fit

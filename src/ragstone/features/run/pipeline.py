@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.report import write_markdown, write_report
-from ragstone.features.run.breakdown import distributions, found_and_right, means_by_tag, rank_systems
+from ragstone.features.run._breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.kernel.config import AgreeSection, Settings, load_settings

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.features.sample.gathering import LoggedQuestion
+from ragstone.features.sample._gathering import LoggedQuestion
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.corpus.topics import Labels, group_texts, topic_names, topic_terms
 from ragstone.kernel.embedding.model import Embed

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from ragstone.features.sample._gathering import LogCounts, LoggedQuestion, exchanges_at, gather
 from ragstone.features.sample.drawing import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
-from ragstone.features.sample.gathering import LogCounts, LoggedQuestion, exchanges_at, gather
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange
 from ragstone.kernel.dataset.logs.reading import Source

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.simulate.persona import Persona, load_personas, parse_personas
-from ragstone.features.simulate.speaking import UserMove, next_of_model, next_of_script
-from ragstone.features.simulate.talk import Talk
+from ragstone.features.simulate._persona import Persona, load_personas, parse_personas
+from ragstone.features.simulate._speaking import UserMove, next_of_model, next_of_script
+from ragstone.features.simulate._talk import Talk
 from ragstone.kernel.config import HttpSystem, Settings, SheetSystem, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ragstone.features.simulate.talk import ENDED, GOAL_MET, N_TURNS, PERSONA
+from ragstone.features.simulate._talk import ENDED, GOAL_MET, N_TURNS, PERSONA
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate

@@ -7,7 +7,7 @@ from typing import Generic
 
 import msgspec
 
-from ragstone.features.translate.rows import (
+from ragstone.features.translate._rows import (
     Pair,
     RowT,
     TranslatedRow,
@@ -17,8 +17,8 @@ from ragstone.features.translate.rows import (
     translate_question,
     with_loss,
 )
-from ragstone.features.translate.services import Translate
-from ragstone.features.translate.translators import names_of, open_translator
+from ragstone.features.translate._services import Translate
+from ragstone.features.translate._translators import names_of, open_translator
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.languages import NAMES
 from ragstone.kernel.engine.progress import Progress, silent

@@ -28,8 +28,8 @@ from ragstone.features.improve import (
     parse_draft,
     saved_prompt,
 )
+from ragstone.features.try_._words import PromptTrial, trial_document
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
-from ragstone.features.try_.words import PromptTrial, trial_document
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session

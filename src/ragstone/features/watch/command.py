@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.features.watch.outputs import (
+from ragstone.features.watch._outputs import (
     By,
     Count,
     Gaps,
@@ -87,9 +87,9 @@ def watch(
     - `ragstone watch logs/ --follow --gaps gaps.csv`
     - `ragstone watch logs/ --judgements then.jsonl`
     """
-    from ragstone.features.watch.judged import check_given
-    from ragstone.features.watch.lines import read_lines
-    from ragstone.features.watch.reading import ReadCounts
+    from ragstone.features.watch._judged import check_given
+    from ragstone.features.watch._lines import read_lines
+    from ragstone.features.watch._reading import ReadCounts
     from ragstone.features.watch.watching import Watcher, finish, utc_today
     from ragstone.kernel.errors import ConfigError
 
@@ -124,8 +124,8 @@ def _follow(
     watcher: "Watcher", sources: list[Path], summary: "WatchSummary", *, asking: bool, offline: bool
 ) -> "WatchSummary":
     """Tell what comes until Ctrl-C, and return what there is then."""
-    from ragstone.features.watch.alarms import alarm_line
-    from ragstone.features.watch.lines import judged_line, read_lines
+    from ragstone.features.watch._alarms import alarm_line
+    from ragstone.features.watch._lines import judged_line, read_lines
     from ragstone.features.watch.watching import followed, utc_today
 
     known = {alarm_line(open_alarm) for open_alarm in summary.open_alarms}
@@ -143,8 +143,8 @@ def _follow(
 
 def _tell(summary: "WatchSummary", look: "Look", *, json: bool) -> None:
     """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
-    from ragstone.features.watch.document import monitor_document
-    from ragstone.features.watch.lines import judged_line
+    from ragstone.features.watch._document import monitor_document
+    from ragstone.features.watch._lines import judged_line
 
     show_found(summary, lambda: monitor_document(look), json=json)
     say(f"{judged_line(summary)} Store: {summary.store}")

@@ -8,15 +8,15 @@ from datetime import date, timedelta
 
 import msgspec
 
-from ragstone.features.watch.alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
-from ragstone.features.watch.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
-from ragstone.features.watch.charts import drawn_metrics, metric_charts, tag_panels, use_charts
+from ragstone.features.watch._alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
+from ragstone.features.watch._cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
+from ragstone.features.watch._charts import drawn_metrics, metric_charts, tag_panels, use_charts
+from ragstone.features.watch._judged import PEOPLE
+from ragstone.features.watch._reading import ReadCounts
+from ragstone.features.watch._showing import StoredExchange, shown
+from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
-from ragstone.features.watch.judged import PEOPLE
-from ragstone.features.watch.reading import ReadCounts
-from ragstone.features.watch.showing import StoredExchange, shown
 from ragstone.features.watch.store import MonitorStore
-from ragstone.features.watch.use import ApplicationUse, read_use, use_cells
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.document.blocks import Chart, ChartPanel

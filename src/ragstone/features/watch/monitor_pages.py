@@ -8,11 +8,11 @@ from typing import Annotated
 import msgspec
 from litestar import Response, get
 
-from ragstone.features.watch.charts import drawn_metrics
+from ragstone.features.watch._charts import drawn_metrics
+from ragstone.features.watch._page import render_monitor, render_questions
+from ragstone.features.watch._showing import ExchangeFilter
 from ragstone.features.watch.gaps import load_gaps
 from ragstone.features.watch.look import Open, low_in
-from ragstone.features.watch.page import render_monitor, render_questions
-from ragstone.features.watch.showing import ExchangeFilter
 from ragstone.features.watch.store import MonitorStore, has_store
 from ragstone.features.watch.watching import look_of, utc_today
 from ragstone.kernel.config import Settings

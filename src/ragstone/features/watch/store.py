@@ -13,9 +13,9 @@ from typing import Literal, Self
 
 import msgspec
 
-from ragstone.features.watch import showing
-from ragstone.features.watch.adding import Adder
-from ragstone.features.watch.cells import (
+from ragstone.features.watch import _showing as showing
+from ragstone.features.watch._adding import Adder
+from ragstone.features.watch._cells import (
     DayCell,
     Overview,
     read_cells,
@@ -23,7 +23,7 @@ from ragstone.features.watch.cells import (
     read_overview,
     refresh_cells,
 )
-from ragstone.features.watch.judged import (
+from ragstone.features.watch._judged import (
     Due,
     JudgedOn,
     Scores,
@@ -35,8 +35,8 @@ from ragstone.features.watch.judged import (
     read_judged_on,
     spend,
 )
-from ragstone.features.watch.logged import Feedback, Logged
-from ragstone.features.watch.showing import ExchangeFilter, ExchangePage, JudgedExchange, StoredExchange
+from ragstone.features.watch._logged import Feedback, Logged
+from ragstone.features.watch._showing import ExchangeFilter, ExchangePage, JudgedExchange, StoredExchange
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Caps

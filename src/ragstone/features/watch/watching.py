@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.watch.alarms import Alarm, alarms
-from ragstone.features.watch.finding_gaps import look_for_gaps
-from ragstone.features.watch.gaps import KeptGaps, load_gaps
-from ragstone.features.watch.judged import best_of, check_given, given_judgements, scored_of
-from ragstone.features.watch.judging import (
+from ragstone.features.watch._alarms import Alarm, alarms
+from ragstone.features.watch._finding_gaps import look_for_gaps
+from ragstone.features.watch._judged import best_of, check_given, given_judgements, scored_of
+from ragstone.features.watch._judging import (
     Judging,
     canaries_wait,
     freeze_canaries,
@@ -20,12 +19,13 @@ from ragstone.features.watch.judging import (
     judge_due,
     judge_evidence,
 )
-from ragstone.features.watch.logged import Masker
+from ragstone.features.watch._logged import Masker
+from ragstone.features.watch._page import write_monitor
+from ragstone.features.watch._reading import ReadCounts, take_log
+from ragstone.features.watch._use import use_cells
+from ragstone.features.watch.gaps import KeptGaps, load_gaps
 from ragstone.features.watch.look import Look, WatchSummary, look_at
-from ragstone.features.watch.page import write_monitor
-from ragstone.features.watch.reading import ReadCounts, take_log
 from ragstone.features.watch.store import MonitorStore
-from ragstone.features.watch.use import use_cells
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.local import run_sync

@@ -4,6 +4,23 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from ragstone.kernel.agreement._grades import (
+    grade_agreements,
+    grade_names,
+    instructive_disagreements,
+    scores_as_probabilities,
+)
+from ragstone.kernel.agreement._humans import human_agreement, with_alpha
+from ragstone.kernel.agreement._unmatched import why_unmatched
+from ragstone.kernel.agreement._verdict import (
+    Hits,
+    best_rival,
+    better_than_all,
+    constant_baseline,
+    nothing_scored,
+    one_grade_only,
+    verdict,
+)
 from ragstone.kernel.agreement.card import (
     AnswerGroup,
     Baseline,
@@ -25,25 +42,8 @@ from ragstone.kernel.agreement.comparison import (
     threshold_of,
 )
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
-from ragstone.kernel.agreement.grades import (
-    grade_agreements,
-    grade_names,
-    instructive_disagreements,
-    scores_as_probabilities,
-)
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
-from ragstone.kernel.agreement.humans import human_agreement, with_alpha
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
-from ragstone.kernel.agreement.unmatched import why_unmatched
-from ragstone.kernel.agreement.verdict import (
-    Hits,
-    best_rival,
-    better_than_all,
-    constant_baseline,
-    nothing_scored,
-    one_grade_only,
-    verdict,
-)
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import NO_MODEL, Judgement, Label

@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ragstone.kernel.corpus.extras import check_extras, left_out
+from ragstone.kernel.corpus._extras import check_extras, left_out
+from ragstone.kernel.corpus._repositories import cloned, repository_of
 from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.reading import READERS, reader_of
-from ragstone.kernel.corpus.repositories import cloned, repository_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.zips import is_link, misplaced, opened, read_entry

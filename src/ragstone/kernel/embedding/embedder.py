@@ -9,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from ragstone.kernel.embedding.cache import load_vectors, store_vectors
+from ragstone.kernel.embedding._cache import load_vectors, store_vectors
 from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors
 from ragstone.kernel.errors import DataError, ModelError
 from ragstone.kernel.llm import CallFailed

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.embedding.dry_run import dry_run_model, offline_model
+from ragstone.kernel.embedding._dry_run import dry_run_model, offline_model
+from ragstone.kernel.embedding._endpoint import endpoint_model
+from ragstone.kernel.embedding._packaged import packaged_model
+from ragstone.kernel.embedding._transformer import transformer_model
 from ragstone.kernel.embedding.embedder import STORE, Embedder
-from ragstone.kernel.embedding.endpoint import endpoint_model
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
-from ragstone.kernel.embedding.packaged import packaged_model
-from ragstone.kernel.embedding.transformer import transformer_model
 from ragstone.kernel.errors import ModelError, checks_arguments, nearest
 from ragstone.kernel.llm import Budget
 from ragstone.kernel.llm.embedding_door import embedding_endpoint

@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
+from ragstone.kernel.judging._token import Option, TokenJudge
 from ragstone.kernel.judging.contexts import judge_parts
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.judging.one_call import as_toml
 from ragstone.kernel.judging.render import Field
-from ragstone.kernel.judging.token import Option, TokenJudge
 from ragstone.kernel.records import Answer
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
+from ragstone.kernel.judging._token import Option, TokenJudge
 from ragstone.kernel.judging.finding import Finding
 from ragstone.kernel.judging.one_call import as_toml
 from ragstone.kernel.judging.render import Field
-from ragstone.kernel.judging.token import Option, TokenJudge
 
 MOST_LABELS = 20  # as many tokens as endpoints list
 

@@ -352,7 +352,7 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
         """Return what it finds, the mean of several samples where the file asks for them."""
         if self.samples == 1:
             return await self.find_once(answer, inputs, context)
-        from ragstone.kernel.judging.samples import drawing, mean_of_draws
+        from ragstone.kernel.judging._samples import drawing, mean_of_draws
 
         return await mean_of_draws(
             lambda number: self.find_once(answer, inputs, drawing(context, self.temperature, number)),

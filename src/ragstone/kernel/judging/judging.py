@@ -1,6 +1,6 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
-from ragstone.kernel.judging.applicability import unfit
+from ragstone.kernel.judging._applicability import unfit
 from ragstone.kernel.judging.conversation import reply_notes
 from ragstone.kernel.judging.examples import TUNED, is_tuned_on
 from ragstone.kernel.judging.fields import JudgeFields

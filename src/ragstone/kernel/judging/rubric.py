@@ -9,11 +9,11 @@ import msgspec
 
 from ragstone.kernel.config import Section
 from ragstone.kernel.errors import nearest
+from ragstone.kernel.judging._token import Option, TokenJudge
 from ragstone.kernel.judging.examples import of_criterion, whole
 from ragstone.kernel.judging.fields import Name
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding
 from ragstone.kernel.judging.render import REASON, Field
-from ragstone.kernel.judging.token import Option, TokenJudge
 
 HALF = Fraction(1, 2)
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from ragstone.kernel.judging.applicability import BY_DEFINITION, NOTHING_STATED
+from ragstone.kernel.judging._applicability import BY_DEFINITION, NOTHING_STATED
 from ragstone.kernel.judging.contexts import (
     ContextPassage,
     VerdictReply,

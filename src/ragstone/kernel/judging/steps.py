@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from ragstone.kernel.errors import nearest, plural
+from ragstone.kernel.judging._schema import misfit
 from ragstone.kernel.judging.contexts import share_of
 from ragstone.kernel.judging.conversation import call_text
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Order, Scale
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, lacks, not_applicable
 from ragstone.kernel.judging.lexical import language_match
 from ragstone.kernel.judging.matching import PREFIX, spoken, word_weight
-from ragstone.kernel.judging.schema import misfit
 from ragstone.kernel.judging.trajectory import (
     EXPECTED_STEPS,
     TOOLS,

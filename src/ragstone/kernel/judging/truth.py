@@ -2,8 +2,8 @@
 
 import re
 
+from ragstone.kernel.judging._truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
 from ragstone.kernel.judging.summary import Said
-from ragstone.kernel.judging.truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
 from ragstone.kernel.records import alternatives
 
 # What says it only if it is the whole answer: `1.` may begin a list.

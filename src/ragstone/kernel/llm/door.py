@@ -13,9 +13,17 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Settings, place_of_key
 from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.llm._calling import Caller
+from ragstone.kernel.llm._reasoning import (
+    Room,
+    StreamedCall,
+    ThinkingStyle,
+    cut_words,
+    declared_room,
+    was_cut,
+)
 from ragstone.kernel.llm.budget import Budget, cost_of, most_tokens
 from ragstone.kernel.llm.call_trace import TracedConversation
-from ragstone.kernel.llm.calling import Caller
 from ragstone.kernel.llm.learnt import FirstCall, LearntStore, ModelMemory, kind_of
 from ragstone.kernel.llm.limits import RUN, RetryPolicy
 from ragstone.kernel.llm.prompt import (
@@ -29,20 +37,19 @@ from ragstone.kernel.llm.prompt import (
     Reply,
 )
 from ragstone.kernel.llm.providers import Dialect, Provider, is_reasoner, provider_of
-from ragstone.kernel.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
 from ragstone.kernel.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.kernel.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
 from ragstone.kernel.llm.transport import BrokenOff, Endpoint, Rephrase, Where
 
 if TYPE_CHECKING:
-    from ragstone.kernel.llm.batch import Batches, Progress
+    from ragstone.kernel.llm._batch import Batches, Progress
     from ragstone.kernel.llm.rounds import Rounds
 
 
 def _open_openai(
     provider: Provider, model: str, settings: ModelSettings, where: Where
 ) -> AbstractAsyncContextManager[Endpoint]:
-    from ragstone.kernel.llm.openai import (
+    from ragstone.kernel.llm._openai import (
         open_openai,  # aiohttp takes 0.15 s to import, and a baseline needs none
     )
 
@@ -52,7 +59,7 @@ def _open_openai(
 def _open_anthropic(
     provider: Provider, model: str, settings: ModelSettings, where: Where
 ) -> AbstractAsyncContextManager[Endpoint]:
-    from ragstone.kernel.llm.anthropic import open_anthropic  # as above
+    from ragstone.kernel.llm._anthropic import open_anthropic  # as above
 
     return open_anthropic(provider, model, settings, where)
 
@@ -60,7 +67,7 @@ def _open_anthropic(
 def _open_litellm(
     provider: Provider, model: str, settings: ModelSettings, where: Where
 ) -> AbstractAsyncContextManager[Endpoint]:
-    from ragstone.kernel.llm.litellm import open_litellm
+    from ragstone.kernel.llm._litellm import open_litellm
 
     return open_litellm(provider, model, settings, where)
 
@@ -159,7 +166,7 @@ class Door:
 
         Raises ModelError where the transport has no batch API.
         """
-        from ragstone.kernel.llm.batch import Batches
+        from ragstone.kernel.llm._batch import Batches
 
         batches = self._batches = Batches(
             self.endpoint,

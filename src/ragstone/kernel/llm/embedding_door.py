@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.kernel.config import ModelSettings, Price
+from ragstone.kernel.llm._calling import Caller
 from ragstone.kernel.llm.budget import TOKENS_A_MESSAGE, Budget, cost_usd
-from ragstone.kernel.llm.calling import Caller
 from ragstone.kernel.llm.limits import RECOVERING, RUN
 from ragstone.kernel.llm.providers import Provider, list_price, providers
 from ragstone.kernel.records import Usage
 
 if TYPE_CHECKING:  # aiohttp takes 0.15 s to import, and vectors from the store need none
-    from ragstone.kernel.llm.embeddings import EmbeddedBatch
-    from ragstone.kernel.llm.site import Site
+    from ragstone.kernel.llm._embeddings import EmbeddedBatch
+    from ragstone.kernel.llm._site import Site
 
 CONCURRENCY = 16
 
@@ -91,7 +91,7 @@ class EmbeddingDoor:
     async def open(self) -> "Site":
         """Return what requests go to, opened once. Raises ModelError where there is no address."""
         if self._site is None:
-            from ragstone.kernel.llm.site import open_site
+            from ragstone.kernel.llm._site import open_site
 
             endpoint = self.endpoint
             opening = open_site(endpoint.provider, endpoint.model, endpoint.settings, endpoint.concurrency)
@@ -104,7 +104,7 @@ class EmbeddingDoor:
         Raises BadRequest where the endpoint refuses them, CallFailed for this call, ModelError when no call
         can succeed.
         """
-        from ragstone.kernel.llm.embeddings import post_texts
+        from ragstone.kernel.llm._embeddings import post_texts
 
         site, endpoint = await self.open(), self.endpoint
 

@@ -20,7 +20,7 @@ from ragstone.kernel.llm.prompt import CallFailed
 from ragstone.kernel.llm.transport import BadRequest, Unreachable
 
 if TYPE_CHECKING:
-    from ragstone.kernel.llm.site import Site
+    from ragstone.kernel.llm._site import Site
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Values = Mapping[str, Json]
@@ -171,7 +171,7 @@ async def open_json_service(declared: Declared, where: str) -> AsyncIterator[Pos
     """
     import aiohttp  # 0.15 s that services without HTTP do not need
 
-    from ragstone.kernel.llm.site import CONNECT_S, Site, behind_proxy
+    from ragstone.kernel.llm._site import CONNECT_S, Site, behind_proxy
 
     key, no_key = _key(declared, where)
     address_of(declared.url, where)
@@ -209,7 +209,7 @@ async def reach(url: str) -> str:
 
     Raises ModelError where nobody listens, ConfigError for what is no address.
     """
-    from ragstone.kernel.llm.site import CONNECT_S, behind_proxy, no_more_files
+    from ragstone.kernel.llm._site import CONNECT_S, behind_proxy, no_more_files
 
     address = without_password(url)
     host, port, encrypted = address_of(url)
@@ -293,7 +293,7 @@ def _headers(declared: Declared, key: str, where: str) -> dict[str, str]:
 
 async def _post(site: "Site", declared: Declared, values: Values, where: str) -> Json:
     """Return the reply to one request as JSON. Raises what its HTTP status means."""
-    from ragstone.kernel.llm.site import Site, exchange, raise_for
+    from ragstone.kernel.llm._site import Site, exchange, raise_for
 
     there = Site(site.session, fill_url(declared.url, values), "", None)
     body = fill(declared.request, values)

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.llm._reasoning import MOST, Room
 from ragstone.kernel.llm.prompt import CallFailed, Prompt
-from ragstone.kernel.llm.reasoning import MOST, Room
 from ragstone.kernel.llm.transport import Dialect
 from ragstone.kernel.tables.journal import held
 from ragstone.kernel.tables.private import make_folder

@@ -10,7 +10,7 @@ from ragstone.kernel.llm.ledger import Ledger
 from ragstone.kernel.llm.response_store import AnyLedger, ResponseStore
 
 if TYPE_CHECKING:
-    from ragstone.kernel.llm.postgres_database import Database
+    from ragstone.kernel.llm._postgres_database import Database
 
 Place: TypeAlias = "Path | Database"
 """Where a ledger is."""
@@ -20,7 +20,7 @@ def ledger_place(settings: Settings) -> Place:
     """Return where the project's ledger is: a file, or the database of `[ledger] url`. Raises ConfigError."""
     if settings.ledger.url is None:
         return settings.path(".ragstone") / "ledger.sqlite"
-    from ragstone.kernel.llm.postgres_database import Database
+    from ragstone.kernel.llm._postgres_database import Database
 
     return Database(settings.ledger.url)
 
@@ -34,7 +34,7 @@ def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
     location = ledger_place(settings)
     if isinstance(location, Path):
         return Ledger(location, counting=counting)
-    from ragstone.kernel.llm.postgres import PostgresLedger
+    from ragstone.kernel.llm._postgres import PostgresLedger
 
     return PostgresLedger(location, settings.path(".ragstone"), counting=counting)
 
@@ -46,7 +46,7 @@ def open_store(location: Place, *, make: bool = False) -> AbstractContextManager
     """
     if isinstance(location, Path):
         return ledger.open_store(location, make=make)
-    from ragstone.kernel.llm import postgres_database
+    from ragstone.kernel.llm import _postgres_database as postgres_database
 
     return postgres_database.open_store(location, make=make)
 
@@ -56,6 +56,6 @@ def size_on_disk(location: Place) -> int:
     if isinstance(location, Path):
         files = (location.with_name(location.name + ending) for ending in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
-    from ragstone.kernel.llm import postgres_database
+    from ragstone.kernel.llm import _postgres_database as postgres_database
 
     return postgres_database.size_of_tables(location)

@@ -20,7 +20,7 @@ from ragstone.kernel.llm.response_store import AnyLedger, MemoryLedger
 from ragstone.kernel.llm.transport import Endpoint
 
 if TYPE_CHECKING:
-    from ragstone.kernel.llm.batch import Batches, Progress
+    from ragstone.kernel.llm._batch import Batches, Progress
     from ragstone.kernel.llm.rounds import Process, Rounds
     from ragstone.kernel.privacy.masking import OwnWords
 
@@ -84,7 +84,7 @@ class Models:
         ask = self._asking(model, await self.door(model), self._settings.models.get(model, ModelSettings()))
         if not self._settings.privacy.mask:
             return ask
-        from ragstone.kernel.llm.masked import masked
+        from ragstone.kernel.llm._masked import masked
 
         return masked(ask, self._own_words)
 
@@ -93,7 +93,7 @@ class Models:
         stream = (await self.door(model)).stream
         if not self._settings.privacy.mask:
             return stream
-        from ragstone.kernel.llm.masked import masked_stream
+        from ragstone.kernel.llm._masked import masked_stream
 
         return masked_stream(stream, self._own_words)
 

@@ -153,9 +153,9 @@ class _Finders(NamedTuple):
 @cache
 def _finders() -> _Finders:
     """Return the finders; they are imported here, for their patterns take 0.1 s to compile."""
-    from ragstone.kernel.privacy.names import find_names
+    from ragstone.kernel.privacy._names import find_names
+    from ragstone.kernel.privacy._numbers import find_cards, find_ibans, find_ids
     from ragstone.kernel.privacy.network import find_coordinates, find_emails, find_hosts, find_secrets
-    from ragstone.kernel.privacy.numbers import find_cards, find_ibans, find_ids
     from ragstone.kernel.privacy.phones import find_accounts, find_phones
 
     # What proves itself goes before what its words explain.

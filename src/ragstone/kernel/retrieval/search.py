@@ -15,13 +15,13 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.records import Chunk, Metadata, Question, Ranking, RankingItem
+from ragstone.kernel.retrieval._dense import rank_by_vectors
+from ragstone.kernel.retrieval._remote import search_elsewhere
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
-from ragstone.kernel.retrieval.dense import rank_by_vectors
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps, Search, TagIndex, index_tags, subset_of
 from ragstone.kernel.retrieval.fusion import fuse
 from ragstone.kernel.retrieval.passages import indexed_text
 from ragstone.kernel.retrieval.ranks import Hit, Rank
-from ragstone.kernel.retrieval.remote import search_elsewhere
 from ragstone.kernel.retrieval.rerank import rerank
 
 Tags = tuple[tuple[str, str], ...]

@@ -62,7 +62,7 @@ async def serve_app(
     """
     import uvicorn
 
-    from ragstone.kernel.serve.connections import limited
+    from ragstone.kernel.serve._connections import limited
 
     config = uvicorn.Config(
         app,

@@ -45,7 +45,7 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
 
         embed = Gathered(session.embedder(session.settings.retrieve.embedder))
     if any(leaf.needs_retriever for leaf in inner):  # documents are read and indexed when it is first called
-        from ragstone.kernel.stages.passages import open_retriever
+        from ragstone.kernel.stages._passages import open_retriever
 
         retrieve = open_retriever(session)
     if not asking and not members:

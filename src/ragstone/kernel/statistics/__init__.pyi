@@ -1,6 +1,7 @@
 """The names of this room that others take from it; each is imported when it is first used."""
 
-from .auc import roc_auc
+from ._auc import roc_auc
+from ._krippendorff import krippendorff_alpha
 from .bootstrap import RESAMPLES, resampled_totals
 from .calibration import Calibration, calibration_of
 from .correlation import kendall_tau, pearson, spearman
@@ -16,7 +17,6 @@ from .intervals import (
     wilson_interval,
 )
 from .kappa import Disagreement, cohen_kappa, contingency_table, exact_matches
-from .krippendorff import krippendorff_alpha
 from .mean import difference_estimates, mean_bounds, mean_contrast, mean_estimate, mean_estimates
 from .orders import compare_orders, tau_estimate
 from .paired import holm, mcnemar_p

@@ -7,7 +7,14 @@ from itertools import chain
 import msgspec
 import numpy as np
 
-from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics._auc import auc_columns
+from ragstone.kernel.statistics._krippendorff import (
+    alpha_of_cells,
+    alpha_of_coincidences,
+    alpha_of_values,
+    coincidence_columns,
+    value_columns,
+)
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
 from ragstone.kernel.statistics.correlation import (
     correlation_columns,
@@ -35,13 +42,6 @@ from ragstone.kernel.statistics.kappa import (
     matches_within_one,
     nominal,
     quadratic,
-)
-from ragstone.kernel.statistics.krippendorff import (
-    alpha_of_cells,
-    alpha_of_coincidences,
-    alpha_of_values,
-    coincidence_columns,
-    value_columns,
 )
 from ragstone.kernel.statistics.mean import mean_estimate
 

@@ -9,9 +9,9 @@ from ragstone.kernel.llm import Ask, CallFailed, Message, Prompt, Reply
 from ragstone.kernel.llm.limits import GivenUp
 from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Context, Question
+from ragstone.kernel.systems._http import http_prompt, open_http_system
+from ragstone.kernel.systems._reply import SystemReply
 from ragstone.kernel.systems.function import Callee, function_prompt, open_function
-from ragstone.kernel.systems.http import http_prompt, open_http_system
-from ragstone.kernel.systems.reply import SystemReply
 from ragstone.kernel.systems.rows import messages_of, thread_of, unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.

@@ -24,7 +24,7 @@ from ragstone.kernel.llm import CallFailed, Message, Prompt
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint
 from ragstone.kernel.records import Answer, Question, figure_of
-from ragstone.kernel.systems.reply import SystemReply, completion_of
+from ragstone.kernel.systems._reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import messages_of, thread_of
 from ragstone.kernel.tables.reading import parse_row
 

@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.records import Answer, Context, count_of, figure_of
+from ragstone.kernel.tables._nearness import near_field
+from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
-from ragstone.kernel.tables.nearness import near_field
-from ragstone.kernel.tables.yes_no import as_yes_no
 
 LOG = logging.getLogger(__name__)
 

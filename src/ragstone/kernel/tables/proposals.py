@@ -7,9 +7,9 @@ it. Where two columns could be meant, or none could, nothing is proposed and all
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from ragstone.kernel.tables import words
+from ragstone.kernel.tables import _words as words
+from ragstone.kernel.tables._nearness import words_of
 from ragstone.kernel.tables.columns import PASSAGE, as_number, is_absent
-from ragstone.kernel.tables.nearness import words_of
 
 _LONGEST_GRADE = 30  # characters; what is longer is a sentence
 _LONGEST_QUESTION = 1000

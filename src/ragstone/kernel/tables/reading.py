@@ -15,6 +15,7 @@ import msgspec
 from ragstone.kernel.errors import ColumnsError, ConfigError, DataError, checks_arguments, nearest, plural
 from ragstone.kernel.files.sheet import SECOND, FileTable
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+from ragstone.kernel.tables._shards import shards_of
 from ragstone.kernel.tables.columns import (
     CHOICE,
     NULL_ANSWER,
@@ -39,7 +40,6 @@ from ragstone.kernel.tables.labels import (
 )
 from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of
 from ragstone.kernel.tables.proposals import could_hold
-from ragstone.kernel.tables.shards import shards_of
 from ragstone.kernel.tables.storage import Place, below, exists, local_path, told, url_of
 
 LOG = logging.getLogger(__name__)

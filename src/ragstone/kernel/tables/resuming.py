@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ragstone.kernel.records import Chunk, Document
+from ragstone.kernel.tables._shards import Shard, read_manifest
 from ragstone.kernel.tables.reading import read_rows
-from ragstone.kernel.tables.shards import Shard, read_manifest
 from ragstone.kernel.tables.storage import Place, below, entries, is_shards
 
 RowT = TypeVar("RowT", Document, Chunk)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
-from ragstone.features.bench.answerers.board import compare_cells
-from ragstone.features.bench.answerers.measuring import choose_roles, mean_of, means_of
-from ragstone.features.bench.board import LeftOutCell, turned
+from ragstone.features.bench._board import LeftOutCell, turned
+from ragstone.features.bench.answerers._board import compare_cells
+from ragstone.features.bench.answerers._measuring import choose_roles, mean_of, means_of
 from ragstone.kernel.errors import DataError
 
 

@@ -2,7 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.bench.answerers.conditions import Passages, contexts_under, missing_under, search_depth
+from ragstone.features.bench.answerers._conditions import (
+    Passages,
+    contexts_under,
+    missing_under,
+    search_depth,
+)
 from ragstone.kernel.records import Chunk, Context, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.kernel.systems.rag import gold_contexts
 

@@ -8,10 +8,10 @@ from tests.support.answering_models import case_files, reading
 from tests.support.fake_openai import serving
 from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
+from ragstone.features.bench._running import bench_path
+from ragstone.features.bench.answerers._measuring import BOTH
 from ragstone.features.bench.answerers.grid import bench_answerers, forecast_answer_bench
-from ragstone.features.bench.answerers.measuring import BOTH
 from ragstone.features.bench.answerers.words import read_answer_bench
-from ragstone.features.bench.running import bench_path
 from ragstone.kernel.config import BenchSection, RagSystem, SheetSystem, load_settings
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Answer, Judgement

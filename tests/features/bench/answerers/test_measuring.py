@@ -1,7 +1,7 @@
 import msgspec
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.bench.answerers.measuring import choose_roles
+from ragstone.features.bench.answerers._measuring import choose_roles
 from ragstone.kernel.agreement.grading import report_cards
 
 TRUTH = [0, 1] * 20

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from ragstone.features.bench.answerers.planning import AnswerRows, all_at_once, plan_answerers
+from ragstone.features.bench.answerers._planning import AnswerRows, all_at_once, plan_answerers
 from ragstone.kernel.config import AnswerersBench, AnswerSection, BenchSection, HttpSystem, Settings
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Answer, Question

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, none
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, QuestionRound
-from ragstone.features.bench.answerers.race import (
+from ragstone.features.bench.answerers._planning import AnswerGrid, AnswerRows, QuestionRound
+from ragstone.features.bench.answerers._race import (
     AnswerRace,
     Race,
     after_round,
@@ -19,7 +19,7 @@ from ragstone.features.bench.answerers.race import (
     start_race,
     withdraw,
 )
-from ragstone.features.bench.answerers.values import AnswerCell
+from ragstone.features.bench.answerers._values import AnswerCell
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Answer, Question, Usage

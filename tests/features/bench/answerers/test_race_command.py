@@ -12,10 +12,10 @@ from tests.support.fake_openai import serving
 from tests.support.scripts import fail
 from tests.support.surfaces import shown as surface
 
+from ragstone.features.bench._running import bench_path
+from ragstone.features.bench.answerers._sentences import bests, race_text, saved_text, stopped_text
 from ragstone.features.bench.answerers.grid import bench_answerers
-from ragstone.features.bench.answerers.sentences import bests, race_text, saved_text, stopped_text
 from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
-from ragstone.features.bench.running import bench_path
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows

@@ -4,7 +4,8 @@ from tests.support.answer_rows import board_of, cell, grid_of, judged, questions
 from tests.support.golden import check_golden
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.answerers.sentences import bests, contrast_text, kinds_text, role_text
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench.answerers._sentences import bests, contrast_text, kinds_text, role_text
 from ragstone.features.bench.answerers.words import (
     AnswerBenchSummary,
     answer_bench_document,
@@ -14,7 +15,6 @@ from ragstone.features.bench.answerers.words import (
     priced_condition,
     read_answer_bench,
 )
-from ragstone.features.bench.board import LeftOutCell
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.scatter import Point, draw_shares
 from ragstone.kernel.errors import DataError

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.support.judged_cells import board_of, cell, judged, spent
 
+from ragstone.features.bench.judges._choice import choose, price_of
 from ragstone.features.bench.judges.board import choose_basis, compare_cell
-from ragstone.features.bench.judges.choice import choose, price_of
 from ragstone.kernel.agreement.comparison import worths
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.statistics import spearman

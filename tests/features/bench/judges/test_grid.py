@@ -10,10 +10,10 @@ from tests.support.known_judges import ANSWER, JUDGE, judging, labelled_sheet
 from tests.support.scripted_judge import Scripted
 from tests.support.scripts import always, fail, prompt_of, sometimes
 
-from ragstone.features.bench.judges.choice import choose
+from ragstone.features.bench._running import bench_path
+from ragstone.features.bench.judges._choice import choose
 from ragstone.features.bench.judges.grid import Meter, bench_judges, forecast_judge_bench
 from ragstone.features.bench.judges.words import read_judge_bench, recommendation
-from ragstone.features.bench.running import bench_path
 from ragstone.kernel.config import BenchSection, load_settings
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import JudgeContext

@@ -3,10 +3,10 @@ from tests.support.judged_cells import board_of, cell, judged
 from tests.support.surfaces import shown
 from tests.support.system_sheets import sheet_of
 
-from ragstone.features.bench.judges.choice import choose
-from ragstone.features.bench.judges.order_words import conclusions, order_blocks
-from ragstone.features.bench.judges.orders import order_systems, orders_elsewhere
-from ragstone.features.bench.judges.use_cases import compare_boards
+from ragstone.features.bench.judges._choice import choose
+from ragstone.features.bench.judges._order_words import conclusions, order_blocks
+from ragstone.features.bench.judges._orders import order_systems, orders_elsewhere
+from ragstone.features.bench.judges._use_cases import compare_boards
 from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.markdown import render_markdown
 

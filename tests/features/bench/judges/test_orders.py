@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from tests.support.system_sheets import sheet_of
 
-from ragstone.features.bench.judges.orders import (
+from ragstone.features.bench.judges._orders import (
     PEOPLE,
     JudgedSheet,
     compare_orders,

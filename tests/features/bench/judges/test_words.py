@@ -3,8 +3,8 @@ import pytest
 from tests.support.judged_cells import board_of, cell, judged, spent
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.board import LeftOutCell
-from ragstone.features.bench.judges.choice import choose
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench.judges._choice import choose
 from ragstone.features.bench.judges.words import (
     JudgeBenchSummary,
     contrast_where,

@@ -7,8 +7,8 @@ from tests.support.scripts import always, embed_words, fail, prompt_of, vectors_
 from tests.support.statements import statement_documents, statement_questions
 
 import ragstone
+from ragstone.features.bench.languages._values import ALL, OWN
 from ragstone.features.bench.languages.study import forecast_study
-from ragstone.features.bench.languages.values import ALL, OWN
 from ragstone.features.bench.languages.words import read_study
 from ragstone.features.retrieve.ranking import measure_rankings
 from ragstone.kernel.config import (

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.bench.languages.answering import (
+from ragstone.features.bench.languages._answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
@@ -12,9 +12,9 @@ from ragstone.features.bench.languages.answering import (
     statement_counts,
     wrong_answers,
 )
-from ragstone.features.bench.languages.axes import axis_verdicts, shared_of
-from ragstone.features.bench.languages.values import ALL, OWN, StudyArm
-from ragstone.features.bench.languages.verdicts import language_cells, language_verdicts
+from ragstone.features.bench.languages._axes import axis_verdicts, shared_of
+from ragstone.features.bench.languages._values import ALL, OWN, StudyArm
+from ragstone.features.bench.languages._verdicts import language_cells, language_verdicts
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Context, Question, Ranking, RankingItem
 

@@ -2,16 +2,16 @@ import msgspec
 from tests.features.bench.retrievers.test_words import questions, rankings
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.languages.answering import (
+from ragstone.features.bench.languages._answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
     language_overlaps,
     wrong_answers,
 )
-from ragstone.features.bench.languages.axes import axis_verdicts, shared_of
-from ragstone.features.bench.languages.values import ALL, OWN, StatementCounts, StudyArm
-from ragstone.features.bench.languages.verdicts import language_cells, language_verdicts
+from ragstone.features.bench.languages._axes import axis_verdicts, shared_of
+from ragstone.features.bench.languages._values import ALL, OWN, StatementCounts, StudyArm
+from ragstone.features.bench.languages._verdicts import language_cells, language_verdicts
 from ragstone.features.bench.languages.words import FailedRetriever, StudySummary, study_document
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.records import Answer, Context

@@ -3,9 +3,9 @@ import random
 import msgspec
 import pytest
 
-from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
-from ragstone.features.bench.retrievers.planning import chunker_label, plan_grid
-from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Timing
+from ragstone.features.bench.retrievers._board import MeasuredConfiguration, make_leaderboard
+from ragstone.features.bench.retrievers._planning import chunker_label, plan_grid
+from ragstone.features.bench.retrievers._values import Configuration, FailedConfiguration, Timing
 from ragstone.kernel.config import (
     BenchSection,
     ChunkSection,

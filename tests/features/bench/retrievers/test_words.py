@@ -3,8 +3,8 @@ import re
 import pytest
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
-from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Timing
+from ragstone.features.bench.retrievers._board import MeasuredConfiguration, make_leaderboard
+from ragstone.features.bench.retrievers._values import Configuration, FailedConfiguration, Timing
 from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, draw, read_leaderboard
 from ragstone.kernel.config import ChunkSection
 from ragstone.kernel.document.blocks import Paragraph

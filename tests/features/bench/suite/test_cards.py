@@ -5,6 +5,7 @@ import pytest
 from tests.support.judged_cells import FREE
 from tests.support.label_rows import judgement
 
+from ragstone.features.bench.suite._rows import SuiteRow
 from ragstone.features.bench.suite.cards import (
     FILE,
     JudgedOnSuite,
@@ -13,7 +14,6 @@ from ragstone.features.bench.suite.cards import (
     suite_cards,
     suite_digest,
 )
-from ragstone.features.bench.suite.rows import SuiteRow
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import NO_MODEL
 

@@ -7,7 +7,7 @@ from itertools import groupby
 import pytest
 from benchmarks import suite as made
 
-from ragstone.features.bench.suite.rows import (
+from ragstone.features.bench.suite._rows import (
     ROOM,
     labels_of,
     metrics_of,

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.builds import TEN, candidate, passage
 
-from ragstone.features.build.certificate.coverage import answering_documents, coverage_of, five_of
+from ragstone.features.build.certificate._coverage import answering_documents, coverage_of, five_of
 from ragstone.kernel.dataset.certificate import Five
 
 LONG = msgspec.structs.replace(passage("d1"), document_length=1000)

@@ -10,13 +10,13 @@ from tests.support.builds import build_of, candidate, facts, measured, passage, 
 from tests.support.golden import check_golden
 from tests.support.surfaces import shown as surface
 
+from ragstone.features.build.certificate._rows import embed_candidates
 from ragstone.features.build.certificate.counting import certify
 from ragstone.features.build.certificate.page import (
     certificate_document,
     render_certificate,
     write_certificate,
 )
-from ragstone.features.build.certificate.rows import embed_candidates
 from ragstone.features.build.certificate.wording import bars, next_steps, spent
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.candidate import Candidate, Loss

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from ragstone.features.improve.candidates.isotonic import isotonic_curve
+from ragstone.features.improve.candidates._isotonic import isotonic_curve
 from ragstone.kernel.judging.stack import on_curve
 
 PAIRS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=60)

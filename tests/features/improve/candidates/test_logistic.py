@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 from sklearn.linear_model import LogisticRegression
 
-from ragstone.features.improve.candidates.logistic import fit_logistic, sigmoid
+from ragstone.features.improve.candidates._logistic import fit_logistic, sigmoid
 
 
 def drawn(seed, weights, n=300):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ragstone.features.improve.candidates.logistic import sigmoid
-from ragstone.features.improve.candidates.stack import (
+from ragstone.features.improve.candidates._logistic import sigmoid
+from ragstone.features.improve.candidates._stack import (
     StackRows,
     crossed_probabilities,
     fit_stack,

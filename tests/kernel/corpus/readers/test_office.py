@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
-from ragstone.kernel.corpus.readers.pdf.headings import _NUMBERING
+from ragstone.kernel.corpus.readers._outline import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.kernel.corpus.readers.pdf._headings import _NUMBERING
 
 BLOCKS = st.builds(
     OutlineBlock,

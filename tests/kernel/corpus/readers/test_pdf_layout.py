@@ -3,7 +3,7 @@
 import pytest
 from tests.support.pdf import At, lines, read_pages
 
-from ragstone.kernel.corpus.readers.pdf.paragraphs import DocumentWords, join
+from ragstone.kernel.corpus.readers.pdf._paragraphs import DocumentWords, join
 
 LEFT = [
     "The first column begins with a line",

@@ -9,8 +9,8 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.features.answer.answering import answer, answer_to_file
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.features.retrieve.ranking import rank_to_file
 from ragstone.features.run.pipeline import run
 from ragstone.kernel.config import Settings, choose, load_settings

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import dictionaries, integers, sampled_from
 
-from ragstone.kernel.engine.cluster.coordinator import SILENT_S, Coordinator, EndpointUse, Lease, shares
+from ragstone.kernel.engine.cluster._coordinator import SILENT_S, Coordinator, EndpointUse, Lease, shares
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Caps, Ledger
 from ragstone.kernel.llm.budget import Spent

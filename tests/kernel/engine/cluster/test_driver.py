@@ -8,10 +8,10 @@ import pytest
 
 from ragstone.kernel.config import EngineSection, Settings
 from ragstone.kernel.engine.cluster import driver
+from ragstone.kernel.engine.cluster._worker import BlockMade
 from ragstone.kernel.engine.cluster.driver import Cluster, Workers
 from ragstone.kernel.engine.cluster.spec import stage_spec
 from ragstone.kernel.engine.cluster.starting import RayAddress
-from ragstone.kernel.engine.cluster.worker import BlockMade
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import RagstoneError
 

@@ -9,8 +9,8 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.ray import kill_a_worker
 from tests.support.scripts import fail, fit_schema, in_turn
 
+from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import judge_sheet
-from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import ConfigError, ModelError

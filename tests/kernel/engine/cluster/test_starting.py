@@ -5,8 +5,8 @@ import signal
 import pytest
 
 from ragstone.kernel.config import EngineSection, Settings, choose
+from ragstone.kernel.engine.cluster._troubles import explained
 from ragstone.kernel.engine.cluster.starting import check_versions, connected, cpus_here, refusal
-from ragstone.kernel.engine.cluster.troubles import explained
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.version import __version__
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.doors import Model, Verdict, prompt, verdict
 
 from ragstone.kernel.config import ModelSettings
-from ragstone.kernel.engine.cluster.channel import Channel
-from ragstone.kernel.engine.cluster.coordinator import Call, Coordinator
-from ragstone.kernel.engine.cluster.leases import SharedBudget, SharedLedger
+from ragstone.kernel.engine.cluster._channel import Channel
+from ragstone.kernel.engine.cluster._coordinator import Call, Coordinator
+from ragstone.kernel.engine.cluster._leases import SharedBudget, SharedLedger
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, Caps, Door, Ledger
 from ragstone.kernel.llm.prompt import CallFailed

@@ -16,10 +16,12 @@ from ragstone.kernel.serve.headers import methods_of
 from ragstone.kernel.serve.keys import digests
 from ragstone.kernel.serve.requests import JsonRequest
 from ragstone.kernel.version import __version__
-from ragstone_assistant.api import chat, documents, status
-from ragstone_assistant.api.gate import UPLOADS, body_limit, check_admins, gated
-from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.api.problems import problem_response
+from ragstone_assistant.api import _chat as chat
+from ragstone_assistant.api import _documents as documents
+from ragstone_assistant.api import _status as status
+from ragstone_assistant.api._gate import UPLOADS, body_limit, check_admins, gated
+from ragstone_assistant.api._history import Conversations
+from ragstone_assistant.api._problems import problem_response
 from ragstone_assistant.api.state import ChatState, Clocks
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.page import page

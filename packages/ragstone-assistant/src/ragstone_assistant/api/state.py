@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
-from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.api.jobs import DocumentJobs
+from ragstone_assistant.api._history import Conversations
+from ragstone_assistant.api._jobs import DocumentJobs
 from ragstone_assistant.assistant import Assistant
 from ragstone_assistant.conversation import Said
 

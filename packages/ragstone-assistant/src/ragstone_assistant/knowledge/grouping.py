@@ -13,7 +13,7 @@ from ragstone.kernel.corpus.topics import (
     without_language,
 )
 from ragstone.kernel.embedding.model import Role, Vectors
-from ragstone_assistant.knowledge.catalogue import Grouped, Stored
+from ragstone_assistant.knowledge._catalogue import Grouped, Stored
 
 FEWEST = 10  # documents: of fewer a list says more than topics
 MOST = 1000  # documents that are grouped: 20 s for 1,500

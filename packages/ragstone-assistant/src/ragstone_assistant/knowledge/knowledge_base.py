@@ -21,9 +21,18 @@ from ragstone.kernel.errors import ConfigError, DataError, MissingExtra, ModelEr
 from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, score_fusion
 from ragstone.kernel.tables.journal import held
 from ragstone_assistant.conversation import Passage
-from ragstone_assistant.knowledge.building import KnowledgeParts, build, finish
-from ragstone_assistant.knowledge.catalogue import Catalogue
-from ragstone_assistant.knowledge.cutting import Halted, root_of
+from ragstone_assistant.knowledge._building import KnowledgeParts, build, finish
+from ragstone_assistant.knowledge._catalogue import Catalogue
+from ragstone_assistant.knowledge._cutting import Halted, root_of
+from ragstone_assistant.knowledge._points import ASKER, PassagePoints
+from ragstone_assistant.knowledge._snapshot import (
+    Nearest,
+    Snapshot,
+    among,
+    passage_of,
+    place_of,
+    take_snapshot,
+)
 from ragstone_assistant.knowledge.entry import (
     Advance,
     BadUpload,
@@ -33,15 +42,6 @@ from ragstone_assistant.knowledge.entry import (
     PlacedPassage,
 )
 from ragstone_assistant.knowledge.grouping import Namer
-from ragstone_assistant.knowledge.points import ASKER, PassagePoints
-from ragstone_assistant.knowledge.snapshot import (
-    Nearest,
-    Snapshot,
-    among,
-    passage_of,
-    place_of,
-    take_snapshot,
-)
 from ragstone_assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 
 MOST_ASKED = 2000  # characters of a question that are searched by

@@ -18,7 +18,7 @@ from ragstone.kernel.errors import explaining
 from ragstone.kernel.files.file import File
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables.journal import replace_whole
-from ragstone_assistant.knowledge.cutting import Halted
+from ragstone_assistant.knowledge._cutting import Halted
 from ragstone_assistant.knowledge.entry import BadUpload
 
 FOLDER = "uploads"

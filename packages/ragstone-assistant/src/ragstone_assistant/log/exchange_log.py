@@ -15,7 +15,7 @@ from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.appending import Appender
 from ragstone.kernel.tables.folders import logged_files
 from ragstone_assistant.conversation import Asked, LoopStep, Said
-from ragstone_assistant.log.spans import SpanSender
+from ragstone_assistant.log._spans import SpanSender
 from ragstone_assistant.planning.actions import OWN
 
 SYSTEM = "assistant"

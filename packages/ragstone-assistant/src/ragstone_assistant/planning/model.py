@@ -11,9 +11,9 @@ from ragstone.kernel.dataset.languages import language_name
 from ragstone.kernel.llm import MATERIAL, Ask, Message, Prompt, Stream, defuse, fence, row_nonce
 from ragstone.kernel.records import Turn
 from ragstone_assistant.conversation import Emit
+from ragstone_assistant.planning._trust import CheckedText
 from ragstone_assistant.planning.actions import ASK_USER, Menu
 from ragstone_assistant.planning.state import AgentState, Choose, ChosenAction, TakenStep, Write, WrittenReply
-from ragstone_assistant.planning.trust import CheckedText
 from ragstone_assistant.tools.plain_text import shortened
 
 VERSION = "plan-2"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.answerers.board import BoardInput, make_board
-from ragstone.features.bench.answerers.cells import (
+from ragstone.features.bench._running import BenchOptions, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench.answerers._board import BoardInput, make_board
+from ragstone.features.bench.answerers._cells import (
     BenchInput,
     BenchMeans,
     answers_of,
@@ -15,18 +16,17 @@ from ragstone.features.bench.answerers.cells import (
     open_means,
     read_input,
 )
-from ragstone.features.bench.answerers.measuring import shared_documents
-from ragstone.features.bench.answerers.planning import (
+from ragstone.features.bench.answerers._measuring import shared_documents
+from ragstone.features.bench.answerers._planning import (
     AnswerGrid,
     AnswerRows,
     all_at_once,
     plan_answerers,
 )
-from ragstone.features.bench.answerers.race import AnswerRace, race_condition, raced
-from ragstone.features.bench.answerers.values import AnswerBoard
+from ragstone.features.bench.answerers._race import AnswerRace, race_condition, raced
+from ragstone.features.bench.answerers._values import AnswerBoard
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
 from ragstone.features.bench.judges.words import BENCH
-from ragstone.features.bench.running import BenchOptions, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of

@@ -5,7 +5,19 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.answerers.sentences import (
+from ragstone.features.bench._words import (
+    NOT_EQUAL,
+    PLACE,
+    asked_text,
+    bench_report,
+    draw_costs,
+    draw_times,
+    measures_in,
+    named,
+    not_measured,
+    verdict,
+)
+from ragstone.features.bench.answerers._sentences import (
     CONDITIONS,
     HEADS,
     MEASURES,
@@ -21,7 +33,7 @@ from ragstone.features.bench.answerers.sentences import (
     role_text,
     without_score,
 )
-from ragstone.features.bench.answerers.values import (
+from ragstone.features.bench.answerers._values import (
     AnswerBoard,
     AnswerStanding,
     Quantiles,
@@ -30,18 +42,6 @@ from ragstone.features.bench.answerers.values import (
     TagTable,
 )
 from ragstone.features.bench.judges.words import BENCH
-from ragstone.features.bench.words import (
-    NOT_EQUAL,
-    PLACE,
-    asked_text,
-    bench_report,
-    draw_costs,
-    draw_times,
-    measures_in,
-    named,
-    not_measured,
-    verdict,
-)
 from ragstone.kernel.config import Condition
 from ragstone.kernel.document.blocks import (
     Block,

@@ -6,10 +6,10 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from ragstone.features.bench.board import LeftOutCell, reasons_text
-from ragstone.features.bench.judges.orders import JudgedSheet, order_systems
+from ragstone.features.bench._board import LeftOutCell, reasons_text
+from ragstone.features.bench.judges._orders import JudgedSheet, order_systems
+from ragstone.features.bench.judges._use_cases import UseCase, compare_use_cases
 from ragstone.features.bench.judges.planning import JudgeGrid
-from ragstone.features.bench.judges.use_cases import UseCase, compare_use_cases
 from ragstone.features.bench.judges.values import (
     Aside,
     CellComparison,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell, reasons_text
+from ragstone.features.bench._board import LeftOutCell, reasons_text
+from ragstone.features.bench._running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench.judges._choice import choose
+from ragstone.features.bench.judges._use_cases import read_use_cases
 from ragstone.features.bench.judges.board import JudgedRuns, make_board
-from ragstone.features.bench.judges.choice import choose
 from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
-from ragstone.features.bench.judges.use_cases import read_use_cases
 from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
-from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench.judges.values import OWN, JudgeCell
 from ragstone.kernel.config import JudgesBench, Settings
 from ragstone.kernel.errors import ConfigError, nearest

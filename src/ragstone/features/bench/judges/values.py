@@ -4,8 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
-from ragstone.features.bench.judges.orders import OrdersElsewhere, SystemOrders
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench.judges._orders import OrdersElsewhere, SystemOrders
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.records import Status
 from ragstone.kernel.statistics import Estimate

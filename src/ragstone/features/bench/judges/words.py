@@ -6,22 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
-from ragstone.features.bench.judges.order_words import order_blocks
-from ragstone.features.bench.judges.values import (
-    Aside,
-    CellComparison,
-    CheaperWithExamples,
-    JudgeBoard,
-    JudgeChoice,
-    JudgeContrast,
-    JudgeStanding,
-    Price,
-    SpreadOfRuns,
-    WorthAsking,
-)
-from ragstone.features.bench.suite.cards import SuiteCard
-from ragstone.features.bench.words import (
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
     asked_text,
@@ -35,6 +21,20 @@ from ragstone.features.bench.words import (
     size,
     verdict,
 )
+from ragstone.features.bench.judges._order_words import order_blocks
+from ragstone.features.bench.judges.values import (
+    Aside,
+    CellComparison,
+    CheaperWithExamples,
+    JudgeBoard,
+    JudgeChoice,
+    JudgeContrast,
+    JudgeStanding,
+    Price,
+    SpreadOfRuns,
+    WorthAsking,
+)
+from ragstone.features.bench.suite.cards import SuiteCard
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell, reasons_text
-from ragstone.features.bench.languages.answering import (
+from ragstone.features.bench._board import LeftOutCell, reasons_text
+from ragstone.features.bench._running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench.languages._answering import (
     ACCURACY,
     JUDGES,
     AnswersOfIndex,
@@ -18,7 +19,7 @@ from ragstone.features.bench.languages.answering import (
     statement_counts,
     wrong_answers,
 )
-from ragstone.features.bench.languages.axes import (
+from ragstone.features.bench.languages._axes import (
     AxisCell,
     axis_verdicts,
     shared_of,
@@ -26,9 +27,9 @@ from ragstone.features.bench.languages.axes import (
     study_prompts,
     with_similarities,
 )
-from ragstone.features.bench.languages.rows import StudyRows, read_study_rows
-from ragstone.features.bench.languages.values import ALL, WrongAnswer
-from ragstone.features.bench.languages.verdicts import (
+from ragstone.features.bench.languages._rows import StudyRows, read_study_rows
+from ragstone.features.bench.languages._values import ALL, WrongAnswer
+from ragstone.features.bench.languages._verdicts import (
     MEASURE,
     Indexes,
     corrected,
@@ -44,7 +45,6 @@ from ragstone.features.bench.languages.words import (
     study_document,
 )
 from ragstone.features.bench.retrievers.timing import is_paid
-from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.languages.values import (
+from ragstone.features.bench.languages._values import (
     ALL,
     OWN,
     AnsweringCost,

@@ -7,13 +7,13 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
-from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
-from ragstone.features.bench.retrievers.planning import SPAN_MEASURES, plan_grid
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench.retrievers._board import MeasuredConfiguration, make_leaderboard
+from ragstone.features.bench.retrievers._planning import SPAN_MEASURES, plan_grid
+from ragstone.features.bench.retrievers._values import Configuration, FailedConfiguration, Leaderboard
 from ragstone.features.bench.retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
-from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Leaderboard
 from ragstone.features.bench.retrievers.words import LEADERBOARD, BenchSummary, bench_document
-from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import (
     AgreeSection,
     AnswerSection,

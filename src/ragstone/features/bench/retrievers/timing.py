@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.features.bench.retrievers.values import Timing
+from ragstone.features.bench.retrievers._values import Timing
 from ragstone.kernel.config import DenseSettings, RetrieverSettings
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.model import Embed, Role, Vectors

@@ -5,15 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
-from ragstone.features.bench.retrievers.values import (
-    Differing,
-    FoundByConfiguration,
-    Leaderboard,
-    Standing,
-    Timing,
-)
-from ragstone.features.bench.words import (
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._words import (
     PLACE,
     bench_report,
     draw_times,
@@ -22,6 +15,13 @@ from ragstone.features.bench.words import (
     named,
     not_measured,
     verdict,
+)
+from ragstone.features.bench.retrievers._values import (
+    Differing,
+    FoundByConfiguration,
+    Leaderboard,
+    Standing,
+    Timing,
 )
 from ragstone.features.retrieve import score_blocks, scores_told
 from ragstone.kernel.document.blocks import (

@@ -10,7 +10,7 @@ from typing import TypedDict, TypeVar
 import msgspec
 
 from ragstone.features.bench.judges.values import JudgingSpent
-from ragstone.features.bench.suite.rows import CHANGES, ROOM, Change, Labeller, SuiteRow, labels_of, rows_for
+from ragstone.features.bench.suite._rows import CHANGES, ROOM, Change, Labeller, SuiteRow, labels_of, rows_for
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.comparison import PREFERENCE, JudgeId, by_judge, measure
 from ragstone.kernel.agreement.estimates import agreement_estimates

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell, reasons_text
+from ragstone.features.bench._board import LeftOutCell, reasons_text
+from ragstone.features.bench._running import BenchOptions, bench_path, open_bench, run_bench, slug
 from ragstone.features.bench.judges.board import no_scores
 from ragstone.features.bench.judges.grid import decisive_settings, judge_cell, judged_cells
 from ragstone.features.bench.judges.planning import JudgeGrid, baselines_of, cell_of
-from ragstone.features.bench.running import BenchOptions, bench_path, open_bench, run_bench, slug
-from ragstone.features.bench.suite.cards import JudgedOnSuite, SuiteCard, keep_cards, known_cards, suite_cards
-from ragstone.features.bench.suite.rows import (
+from ragstone.features.bench.suite._rows import (
     SuiteRow,
     labels_of,
     metrics_of,
@@ -20,6 +19,7 @@ from ragstone.features.bench.suite.rows import (
     sample_rows,
     suite_rows,
 )
+from ragstone.features.bench.suite.cards import JudgedOnSuite, SuiteCard, keep_cards, known_cards, suite_cards
 from ragstone.features.bench.suite.words import SUITE, SuiteSummary, suite_document
 from ragstone.kernel.config import JudgesBench, Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent

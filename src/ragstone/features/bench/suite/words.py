@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._words import bench_report, named, not_measured
 from ragstone.features.bench.judges.words import NOTHING, usd_for_1000
+from ragstone.features.bench.suite._rows import CHANGES, Labeller
 from ragstone.features.bench.suite.cards import SuiteCard
-from ragstone.features.bench.suite.rows import CHANGES, Labeller
-from ragstone.features.bench.words import bench_report, named, not_measured
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

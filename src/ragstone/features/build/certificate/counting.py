@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.build.built import Built
-from ragstone.features.build.certificate.cautions import cautions_of, remarks_about
-from ragstone.features.build.certificate.coverage import coverage_of
+from ragstone.features.build._built import Built
+from ragstone.features.build.certificate._cautions import cautions_of, remarks_about
+from ragstone.features.build.certificate._coverage import coverage_of
 from ragstone.features.build.certificate.funnel import (
     closed_book_rate,
     funnel_of,

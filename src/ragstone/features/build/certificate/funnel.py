@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ragstone.features.build.built import Built
+from ragstone.features.build._built import Built
 from ragstone.kernel.dataset.candidate import REASONS, Candidate, Loss, Step
 from ragstone.kernel.dataset.certificate import (
     FILTER,

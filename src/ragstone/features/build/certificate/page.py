@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.built import Built
-from ragstone.features.build.certificate.cautions import noun_of
+from ragstone.features.build._built import Built
+from ragstone.features.build.certificate._cautions import noun_of
+from ragstone.features.build.certificate._rows import embed_candidates
 from ragstone.features.build.certificate.funnel import n_lost
-from ragstone.features.build.certificate.rows import embed_candidates
 from ragstone.features.build.certificate.wording import (
     FIFTHS,
     FOUND,

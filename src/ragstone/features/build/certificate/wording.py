@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.features.build.certificate.cautions import format_failures, noun_of, why_lost
+from ragstone.features.build.certificate._cautions import format_failures, noun_of, why_lost
 from ragstone.features.build.certificate.funnel import n_lost
 from ragstone.kernel.dataset.candidate import REJECTIONS, Step
 from ragstone.kernel.dataset.certificate import (

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
+from ragstone.features.improve._thresholds import Flags
 from ragstone.features.improve.candidates.racing import race
 from ragstone.features.improve.candidates.rows import (
     CandidateResult,
@@ -13,7 +14,6 @@ from ragstone.features.improve.candidates.rows import (
     reasons_of,
     untried,
 )
-from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge

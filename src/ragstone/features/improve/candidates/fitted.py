@@ -9,16 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, refused
-from ragstone.features.improve.candidates.stack import (
+from ragstone.features.improve._thresholds import Flags, Scored, Thresholds, fit_thresholds, sure_of
+from ragstone.features.improve.candidates._stack import (
     StackRows,
     crossed_probabilities,
     fit_stack,
     stack_judge,
     with_curve,
 )
+from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, refused
 from ragstone.features.improve.learned import LearningMethod
-from ragstone.features.improve.thresholds import Flags, Scored, Thresholds, fit_thresholds, sure_of
 from ragstone.kernel.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.judge import judge_names, read_judge

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ragstone.features.improve._thresholds import Flags
 from ragstone.features.improve.candidates.racing import CUT_OFF, judged, race
 from ragstone.features.improve.candidates.rows import (
     CandidateResult,
@@ -21,7 +22,6 @@ from ragstone.features.improve.candidates.rows import (
     untried,
 )
 from ragstone.features.improve.learned import CandidateState
-from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
+from ragstone.features.improve._labelled_sets import judge_labelled
+from ragstone.features.improve._thresholds import Flags
 from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, cost_of
-from ragstone.features.improve.labelled_sets import judge_labelled
 from ragstone.features.improve.learned import CandidateState
-from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Judgement

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.labelled_sets import LabelledSet
+from ragstone.features.improve._labelled_sets import LabelledSet
+from ragstone.features.improve._parts import Node
+from ragstone.features.improve._thresholds import Flags
 from ragstone.features.improve.learned import (
     FEWEST,
     CandidateState,
@@ -15,8 +17,6 @@ from ragstone.features.improve.learned import (
     gain_of,
     worths_of,
 )
-from ragstone.features.improve.parts import Node
-from ragstone.features.improve.thresholds import Flags
 from ragstone.features.improve.values import Scale, humans_of
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.kernel.corpus.readers._outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.files.digits import MOST_DIGITS, whole_number
 from ragstone.kernel.files.file import File, Unreadable

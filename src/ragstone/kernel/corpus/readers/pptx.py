@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.kernel.corpus.readers._outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.office import REPEATED, OfficeFile, attribute, child, children, local, open_office

@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import msgspec
 
-from ragstone.kernel.engine.cluster.coordinator import Call, Coordinator, Learnt, Opened
+from ragstone.kernel.engine.cluster._coordinator import Call, Coordinator, Learnt, Opened
+from ragstone.kernel.engine.cluster._troubles import GONE, explained, of_coordinator
+from ragstone.kernel.engine.cluster._worker import Begin, BlockMade, StageWorker
 from ragstone.kernel.engine.cluster.spec import RowOutcome, StageSpec
 from ragstone.kernel.engine.cluster.starting import RayAddress, connected, no_room
-from ragstone.kernel.engine.cluster.troubles import GONE, explained, of_coordinator
-from ragstone.kernel.engine.cluster.worker import Begin, BlockMade, StageWorker
 from ragstone.kernel.engine.local import STOP_S, map_in_order
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError, ModelError, RagstoneError

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragstone.kernel.config import EngineSection, Settings
-from ragstone.kernel.engine.cluster.troubles import AGAIN
+from ragstone.kernel.engine.cluster._troubles import AGAIN
 from ragstone.kernel.errors import ConfigError, optional_package
 from ragstone.kernel.version import __version__
 

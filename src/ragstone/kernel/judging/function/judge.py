@@ -12,7 +12,7 @@ from ragstone.kernel.config.trust import check_trust
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
-from ragstone.kernel.judging.function.calling import FunctionRules, finding_of_call
+from ragstone.kernel.judging.function._calling import FunctionRules, finding_of_call
 from ragstone.kernel.judging.function.loading import LoadedFunction, call_of, load_function
 from ragstone.kernel.records import Answer
 

@@ -11,9 +11,9 @@ import msgspec
 
 from ragstone.kernel.config.python_function import Function, is_async, load_object, module_holding
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.judging.function.adapters import adapted
-from ragstone.kernel.judging.function.declaring import ATTRIBUTE, NAME, Declared, declared_by
-from ragstone.kernel.judging.function.source import digest_of_source
+from ragstone.kernel.judging.function._adapters import adapted
+from ragstone.kernel.judging.function._declaring import ATTRIBUTE, NAME, Declared, declared_by
+from ragstone.kernel.judging.function._source import digest_of_source
 
 FunctionT = TypeVar("FunctionT", bound=Function)
 TOOLS = ("ask", "retriever", "embedder")

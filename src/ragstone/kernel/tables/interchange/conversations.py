@@ -13,8 +13,8 @@ import msgspec
 from ragstone.kernel.records import Answer, Role
 from ragstone.kernel.tables.calls import CALLS, step_row
 from ragstone.kernel.tables.columns import as_contexts
+from ragstone.kernel.tables.interchange._messages import answer_call, plain_messages
 from ragstone.kernel.tables.interchange.marks import messages_in
-from ragstone.kernel.tables.interchange.messages import answer_call, plain_messages
 from ragstone.kernel.tables.interchange.values import content_in, first_in, objects_in, role_in, role_name
 from ragstone.kernel.tables.names import MESSAGES, NO_REPLY, accepted_names
 

@@ -7,8 +7,8 @@ case (interface, API) or with underscores (blob storage).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.marks import is_observation
-from ragstone.kernel.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.kernel.tables.columns import as_list
-from ragstone.kernel.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,

@@ -7,7 +7,7 @@ its spans are objects `trace` and `trace.span`; what its responses hold is there
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ragstone.kernel.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,

@@ -13,7 +13,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.calls import step_row
-from ragstone.kernel.tables.interchange.messages import plain_messages, result_text
+from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
 from ragstone.kernel.tables.interchange.values import content_in, decoded
 
 Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "other"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.kernel.corpus.readers.pdf.columns import main_size, read_columns
-from ragstone.kernel.corpus.readers.pdf.furniture import (
+from ragstone.kernel.corpus.readers.pdf._columns import main_size, read_columns
+from ragstone.kernel.corpus.readers.pdf._furniture import (
     Furniture,
     are_publication_notes,
     front_matter,
     remove_furniture,
 )
-from ragstone.kernel.corpus.readers.pdf.headings import (
+from ragstone.kernel.corpus.readers.pdf._headings import (
     OutlineEntry,
     PlacedBlock,
     find_headings,
@@ -24,7 +24,7 @@ from ragstone.kernel.corpus.readers.pdf.headings import (
     metadata_title,
     read_outline,
 )
-from ragstone.kernel.corpus.readers.pdf.paragraphs import (
+from ragstone.kernel.corpus.readers.pdf._paragraphs import (
     BETWEEN_BLOCKS,
     SAME_SIZE,
     DocumentWords,
@@ -34,8 +34,8 @@ from ragstone.kernel.corpus.readers.pdf.paragraphs import (
     joined,
     make_blocks,
 )
-from ragstone.kernel.corpus.readers.pdf.rows import clean, drop_line_numbers, make_rows, mark_tables
-from ragstone.kernel.corpus.readers.pdf.runs import EMPTY, PageRuns, read_page
+from ragstone.kernel.corpus.readers.pdf._rows import clean, drop_line_numbers, make_rows, mark_tables
+from ragstone.kernel.corpus.readers.pdf._runs import EMPTY, PageRuns, read_page
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.errors import optional_package
 from ragstone.kernel.files.file import File, Unreadable

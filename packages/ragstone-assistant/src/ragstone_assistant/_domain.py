@@ -1,0 +1,276 @@
+"""What makes an assistant one of a domain: its scope, its texts, what it asks back for, where it takes care.
+
+All of it is the application's own: `[assistant]` of ragstone.toml says it in one language, a folder of files
+(`[assistant] texts`) in each of LANGUAGES. An assistant without any of it is about its documents.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ragstone.kernel.config import AssistantSection, convert_section, parse_toml, read_library
+from ragstone.kernel.config.loading import SectionT
+from ragstone.kernel.config.section import Positive, Section
+from ragstone.kernel.errors import ConfigError, nearest
+from ragstone_assistant._guards import any_of, said
+from ragstone_assistant._languages import LANGUAGES, language, phrase
+
+PLACE = "place"
+"""The slot that is read by the words before and behind a name, see planning/slots.py."""
+
+
+class DomainTexts(Section, frozen=True, kw_only=True):
+    """`LANG.toml`: what a domain says and listens for in a language.
+
+    title, welcome, examples, notice: of the chat page. scope: what questions are about. searches: questions
+    that need the documents. tags: what tags are called. ask: slot -> the question for it. words: list ->
+    its words, `|` between two; to a list of the package's words.toml they are added.
+    """
+
+    title: str | None = None
+    welcome: str | None = None
+    examples: list[str] = []
+    notice: str | None = None
+    scope: str | None = None
+    searches: list[str] = []
+    tags: dict[str, str] = {}
+    ask: dict[str, str] = {}
+    words: dict[str, str] = {}
+
+
+class Slot(Section, frozen=True, kw_only=True):
+    """Something that the user may be asked for; it is known where a question names a tag of the same name.
+
+    in_scope: who names one asks about the scope. words: a list of words; a turn that holds one says it, the
+    whole turn or the word alone (keeps). missing: it is asked for where a question holds words of all lists
+    of a row, and has fewer words than `fewer_than`.
+    """
+
+    in_scope: bool = False
+    words: str | None = None
+    keeps: Literal["turn", "word"] = "word"
+    missing: list[list[str]] = []
+    fewer_than: Positive | None = None
+
+
+class PlannerWords(Section, frozen=True, kw_only=True):
+    """`planner.toml`. likely: lists of words; one of them shows that a question is in scope. advice: lists;
+    who says one of their words wants advice, to whom figures alone are no help."""
+
+    likely: list[str] = []
+    advice: list[str] = []
+    slots: dict[str, Slot] = msgspec.field(default_factory=lambda: {PLACE: Slot()})
+
+
+class ScopeWords(Section, frozen=True, kw_only=True):
+    """`scope.toml`. inside: questions of the scope, in any language. words: language -> words, one of which
+    shows that a question is in scope; others: one of which shows, without one of these, that it is not."""
+
+    inside: list[str] = []
+    words: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+
+
+class SensitiveFile(Section, frozen=True, kw_only=True):
+    """`sensitive.toml`. caution, refusal: language -> what is said. classes: language -> words for all of
+    them; names: name -> how it is written. `*`: any ending."""
+
+    caution: dict[str, str]
+    refusal: dict[str, str]
+    classes: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
+
+
+class SensitiveTerms:
+    """Terms of which a wrong sentence does harm, as pesticides or medicines. A class: it keeps its patterns.
+
+    A sentence that mentions one is said only if its passage names the same ones and all its numbers.
+    """
+
+    def __init__(self, file: SensitiveFile | None = None) -> None:
+        self._file = file
+        names = file.names if file else {}
+        self._names = {name: any_of(written) for name, written in names.items()}
+        written = [word for forms in names.values() for word in forms]
+        classes = [word for forms in (file.classes if file else {}).values() for word in forms]
+        self._any_name = any_of(written) if written else None
+        self._any = any_of([*classes, *written]) if classes or written else None
+        # a sentence is asked about several times while it is checked
+        self.mentioned = lru_cache(maxsize=1024)(self._mentioned)
+
+    def _mentioned(self, text: str) -> bool:
+        """Say whether a text mentions any of them; `mentioned` remembers it."""
+        return self._any is not None and self._any.search(said(text)) is not None
+
+    def named_in(self, text: str) -> frozenset[str]:
+        """Return those that a text names, by their names in the file, in whatever language."""
+        plain = said(text)
+        if self._any_name is None or not self._any_name.search(plain):
+            return frozenset()
+        return frozenset(name for name, pattern in self._names.items() if pattern.search(plain))
+
+    def caution(self, lang: str) -> str:
+        """Return what ends a reply that mentions one of them."""
+        return _in(self._file.caution, lang) if self._file else ""
+
+    def refusal(self, lang: str) -> str:
+        """Return what is said where no passage gives advice on them."""
+        return _in(self._file.refusal, lang) if self._file else ""
+
+
+def _in(texts: Mapping[str, str], lang: str) -> str:
+    return texts.get(lang) or texts["en"]
+
+
+class Domain:
+    """The domain of an assistant, ready to be used. A class: it keeps the patterns of its words."""
+
+    def __init__(
+        self,
+        *,
+        texts: Mapping[str, DomainTexts] | None = None,
+        planner: PlannerWords | None = None,
+        scope: ScopeWords | None = None,
+        sensitive: SensitiveTerms | None = None,
+    ) -> None:
+        """texts: of each language. Raises ValueError for a list of words or a slot that nothing declares."""
+        self.texts = {lang: (texts or {}).get(lang) or DomainTexts() for lang in LANGUAGES}
+        self.planner = planner or PlannerWords()
+        self.scope_words = scope or ScopeWords()
+        self.sensitive = sensitive or SensitiveTerms()
+        self._patterns: dict[tuple[str, str], re.Pattern[str]] = {}
+        self._check()
+
+    @property
+    def slots(self) -> dict[str, Slot]:
+        """What the user may be asked for."""
+        return self.planner.slots
+
+    @property
+    def askable(self) -> tuple[str, ...]:
+        """The slots that there is a question for."""
+        return tuple(slot for slot in self.slots if self._asks(slot, "en") is not None)
+
+    @property
+    def has_scope(self) -> bool:
+        """Whether it says what it is about; without, no question is out of scope."""
+        return any(texts.scope for texts in self.texts.values())
+
+    def scope(self, lang: str) -> str:
+        """Return what the assistant is about, in a language."""
+        return self._own(lang).scope or self._own("en").scope or phrase("default_scope", lang)
+
+    def ask(self, slot: str, lang: str) -> str:
+        """Return the question for a slot; for one without, a question what is meant."""
+        return self._asks(slot, lang) or self._asks(slot, "en") or phrase("too_vague", lang)
+
+    def searches(self) -> tuple[str, ...]:
+        """Return questions that need the documents, in all languages."""
+        own = [text for texts in self.texts.values() for text in texts.searches]
+        return tuple(own or [text for lang in LANGUAGES for text in language(lang).searches])
+
+    def words(self, lang: str, name: str) -> list[str]:
+        """Return a list of words, the package's and the domain's; those of English for another language."""
+        lang = lang if lang in LANGUAGES else "en"
+        written = f"{_package_words()[lang].get(name, '')}|{self.texts[lang].words.get(name, '')}"
+        return [word for word in written.split("|") if word]
+
+    def pattern(self, lang: str, name: str) -> re.Pattern[str]:
+        """Return the pattern for any word of a list."""
+        key = (lang if lang in LANGUAGES else "en", name)
+        if key not in self._patterns:
+            self._patterns[key] = any_of(self.words(*key))
+        return self._patterns[key]
+
+    def speaks_of(self, text: str, lang: str, name: str) -> str | None:
+        """Return the first word of a list that a text holds, None where there is none."""
+        if not self.words(lang, name):
+            return None
+        match = self.pattern(lang, name).search(said(text))
+        return match[0].strip() if match else None
+
+    def names_in(self, known: Mapping[str, str]) -> str:
+        """Return the values of slots that show the scope, e.g. of a product: no place is called so."""
+        return " ".join(known.get(name, "") for name, slot in self.slots.items() if slot.in_scope)
+
+    def _own(self, lang: str) -> DomainTexts:
+        return self.texts[lang if lang in LANGUAGES else "en"]
+
+    def _asks(self, slot: str, lang: str) -> str | None:
+        return self._own(lang).ask.get(slot) or (phrase("ask_place", lang) if slot == PLACE else None)
+
+    def _check(self) -> None:
+        declared = {name for texts in self.texts.values() for name in texts.words} | set(
+            _package_words()["en"]
+        )
+        used = [*self.planner.likely, *self.planner.advice]
+        for slot in self.slots.values():
+            used += [*([slot.words] if slot.words else []), *(name for row in slot.missing for name in row)]
+        for name in used:
+            if name not in declared:
+                raise ValueError(f"planner.toml names the list of words {name!r}. {nearest(name, declared)}")
+        slots_asked = {slot for texts in self.texts.values() for slot in texts.ask}
+        for name in slots_asked - self.slots.keys():
+            raise ValueError(f"[ask] has a question for {name!r}. {nearest(name, self.slots)}")
+
+
+@lru_cache(maxsize=1)
+def _package_words() -> dict[str, dict[str, str]]:
+    return read_library("ragstone_assistant", "words.toml")
+
+
+def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
+    """Return the domain of `[assistant]`. folder: of its texts. Raises ConfigError naming file and fix.
+
+    What a file of the folder says of the page or the scope goes before what `[assistant]` says.
+    """
+    general = DomainTexts(
+        title=section.title, welcome=section.welcome, examples=section.examples, scope=section.scope
+    )
+    if folder is None:
+        return Domain(texts=dict.fromkeys(LANGUAGES, general))
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{folder}: no such folder. [assistant] texts names it: make it, or delete the key."
+        )
+    known = [f"{name}.toml" for name in (*LANGUAGES, "planner", "scope", "sensitive")]
+    for file in sorted(folder.glob("*.toml")):
+        if file.name not in known:
+            raise ConfigError(f"{file}: none of the files of texts. {nearest(file.name, known)}")
+    own = {lang: _read(folder / f"{lang}.toml", DomainTexts) or DomainTexts() for lang in LANGUAGES}
+    sensitive = _read(folder / "sensitive.toml", SensitiveFile)
+    for name in ("caution", "refusal"):
+        if sensitive and "en" not in getattr(sensitive, name):
+            raise ConfigError(f"{folder / 'sensitive.toml'}: [{name}] has no `en`. Add it.")
+    try:
+        return Domain(
+            texts={lang: _filled(texts, general) for lang, texts in own.items()},
+            planner=_read(folder / "planner.toml", PlannerWords),
+            scope=_read(folder / "scope.toml", ScopeWords),
+            sensitive=SensitiveTerms(sensitive),
+        )
+    except ValueError as mistake:
+        raise ConfigError(f"{folder}: {mistake}") from None
+
+
+def _read(file: Path, kind: type[SectionT]) -> SectionT | None:
+    """Return a file of texts; None where there is none. Raises ConfigError naming the line."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as mistake:
+        raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
+    return convert_section(parse_toml(text, file), kind, file, text)
+
+
+def _filled(own: DomainTexts, general: DomainTexts) -> DomainTexts:
+    """Return texts with the general ones where there are none of the language."""
+    names: Sequence[str] = ("title", "welcome", "examples", "scope")
+    return msgspec.structs.replace(
+        own, **{name: getattr(own, name) or getattr(general, name) for name in names}
+    )

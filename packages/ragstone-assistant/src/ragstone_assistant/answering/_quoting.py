@@ -1,0 +1,123 @@
+"""Passages -> the sentences of them that answer a question, word for word, with their citations; no model."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+import numpy as np
+
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.corpus.tokens import search_terms
+from ragstone.kernel.embedding.model import Embed
+from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
+from ragstone_assistant._guards import speaks_to_model, without_contacts
+from ragstone_assistant._languages import language_of
+from ragstone_assistant.answering.sentences import with_marks
+from ragstone_assistant.answering.support import UNRELATED, content_words, share_held
+from ragstone_assistant.conversation import Citation, Passage
+
+MOST, COMPARED = 2, 20  # sentences that are quoted, and compared
+SECOND = 0.8  # of the score of the best one, that another needs to be quoted beside it
+FOREIGN = 3  # passages whose sentences are embedded where none is in the language of the question
+# Of a sentence in another language than the question: how far its cosine is on its way from that of unrelated
+# texts to 1. On xquad, see docs/assistant-answers.md.
+ALIKE = 0.3
+FEWEST = 4  # words: a shorter sentence of another language is a title or a date
+
+MOST_HEADING = 8  # words
+
+Quoted = tuple[str, tuple[Citation, ...]]
+"""The text with its marks, and the passages that they are of; an empty text where none answers."""
+
+
+async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quoted:
+    """Return the sentences that answer a question best, each with its mark.
+
+    passages: best first, their text cleaned of what speaks to a model. Where the words of the question find
+    nothing, and the passages are in another language, the nearest sentence by its vector.
+    """
+    sentences = _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
+    cited: list[int] = []
+    texts: list[str] = []
+    headings: frozenset[str] = frozenset()
+    for sentence, at in sentences:
+        lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
+        text = without_contacts("\n".join(filter(None, lines)), lang, [passages[at].source])
+        headings, text = _without_heading(text, headings)
+        if any(map(str.isalnum, text)) and not speaks_to_model(text):
+            cited += [at] if at not in cited else []
+            texts.append(with_marks(text, [cited.index(at) + 1]))
+    several_lines = any("\n" in text for text in texts)
+    citations = tuple(Citation(number=n, passage=passages[at]) for n, at in enumerate(cited, 1))
+    return ("\n\n" if several_lines else " ").join(texts), citations
+
+
+def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, int]]:
+    """Return the best sentences, with the position of their passages.
+
+    Whether any answers is asked with the words that carry the question's content. Which, with these and with
+    all its words, half and half: on squad2 and agxqa that finds more answers than either.
+    """
+    find = partial(
+        best_sentences,
+        passages=[passage.text for passage in passages],
+        titles=[passage.title for passage in passages],
+        most=COMPARED,
+    )
+    content_of = content_words(question)
+    content = " ".join(content_of) or question
+    if not find(content) and not any(_holds_half(content_of, passage) for passage in passages):
+        return []
+    scores: dict[AnswerSentence, float] = {}
+    for sentence in (*find(question, threshold=0.0), *find(content, threshold=0.0)):
+        bare = msgspec.structs.replace(sentence, score=0.0)
+        scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
+    best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
+    return [
+        (sentence.text, sentence.passage) for sentence in best if scores[sentence] >= SECOND * scores[best[0]]
+    ]
+
+
+def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
+    """Say whether a sentence, with its title, holds half of the words, however frequent they are."""
+    title, text = frozenset(search_terms(passage.title)), passage.text
+    spans = sentence_spans(text)
+    return any(share_held(wanted, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
+
+
+def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:
+    """Return the headings with that of this text, and the text; without it where it was quoted before.
+
+    A heading is a line of its own, or stands before a colon: `Install tips: As with sensors, ...`.
+    """
+    heading, mark, rest = text.partition("\n") if "\n" in text else text.partition(": ")
+    if (
+        not (mark and rest.strip())
+        or len(heading.split()) > MOST_HEADING
+        or any(end in heading for end in ".!?")
+    ):
+        return headings, text
+    name = heading.strip(" :").casefold()
+    return headings | {name}, rest.strip() if name in headings else text
+
+
+def _alike(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> list[tuple[str, int]]:
+    """Return the sentence of another language that is nearest to the question, if it is near enough."""
+    foreign = [
+        (text[start:end], at)
+        for at, passage in enumerate(passages[:FOREIGN])
+        if (passage.lang or language_of(passage.text)) != lang
+        for text in [passage.text]
+        for start, end in sentence_spans(text)
+        if len(text[start:end].split()) >= FEWEST
+    ]
+    if not foreign:
+        return []
+    vectors = embed([*UNRELATED, *(text for text, _ in foreign)], "passage")
+    similar = vectors @ embed([question], "query")[0]
+    base = float(np.mean(similar[: len(UNRELATED)]))
+    best = int(np.argmax(similar[len(UNRELATED) :]))
+    likeness = (float(similar[len(UNRELATED) + best]) - base) / (1 - base)
+    return [foreign[best]] if likeness >= ALIKE else []

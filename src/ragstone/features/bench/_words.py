@@ -1,0 +1,159 @@
+"""The words of all benches: columns, verdicts, what was not measured, prices, and the frame of a report."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from ragstone.features.bench._board import LeftOutCell
+from ragstone.kernel.document.blocks import Block, Cell, Column, Listing, Made, ReportDocument, Tone
+from ragstone.kernel.document.numbers import count, with_ends
+from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.runs.wording import asked_line, made_of, plural
+from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.statistics.paired import BoardPlace
+
+MARKS: dict[BoardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
+TONES: dict[BoardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
+NOT_EQUAL = (
+    "“Cannot tell” is not “equal”: the interval shows how large a difference may still be. Each interval is "
+    "for one comparison; the verdicts are corrected for all of them."
+)
+
+
+class Ranked(Protocol):
+    """A row of a board."""
+
+    @property
+    def place(self) -> int:
+        """From 1, the best first."""
+
+
+PLACE: Made[Ranked] = ("#", lambda row: str(row.place))
+RowT = TypeVar("RowT")
+
+
+def named(head: str, cell: Callable[[RowT], Cell | str]) -> Made[RowT]:
+    """Return the column that says what a row is of; a terminal shows it without a head."""
+    return Column(head, text=True, short=""), cell
+
+
+def verdict(standing: BoardPlace) -> Cell:
+    """Return the cell of a verdict."""
+    return Cell(standing, tone=TONES[standing], short=MARKS[standing])
+
+
+def not_measured(failed: Iterable[LeftOutCell]) -> list[Block]:
+    """Return what could not be measured, and why."""
+    lines = [f"{cell.name} was not measured: {cell.reason}" for cell in failed]
+    return [Listing(lines, tone="warn", prose=True)] if lines else []
+
+
+def measures_in(order: Sequence[str], rows: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the measures that any row has, in a given order."""
+    known = {name for row in rows for name in row}
+    return [name for name in order if name in known]
+
+
+def size(difference: Estimate) -> str:
+    """Return how large a difference is, without its sign."""
+    return with_ends(difference if difference.value >= 0 else negated(difference))
+
+
+def family_text(rows: str, test: str, n: int, cells: str) -> str:
+    """Return what verdicts rest on: on which rows by which test, corrected over how many pairs of cells."""
+    return (
+        f"Compared on the same {rows} ({test} test); Holm's correction over {plural(n, 'comparison')}, "
+        f"every pair of {cells}."
+    )
+
+
+class Spent(Protocol):
+    """What a cell took."""
+
+    @property
+    def n_calls(self) -> int:
+        """Calls of models."""
+
+    @property
+    def input(self) -> int:
+        """Tokens that models were given."""
+
+    @property
+    def output(self) -> int:
+        """Tokens that they gave."""
+
+
+def asked_text(spent: Sequence[Spent], of: str = "") -> str:
+    """Return the calls and tokens of all cells together. of: what they were for, as ` for answers`."""
+    calls = plural(sum(cell.n_calls for cell in spent), "call")
+    tokens_in, tokens_out = sum(cell.input for cell in spent), sum(cell.output for cell in spent)
+    return f"{calls}{of}, {count(tokens_in)} tokens in, {count(tokens_out)} out"
+
+
+Priced = tuple[int, str, str, float | None, Estimate]
+"""Place, name and group of a point, its price if that is known, and its value."""
+
+
+def draw_costs(points: Iterable[Priced]) -> ScatterChart | None:
+    """Return values against US dollars; None unless a price above 0 is known."""
+    return _draw(points, decade_usd, "0 USD")
+
+
+def draw_times(points: Iterable[Priced], nothing: str) -> ScatterChart | None:
+    """Return values against seconds; None unless a time above 0 is known. nothing: what no time is called."""
+    return _draw(points, decade_s, nothing)
+
+
+def _draw(points: Iterable[Priced], decade: Callable[[int], str], nothing: str) -> ScatterChart | None:
+    known = [
+        point(number, name, group, price, value)
+        for number, name, group, price, value in points
+        if price is not None
+    ]
+    return draw_scatter(known, decade, nothing) if any(each.x for each in known) else None
+
+
+class BenchNumbers(Protocol):
+    """What the numbers of every bench begin and end with."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+
+    @property
+    def version(self) -> str:
+        """Of Ragstone."""
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Name or role -> model."""
+
+    @property
+    def calls(self) -> Calls | None:
+        """Of the run that returned this."""
+
+
+def bench_report(
+    summary: BenchNumbers,
+    kind: str,
+    about: str,
+    blocks: list[Block],
+    *,
+    source: str,
+    skip: tuple[str, str] = ("board", "leaderboard"),
+    made: Sequence[tuple[str, str]] | None = None,
+) -> ReportDocument:
+    """Return the report of a bench. made: what models were asked; None: the calls, and what they cost."""
+    calls = summary.calls
+    calls_made = made_of({}, calls) if made is None and calls else made or ()
+    return ReportDocument(
+        title=summary.name,
+        kind=kind,
+        about=about,
+        version=summary.version,
+        blocks=blocks,
+        skip=skip,
+        made=[*summary.models.items(), *calls_made],
+        source=source,
+        last=asked_line(calls) if calls else "",
+    )

@@ -1,0 +1,92 @@
+"""What a cascade with fitted thresholds is expected to do, in words."""
+
+from ragstone.features.improve._thresholds import CascadeFit, FitFigures
+from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument, Row, Table
+from ragstone.kernel.document.numbers import count, usd
+from ragstone.kernel.records import Usage
+from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.version import __version__
+
+
+def fit_document(fit: CascadeFit) -> ReportDocument:
+    """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
+    cheap, dear = fit.judge.members
+    every = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
+    measured = {name: figures for name, figures in every.items() if figures}
+    rows: list[Row] = [
+        [f"  {name}", *cells] for name, cells in _lines(list(measured.values()), cheap.judge, dear.judge)
+    ]
+    columns = [Column("agreement with people", text=True), *map(Column, measured)]
+    return ReportDocument(
+        title="",
+        kind="cascade",
+        about="",
+        version=__version__,
+        blocks=[
+            *map(Paragraph, _thresholds(fit)),
+            Table(columns, rows, "Agreement with people"),
+            *map(Paragraph, _remarks(fit)),
+        ],
+    )
+
+
+def _lines(measured: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, list[str]]]:
+    """Return the lines of the table: what each is, and its value in each column."""
+    return [
+        ("the cascade", [_agreement(figures.cascade) for figures in measured]),
+        ("cheap, where sure", [_agreement(figures.decided) for figures in measured]),
+        (f"{cheap} alone", [_agreement(figures.cheap) for figures in measured]),
+        (f"{dear} alone", [_agreement(figures.dear) for figures in measured]),
+        ("cascade minus cheap", [_agreement(figures.cascade_minus_cheap) for figures in measured]),
+        ("cascade minus dear", [_agreement(figures.cascade_minus_dear) for figures in measured]),
+        ("decided by the cheap", [_share(figures) for figures in measured]),
+        ("answers", [count(figures.n_answers) for figures in measured]),
+        ("questions", [count(figures.n_questions) for figures in measured]),
+    ]
+
+
+def _thresholds(fit: CascadeFit) -> list[str]:
+    cheap, dear = fit.judge.members
+    low, high = cheap.unsure or (0.0, 0.0)
+    handed = "passes nothing on" if low == high == cheap.cut else f"passes on scores from {low:g} to {high:g}"
+    return [
+        f"{cheap.judge} says yes from {cheap.cut:g} on and {handed}.",
+        f"{dear.judge} says yes from {dear.cut:g} on.",
+    ]
+
+
+def _remarks(fit: CascadeFit) -> list[str]:
+    """Return what money it takes, and what to know of the figures."""
+    lines = []
+    if fit.dear_alone.calls:
+        lines.append(
+            f"All these answers take {_taken(fit.spent, fit.spent_usd)}; "
+            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the expensive judge alone."
+        )
+    if fit.n_folds_out:
+        lines.append(
+            f"In {plural(fit.n_folds_out, 'fold')} of the cross-validation no interval reached "
+            f"{fit.agreement:g}, so every answer was passed on. More labels give firmer thresholds."
+        )
+    if fit.n_left_out:
+        lines.append(f"{plural(fit.n_left_out, 'labelled answer')} without a score by both judges left out.")
+    return lines
+
+
+def _agreement(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "none"
+    known = "" if estimate.low is None else f" ({estimate.low:.3f} to {estimate.high:.3f})"
+    return f"{estimate.value:.3f}{known}".replace("-", "−")
+
+
+def _share(figures: FitFigures) -> str:
+    if not figures.n_answers:
+        return "0 %"
+    return f"{figures.n_decided / figures.n_answers:.0%}".replace("%", " %")
+
+
+def _taken(usage: Usage, money: float | None) -> str:
+    price = "" if money is None else f", {usd(money)}"
+    return f"{plural(usage.calls, 'call')}, {plural(usage.input + usage.output, 'token')}{price}"

@@ -1,0 +1,100 @@
+"""The run that `ragstone judge` writes, and what becomes of it when it is judged again."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.judge._sheet import AnswerSheet
+from ragstone.features.judge.judging import check_run_folder, judge_sheet
+from ragstone.kernel.config import Settings
+from ragstone.kernel.engine.output import make_folder
+from ragstone.kernel.engine.progress_file import told_on_disk
+from ragstone.kernel.engine.session import PLAIN, SessionOptions
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables.columns import CHOICE
+
+ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"
+PIECE = 1 << 20  # bytes
+
+
+def _put_answers(folder: Path, sheet: AnswerSheet, force: bool) -> None:
+    """Write the answers into the folder.
+
+    Judgements there must be of these answers, or of the first of them. Raises DataError where they are of
+    others, unless `force`; nothing is changed then.
+    """
+    path, coming = folder / ANSWERS, folder / "answers.coming.jsonl"
+    if any(source.resolve() == path.resolve() for source in sheet.paths):
+        return
+    try:
+        write_rows(coming, sheet, Answer, force=True)
+        judged = (folder / JUDGEMENTS).is_file() and path.is_file()
+        if judged and not force and not _begins_with(coming, path):
+            raise DataError(
+                f"{folder} holds judgements of other answers than {', '.join(map(str, sheet.paths))} has "
+                "now, or of more of them. Give another folder or file with -o, or --force to replace them."
+            )
+        coming.replace(path)
+    finally:
+        coming.unlink(missing_ok=True)
+
+
+def _begins_with(path: Path, beginning: Path) -> bool:
+    with path.open("rb") as whole, beginning.open("rb") as part:
+        while piece := part.read(PIECE):
+            if whole.read(len(piece)) != piece:
+                return False
+    return True
+
+
+def judge_to_run(
+    sheet: AnswerSheet,
+    folder: Path,
+    judges: Sequence[Judge],
+    settings: Settings,
+    *,
+    how: SessionOptions = PLAIN,
+    force: bool = False,
+    bounds: bool = False,
+) -> RunSummary:
+    """Judge the answers of a sheet into a run of their own, and return its numbers.
+
+    The folder holds the answers, their judgements and summary.json: what `report`, `serve`, `compare`,
+    `agree` and `label` open. Judged again, judgements by other judges stay, what has failed is asked again,
+    and the rest comes from the ledger; the summary keeps columns and models of that time. Raises DataError
+    where it holds judgements of other answers, unless `force`; else as judge_sheet does.
+    """
+    check_run_folder(folder, force)
+    make_folder(folder)
+    with held(folder), told_on_disk(folder, how.progress) as progress:
+        _put_answers(folder, sheet, force)
+        judgements, kept = folder / JUDGEMENTS, []
+        if judgements.is_file() and not force:
+            names = {judge.name for judge in judges}
+            rows = read_rows(judgements, Judgement)
+            kept = [row for row in rows if row.judge.removesuffix(JOINT_SUFFIX) not in names]
+        summary = judge_sheet(
+            sheet,
+            judgements,
+            judges,
+            settings,
+            how=how._replace(progress=progress),
+            force=True,
+            bounds=bounds,
+            kept=kept,
+            log_in=folder,
+        )
+        models, columns = summary.models, dict(CHOICE.get().columns)
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
+            models, columns = {**before.models, **models}, {**before.columns, **columns}
+        summary = msgspec.structs.replace(summary, name=folder.name, models=models, columns=columns)
+        (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+    return summary

@@ -1,0 +1,464 @@
+"""A look at the store -> what a product owner asks of it: a page, in a terminal, as Markdown."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import msgspec
+
+from ragstone.features.watch._alarms import Alarm, alarm_line, mean_words
+from ragstone.features.watch._cells import TrendPoint
+from ragstone.features.watch._charts import FIRST
+from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift
+from ragstone.features.watch._use import use_words
+from ragstone.features.watch.gaps import Gap
+from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    ChartPanels,
+    Column,
+    Figure,
+    Findings,
+    Fold,
+    Heading,
+    HeadlineFinding,
+    Link,
+    Listing,
+    Made,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    RowList,
+    SurfacePart,
+    Table,
+    Where,
+    table_of,
+    told,
+)
+from ragstone.kernel.document.numbers import count, number, one_line, people, usd
+from ragstone.kernel.records import STATUSES
+from ragstone.kernel.runs.wording import agreement, doubt, plural, statuses
+from ragstone.kernel.version import __version__
+
+SHOWN_FIGURES = 3
+SHOWN_ALARMS = 20  # in a terminal
+SHOWN_GAPS, BRIEF_GAPS = 20, 5  # on a page, in a terminal
+NARROW = 0.03
+LONGEST = 120  # characters of an example
+LONGEST_NAME = 40  # characters in a terminal
+LEADS = ("faithfulness", "answered", "relevance", "feedback")
+ALL = {"good": "All metrics", "alarms": "All alarms", "gaps": "All gaps"}
+CAUSES = {
+    "application": "The application changed, not the judge",
+    "judge": "The judge changed, not the application",
+    "both": "Judge and application changed",
+}
+BAND = (
+    "The band is the 95 % interval. A solid vertical line is an alarm, on the day when the change is "
+    "estimated to have begun. A dashed line is a change of judge."
+)
+WEIGHTED = (
+    "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
+    "score is counted under its status, never as a score."
+)
+TO_MEASURE = (
+    "To measure them, label some answers, run `ragstone agree … --json > cards.json`, and name that file as "
+    "`cards` in `[monitor]`."
+)
+
+
+def monitor_document(look: Look, *, served: str = "", back: Link | None = None) -> ReportDocument:
+    """Return the document: is it good, did it change, what is missing; then all that is behind the answers.
+
+    served: where a server has the page, with all questions below it. back: where the page leads back to.
+    """
+    held = look.overview
+    answers = {"good": _good(look), "alarms": _changed(look), "gaps": _missing(look)}
+    last = [f"last exchange on {day_of(held.last)}"] if held.last else []
+    about = [held_words(look)[0][1], f"{count(held.n_judged)} judged", *last, f"seen on {day_of(look.today)}"]
+    return ReportDocument(
+        title="In production",
+        kind="monitor",
+        about=" · ".join(about),
+        version=__version__,
+        blocks=[
+            *_alarm_lines(look),
+            Findings(
+                findings=[
+                    msgspec.structs.replace(finding, anchor=anchor, link=ALL[anchor])
+                    for anchor, finding in answers.items()
+                ]
+            ),
+            Heading("What changed", anchor="alarms", where="page"),
+            _alarm_table(look.alarms)
+            if look.alarms
+            else Paragraph(" ".join(told(answers["alarms"])), prose=True, where="page"),
+            *_courses(look),
+            Heading("All metrics", anchor="good"),
+            *_metrics(look),
+            Pairs(held_words(look)),
+            Heading("What is missing from the documents", anchor="gaps", where="page"),
+            *(_gaps(look, served) or [Paragraph(" ".join(told(answers["gaps"])), prose=True, where="page")]),
+            RowList(template="monitor_list.html"),
+        ],
+        skip=("questions", "questions"),
+        back=back,
+    )
+
+
+def _alarm_lines(look: Look) -> list[Block]:
+    """Return the open alarms for a terminal, a line each."""
+    open_alarms, others = look.open_alarms, len(look.alarms) - len(look.open_alarms)
+    lines = [Paragraph(f"ALARM: {alarm_line(alarm)}", tone="bad") for alarm in open_alarms[:SHOWN_ALARMS]]
+    if len(open_alarms) > SHOWN_ALARMS:
+        lines.append(Paragraph(f"and {plural(len(open_alarms) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
+    if others:
+        lines.append(Paragraph(f"{plural(others, 'alarm')} that are over, or of improvements", tone="muted"))
+    return [SurfacePart(lines, where="terminal")]
+
+
+def _alarm_table(alarms: Sequence[Alarm]) -> Table:
+    """Return the alarms for a page, the latest first."""
+    sides = {True: "worse", False: "better", None: ""}
+
+    def name(alarm: Alarm) -> Cell:
+        beneath = f"and {plural(len(alarm.beneath), 'alarm')} of the same change" if alarm.beneath else ""
+        return Cell(metric_of(alarm), beneath, "muted" if alarm.over else "")
+
+    def side(alarm: Alarm) -> Cell:
+        return Cell(sides[alarm.worse], tone="warn" if alarm.worse and not alarm.over else "")
+
+    columns: list[Made[Alarm]] = [
+        (Column("Metric", text=True), name),
+        (
+            Column("Since", text=True),
+            lambda alarm: Cell(str(alarm.since), f"over since {alarm.over}" if alarm.over else ""),
+        ),
+        (Column("Raised", text=True), lambda alarm: str(alarm.raised or "by its name")),
+        ("Before", lambda alarm: mean_words(alarm, alarm.before)),
+        ("After", lambda alarm: Cell(mean_words(alarm, alarm.after), tone="strong")),
+        (Column("", text=True), side),
+        (Column("Application or judge?", text=True), cause_words),
+    ]
+    return table_of("Alarms", reversed(alarms), columns, kind="wide alarms", where="page")
+
+
+def _courses(look: Look) -> list[Block]:
+    """Return the trends, as charts of a page."""
+    trends = [
+        Heading("Trends", anchor="trends", where="page"),
+        Paragraph(BAND, tone="lead", where="page"),
+        SurfacePart(look.charts, kind="courses", where="page"),
+    ]
+    groups = [Heading("By group", anchor="groups", where="page"), ChartPanels(panels=look.panels)]
+    use = [
+        Heading("Use", anchor="use", where="page"),
+        SurfacePart(look.use_charts, kind="courses", where="page"),
+    ]
+    return [
+        *(trends if look.charts else []),
+        *(groups if look.panels else []),
+        *(use if look.use_charts else []),
+    ]
+
+
+def _metrics(look: Look) -> list[Block]:
+    """Return the mean of every metric, the shares of labels to open on a page."""
+    if not look.rows:
+        empty = not look.overview.n_exchanges
+        hint = "The store holds no exchange yet. Give it a log: `ragstone watch LOG`" if empty else ""
+        return [Paragraph(hint or "No exchange has been judged yet.", prose=True)]
+    labels = [row for row in look.rows if row.is_label]
+    shares = [_means(look, labels, "Shares of labels")] if labels else []
+    return [
+        Paragraph(WEIGHTED, tone="lead", where="page"),
+        _means(look, [row for row in look.rows if not row.is_label], "Means of all metrics"),
+        *([Fold("Shares of labels", shares, where="page")] if labels else []),
+        SurfacePart(
+            [Paragraph("Shares of labels", tone="muted"), *shares] if labels else [], where="terminal"
+        ),
+        Paragraph(trust(look.rows)),
+        *([] if look.cards else [Paragraph(TO_MEASURE, prose=True, where="page")]),
+    ]
+
+
+def _means(look: Look, rows: Sequence[MetricRow], label: str) -> Table:
+    def name(row: MetricRow) -> Cell:
+        mean = row.mean
+        doubled = sum(other.mean.metric == mean.metric for other in look.rows) > 1
+        return Cell(mean.metric, mean.judge, short=f"{mean.metric} ({mean.judge})" if doubled else "")
+
+    def worth(row: MetricRow) -> Cell:
+        if row.card is None:
+            return Cell("people" if row.mean.judge == PEOPLE else "not measured", tone="muted")
+        return Cell(agreement(row.card), caution=doubt(row.card) or "")
+
+    columns: list[Made[MetricRow]] = [
+        (Column("Metric", text=True, short=""), name),
+        (
+            Column(f"Since {look.since}", where="page"),
+            lambda row: Cell(mean_of(row.recent) if row.recent else "", tone="strong"),
+        ),
+        (
+            Column("95 % interval", where="page"),
+            lambda row: interval_of(row.recent) if row.recent else "",
+        ),
+        (
+            Column("Rests on", text=True, where="page"),
+            lambda row: rests_on(row.recent) if row.recent else "none",
+        ),
+        (Column("All days", short="mean"), lambda row: mean_of(row.mean.whole)),
+        (Column("95 % interval", where="terminal"), lambda row: interval_of(row.mean.whole)),
+        (Column("Rests on", text=True, short="of"), lambda row: rests_on(row.mean.whole)),
+        *([(Column("Agreement with people", text=True, where="page"), worth)] if look.cards else []),
+    ]
+    return table_of(label, rows, columns)
+
+
+def _gaps(look: Look, served: str) -> list[Block]:
+    """Return what the documents lack most, by how many people asked: on a page with their questions."""
+    if not look.shown_gaps or look.gaps is None:
+        return []
+    since, first_gaps = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
+    lead = (
+        f"Questions since {day_of(since)} that got no answer, or one that its contexts do not support, "
+        "ordered by how many people asked. `ragstone watch --gaps gaps.csv` writes the full work list."
+    )
+    columns: list[Made[Gap]] = [
+        (Column(f"Gaps since {since}", text=True), lambda gap: one_line(gap.name, LONGEST_NAME)),
+        ("people", lambda gap: count(gap.n_people)),
+        ("exchanges", lambda gap: count(gap.n_questions)),
+        (
+            Column("", text=True),
+            lambda gap: Cell(
+                one_line(f"nearest: {gap.nearest[0].document_id}", LONGEST_NAME) if gap.nearest else "",
+                tone="muted",
+            ),
+        ),
+    ]
+    brief = table_of("Gaps", look.shown_gaps[:BRIEF_GAPS], columns, where="terminal")
+    return [
+        Paragraph(lead, tone="lead", prose=True, where="page"),
+        *(_gap(rank, gap, served) for rank, gap in enumerate(first_gaps, 1)),
+        *_more(look.gaps.n_gaps - len(first_gaps), "of fewer people.", "page"),
+        SurfacePart([Heading("What is missing from the documents"), brief], where="terminal"),
+        *_more(look.gaps.n_gaps - BRIEF_GAPS, "", "terminal"),
+    ]
+
+
+def _more(n: int, ending: str, where: Where) -> list[Block]:
+    text = f"And {plural(n, 'gap')} more{', ' if ending else ''}{ending}"
+    return [Paragraph(text, tone="muted", where=where)] if n > 0 else []
+
+
+def _gap(rank: int, gap: Gap, served: str) -> Block:
+    """Return a gap with its examples, to open on a page. rank: from 1, the most wanted."""
+    more = gap.estimated > gap.n_questions + 0.5
+    about = f", of about {count(round(gap.estimated))}" if more else ""
+    facts = [
+        people(gap.n_people),
+        plural(gap.n_questions, "exchange") + about,
+        f"{count(gap.unanswered)} unanswered, {count(gap.unfaithful)} not supported",
+        ", ".join(f"{lang} {count(n)}" for lang, n in gap.langs.items()),
+        f"last on {day_of(gap.last)}" if gap.last else "",
+    ]
+    near = ", ".join(f"{document.document_id} ({count(document.n_questions)})" for document in gap.nearest)
+    target = f"{served}/questions?gap={rank}" if served else "questions"
+    blocks: list[Block] = [
+        Heading(f"{rank}. {gap.name}", level=3, anchor=f"gap-{rank}"),
+        Paragraph(" · ".join(filter(None, facts)), tone="muted"),
+        Listing([one_line(example.question, 300) for example in gap.examples]),
+        *([Paragraph(f"Nearest documents: {near}", tone="muted")] if near else []),
+        Paragraph("", link=Link("Open its questions", target, gap.name)),
+    ]
+    return SurfacePart(blocks, kind="gap", where="page")
+
+
+def lead_rows(look: Look) -> list[MetricRow]:
+    """Return the means that lead: of faithfulness, answered, relevance; of each that of its latest judge."""
+    latest = {row.mean.metric: row for row in sorted(look.rows, key=lambda row: row.mean.whole.day)}
+    named = [latest[name] for name in LEADS if name in latest]
+    return named or [row for row in latest.values() if row.mean.best != "none"]
+
+
+def _good(look: Look) -> HeadlineFinding:
+    rows = [row for row in lead_rows(look) if row.recent and row.recent.mean is not None][:SHOWN_FIGURES]
+    figures = [
+        Figure(row.mean.metric, mean_of(row.recent), _interval(row.recent), rests_on(row.recent))
+        for row in rows
+        if row.recent and row.recent.mean is not None
+    ]
+    if not figures:
+        return HeadlineFinding("Is it good?", [], ["No exchange has been judged yet."])
+    span = f"Means of the last {RECENT_DAYS} days of the log, to {day_of(look.overview.last)}."
+    return HeadlineFinding("Is it good?", figures, [span, trust(rows)])
+
+
+def trust(rows: list[MetricRow]) -> str:
+    """Return what the judges behind these means are worth."""
+    judged = [row for row in rows if not row.mean.judge.startswith(PEOPLE)]
+    if not judged:
+        return "By people."
+    if all(row.card is None for row in judged):
+        return "By judges that nobody has compared with people on this task."
+    doubted = [row.mean.metric for row in judged if row.card is not None and doubt(row.card)]
+    unmeasured = [row.mean.metric for row in judged if row.card is None]
+    parts = []
+    if doubted:
+        parts.append(f"The judge of {', '.join(doubted)} is not shown to be better than its baseline.")
+    if unmeasured:
+        parts.append(f"The judge of {', '.join(unmeasured)} was not compared with people.")
+    return " ".join(parts) or "By judges whose agreement with people has been measured."
+
+
+def rests_on(point: TrendPoint) -> str:
+    """Return `1,200 scored; 3 timed out`."""
+    others = others_of(point)
+    return f"{count(point.n)} scored" + (f"; {others}" if others else "")
+
+
+def others_of(point: TrendPoint) -> str:
+    """Return every status but scored with its count."""
+    return statuses({status: point.statuses[status] for status in STATUSES if status in point.statuses})
+
+
+def interval_of(point: TrendPoint) -> str:
+    """Return the ends of an interval, empty where there is none."""
+    if point.low is None or point.high is None:
+        return ""
+    return f"{_placed(point.low, point)} to {_placed(point.high, point)}"
+
+
+def mean_of(point: TrendPoint) -> str:
+    """Return the mean, empty where nothing was scored."""
+    return "" if point.mean is None else _placed(point.mean, point)
+
+
+def _placed(value: float, point: TrendPoint) -> str:
+    """Return a value with two decimals, with three where two would not show the interval."""
+    narrow = point.low is not None and point.high is not None and point.high - point.low < NARROW
+    return f"{value:.3f}" if narrow else number(value)
+
+
+def _interval(point: TrendPoint) -> str:
+    ends = interval_of(point)
+    return f"95 % interval {ends}" if ends else "no interval"
+
+
+def _changed(look: Look) -> HeadlineFinding:
+    question = "Did it change?"
+    open_alarms = sorted(look.open_alarms, key=_weight)
+    if not open_alarms:
+        return HeadlineFinding(question, [], [_quiet(look)])
+    first = open_alarms[0]
+    figure = Figure(
+        f"{metric_of(first)}, since {day_of(first.since)}",
+        f"{mean_words(first, first.before, digits=2)} → {mean_words(first, first.after, digits=2)}",
+        f"{'raised on ' + day_of(first.raised) if first.raised else 'another judge since then'}",
+        f"{count(first.before.n)} scored before, {count(first.after.n)} after",
+    )
+    more = len(open_alarms) - 1
+    below = f"{plural(more, 'more open alarm')} below." if more else ""
+    return HeadlineFinding(question, [figure], [cause_words(first)], below)
+
+
+def cause_words(alarm: Alarm) -> str:
+    """Return whether it was the application or the judge, and how that is known."""
+    text = f"{CAUSES[alarm.cause]}: {alarm.says}" if alarm.cause in CAUSES else alarm.says
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _weight(alarm: Alarm) -> tuple[bool, int, float]:
+    """Order alarms: what got worse, by metrics that say most, the largest first."""
+    rank = FIRST.index(alarm.metric) if alarm.metric in FIRST else len(FIRST) + (alarm.judge == LOG)
+    return not alarm.worse, rank, -abs(alarm.moved)
+
+
+def _quiet(look: Look) -> str:
+    held = look.overview
+    days = (held.last - held.first).days if held.first and held.last else 0
+    if days < look.baseline_days:
+        return (
+            f"Too early to tell: the search for changes starts once {plural(look.baseline_days, 'day')} are "
+            "over, "
+            f"and the log has {plural(days, 'whole day')}."
+        )
+    over = len(look.alarms)
+    return "No alarm is open." + (
+        f" {plural(over, 'alarm')} that are over, or of improvements, below." if over else ""
+    )
+
+
+def metric_of(alarm: Alarm) -> str:
+    """Return the metric with the value of the tag that changed."""
+    return f"{alarm.metric} ({alarm.tag} {alarm.value})" if alarm.tag else alarm.metric
+
+
+def day_of(day: date | None) -> str:
+    """Return `2 March 2026`, empty for none."""
+    return f"{day.day} {day:%B} {day.year}" if day else ""
+
+
+def _missing(look: Look) -> HeadlineFinding:
+    question, gaps = "What is missing?", look.gaps
+    if gaps is None:
+        return HeadlineFinding(question, [], ["Nobody has looked for gaps yet: run `ragstone watch`."])
+    if not gaps.gaps:
+        return HeadlineFinding(
+            question, [], [f"Since {day_of(gaps.since)} every judged question got an answer."]
+        )
+    first = gaps.gaps[0]
+    figure = Figure(
+        first.name,
+        people(first.n_people),
+        f"{count(first.unanswered)} unanswered, {count(first.unfaithful)} not supported",
+        f"of {plural(gaps.n_missed, 'exchange')} in {plural(gaps.n_gaps, 'gap')} since {day_of(gaps.since)}",
+    )
+    sentences = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
+    sentences += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
+    return HeadlineFinding(question, [figure], sentences)
+
+
+def held_words(look: Look) -> list[tuple[str, str]]:
+    """Return how much there is, what was judged of it, and what that cost: (name, words)."""
+    held = look.overview
+    share = f" ({100 * held.n_sampled / held.n_exchanges:.0f} %)" if held.n_exchanges else ""
+    span = f", {held.first} to {held.last}" if held.first else ""
+    calls, tokens, money = look.spent
+    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
+    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
+    rows = [
+        ("in the log", plural(held.n_exchanges, "exchange") + span),
+        (
+            "in the sample",
+            f"{count(held.n_sampled)}{share}, {count(held.n_judged)} judged by all, {count(look.left)} left",
+        ),
+        ("feedback of people", f"on {plural(held.n_feedback, 'exchange')}"),
+        *use_words(look.use.whole),
+        ("spent today", f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"),
+        ("frozen answers", _frozen(look)),
+    ]
+    if held.in_future:
+        rows.insert(
+            1,
+            (
+                "in the future",
+                f"{plural(held.in_future, 'exchange')} with a time in the future, left out of trends and "
+                "means",
+            ),
+        )
+    if held.without_time:
+        rows.insert(
+            1, ("without a time", f"{plural(held.without_time, 'exchange')}, left out of trends and means")
+        )
+    return rows
+
+
+def _frozen(look: Look) -> str:
+    judges = {row.mean.judge for row in look.rows} - {PEOPLE}
+    if judges and all(map(cannot_drift, judges)):
+        return "not needed: no judge calls a model, so none can drift"
+    if look.rounds:
+        n, again = look.rounds
+        return f"{plural(n, 'answer')}, judged again {plural(again, 'time')}: a check on the judge"
+    return "none yet" if look.wants_canaries else "none: a change of the judge would not be noticed"

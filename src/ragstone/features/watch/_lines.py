@@ -1,0 +1,46 @@
+"""What a look at a log has done, in lines of a terminal: rows read, exchanges judged."""
+
+from ragstone.features.watch._reading import ReadCounts
+from ragstone.features.watch.look import WatchSummary
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.runs.wording import plural
+
+
+def read_lines(read: ReadCounts) -> list[str]:
+    """Return what became of the rows that were read now, and what a reader must know of them."""
+    lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} known already."]
+    if read.feedback:
+        lines[0] = lines[0][:-1] + f", {count(read.feedback)} of feedback."
+    if read.without_question:
+        lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
+    if read.unread_times:
+        lines.append(f"The time of {plural(read.unread_times, 'row')} is not in a known format.")
+    elif read.without_time:
+        lines.append(f"{plural(read.without_time, 'row')} without a time under a name that is known.")
+    if read.unread_feedback:
+        lines.append(
+            f"The feedback of {plural(read.unread_feedback, 'row')} is not on its scale, feedback_scale of "
+            "[monitor]."
+        )
+    lines += [
+        f"{path}: replaced or truncated since the last time; read again from the start." for path in read.anew
+    ]
+    if read.malformed:
+        lines.append(f"{plural(read.malformed, 'row')} cannot be read, the first of them:")
+        lines += [f"  {line}" for line in read.shown]
+    return lines
+
+
+def judged_line(summary: WatchSummary) -> str:
+    """Return what was judged now, in one line."""
+    parts = [f"{plural(summary.judged, 'exchange')} judged now, {plural(summary.calls.made, 'call')}"]
+    if summary.given or summary.unplaced:
+        parts.append(
+            f"{plural(summary.given, 'judgement')} added, {count(summary.unplaced)} for exchanges that are "
+            "not stored"
+        )
+    if summary.canaries:
+        parts.append("canaries judged again")
+    if summary.cut_off:
+        parts.append("today's budget is spent: the rest is judged on a later day")
+    return "; ".join(parts) + "."
