@@ -237,7 +237,7 @@ def test_unknown_cost_is_said_to_be_unknown(write_run: WriteRun, summary: RunSum
 def test_without_labels_the_judge_is_said_to_be_unmeasured(write_run: WriteRun) -> None:
     text = Page(read(write_run())).text
     assert "Not measured. There are no labels by people." in text
-    assert "ragstone agree 'runs/Wheat and maize/judgements.jsonl' labels.jsonl" in text
+    assert "ragstone agree RUN labels.jsonl" in text
 
 
 def test_report_card_shows_its_agreement_beside_its_baseline(

@@ -1,7 +1,6 @@
 """A summary -> the three answers that a reader looks for first, in words and numbers."""
 
 from importlib import import_module
-from shlex import quote
 from typing import cast
 
 import msgspec
@@ -185,10 +184,11 @@ def _not_measured(summary: RunSummary) -> str:
     """Return why there is no report card, and how to get one."""
     if all(metric.model == NO_MODEL for metric in summary.metrics):
         return "No language model judged, and the baselines were not compared with people."
-    folder = f"runs/{summary.name}/" if summary.counts.keys() - {"judgements"} else ""  # of a file alone
-    file = quote(f"{folder}judgements.jsonl")
+    judged = "RUN" if summary.counts.keys() - {"judgements"} else "judgements.jsonl"
+    where = ", with the folder of this run as RUN" if judged == "RUN" else ""
     return (
-        f"There are no labels by people. Label some answers, then run `ragstone agree {file} labels.jsonl`."
+        "There are no labels by people. Label some answers, then run "
+        f"`ragstone agree {judged} labels.jsonl`{where}."
     )
 
 
