@@ -165,7 +165,7 @@ UNTRIED: dict[str, str] = {
     "features.improve.judge_files:replaced_line": SETTING,
     "features.export.mlflow:_refused": "a message of MLflow",
     "features.new._own_data:_commented": SETTING,
-    "features.label._pages:_free_name": NAME,
+    "features.label.pages:_free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
     "kernel.corpus.duplicates:_digits": COMPARED,
     "ragstone_assistant.log._spans:_fail": UNICODE,

@@ -10,9 +10,9 @@ from litestar.params import FromPath, JSONBody
 
 from ragstone.features.label._annotators import differing
 from ragstone.features.label._marking import item_for, on_scale
-from ragstone.features.label._pages import LABEL
 from ragstone.features.label._queues import GIVEN as GIVEN
 from ragstone.features.label._queues import AtQueue, ItemShown, OpenQueue, OwnMark, item_text, shown
+from ragstone.features.label.pages import LABEL
 from ragstone.kernel.agreement.pairing import is_adjudicated
 from ragstone.kernel.document.room import PageRoom, length_on_page
 from ragstone.kernel.errors import DataError

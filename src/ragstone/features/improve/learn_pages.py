@@ -4,8 +4,6 @@ from litestar import post
 from litestar.params import JSONBody
 
 from ragstone.features.improve._labelled_sets import open_set
-from ragstone.features.improve._pages import GIVEN as GIVEN
-from ragstone.features.improve._pages import AtJudge, development_of
 from ragstone.features.improve.develop import DevelopmentRun
 from ragstone.features.improve.draft_forms import (
     Expected,
@@ -25,6 +23,8 @@ from ragstone.features.improve.learn import (
     learn,
     learning_task,
 )
+from ragstone.features.improve.pages import GIVEN as GIVEN
+from ragstone.features.improve.pages import AtJudge, development_of
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import parse_caps
