@@ -22,6 +22,7 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import ragstone
+import ragstone_assistant
 
 SIZES = (8_192, 32_768, 131_072)
 FLOOR_S = 0.004  # below it a time at the first size is noise
@@ -62,8 +63,12 @@ class Growth(NamedTuple):
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """Import and return every module of the package."""
-    names = [one.name for one in pkgutil.walk_packages(ragstone.__path__, "ragstone.")]
+    """Import and return every module of both packages."""
+    names = [
+        module.name
+        for package in (ragstone, ragstone_assistant)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     return tuple(importlib.import_module(name) for name in names if not name.endswith("__main__"))
 
 

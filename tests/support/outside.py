@@ -274,34 +274,34 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "ragstone_assistant._guards:any_of": orders,
     "ragstone_assistant._guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
-    "kernel.corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
+    "kernel.corpus.readers.pdf._columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
-    "kernel.corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
+    "kernel.corpus.tags:load_tags": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
     "kernel.dataset.answers:_polar": lambda: [answers._polar()],
     "kernel.dataset.answers:_unknown": lambda: [answers._unknown()],
     "kernel.dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
-    "kernel.dataset.checks:_ready": lambda: [checks._forms()["zh"].parts or re.compile("a")],
-    "features.build.defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
-    "features.build.defects:_is_name": lambda: [re.compile("maize")],
-    "features.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
-    "features.build.number_change:_bound": lambda: [numbers._UP, numbers._DOWN],
+    "kernel.dataset.checks:_forms": lambda: [checks._forms()["zh"].parts or re.compile("a")],
+    "features.build._defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
+    "features.build._defects:_is_name": lambda: [re.compile("maize")],
+    "features.build._falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
+    "features.build._number_change:_bound": lambda: [numbers._UP, numbers._DOWN],
     "features.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
-    "features.new.own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
-    "features.import_.faq:_labelled": lambda: [
+    "features.new._own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
+    "features.import_._faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
     "kernel.privacy.phones:_patterns": lambda: [*phones._patterns()],
-    "kernel.privacy.names:_compiled": lambda: [
+    "kernel.privacy._names:_compiled": lambda: [
         one for one in masked_names._patterns() if isinstance(one, re.Pattern)
     ],
-    "kernel.privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
+    "kernel.privacy._numbers:_id": lambda: [one.pattern for one in _IDS],
     "kernel.privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "kernel.privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
     "kernel.privacy.reversible:_pattern": lambda: [
         reversible._pattern(["030 1234567", "ann@farm.example"], "Row 1")
     ],
     "kernel.privacy.masking:_checked": list,  # the user's own expression
-    "kernel.dataset.checks:_compiled": lambda: checks._patterns().values(),
+    "kernel.dataset.checks:_patterns": lambda: checks._patterns().values(),
     "kernel.dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
     "features.improve.judge_files:replaced_line": lambda: [
         re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)
@@ -310,10 +310,10 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "kernel.judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
     "kernel.judging.lexical:_patterns": lexical._patterns,
     "kernel.llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
-    "kernel.llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
+    "kernel.llm._postgres_database:explain": list,  # constants of its module, on one line of a refusal
     "kernel.llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
     "kernel.llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
-    "kernel.retrieval.remote:_spaced": lambda: [_spaced(SHORT)],
+    "kernel.retrieval._remote:_spaced": lambda: [_spaced(SHORT)],
 }
 
 # What hostile texts repeat: signs of every kind, beginnings of what is never closed, near-matches.
@@ -337,7 +337,7 @@ ATOMS = (
 # How some of them are used, if not along the whole text.
 USED = {
     "kernel.corpus.sources:_pattern": "fullmatch",
-    "kernel.corpus.tags:_line_of": "match",
+    "kernel.corpus.tags:load_tags": "match",
     "kernel.dataset.answers:_polar": "match",
 }
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +33,7 @@ from ragstone.kernel.config.serving import Role
 from ragstone.kernel.serve.server import address_of, listen
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench.app import side_by_side
+from ragstone.workbench.pages import PAGES
 
 FULL = int(os.environ.get("RAGSTONE_EXAMPLES", "0"))
 ALL = "examples,coverage,fuzzing,stateful"
@@ -62,7 +64,8 @@ LEAVES = "/workbench/logout"  # which ends the session that the other requests n
 def document_of(settings: Settings) -> dict[str, Any]:
     """Return the OpenAPI document of the workbench's routes; their answers are told as any page or JSON."""
     config = OpenAPIConfig(title="workbench", version="1")
-    for route in workbench_app.ROUTES:
+    routes = [route for name in PAGES for route in import_module(f"ragstone.{name}").ROUTES]
+    for route in routes:
         route.include_in_schema = True
     try:
         with mock.patch.object(
@@ -70,7 +73,7 @@ def document_of(settings: Settings) -> dict[str, Any]:
         ):
             found: dict[str, Any] = workbench_app.create_workbench(settings).openapi_schema.to_schema()
     finally:
-        for route in workbench_app.ROUTES:
+        for route in routes:
             route.include_in_schema = False
     for methods in found["paths"].values():
         for operation in methods.values():

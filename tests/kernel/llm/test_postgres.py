@@ -292,7 +292,7 @@ def shorten(monkeypatch):
 CLAIMANT = """
 import asyncio, sys
 from pathlib import Path
-from ragstone.kernel.llm import postgres
+from ragstone.kernel.llm import _postgres as postgres
 from ragstone.kernel.llm.response_store import claimed
 from ragstone.kernel.llm._postgres_database import Database
 postgres.CLAIM_S = 1.0

@@ -37,12 +37,12 @@ WAITS_S = 10.0
 ASSISTANT = Path(str(ragstone_assistant.__file__)).parent
 THREADS = {
     "kernel/tables/writer_thread.py": "here",
-    "kernel/engine/cluster/channel.py": "here",
+    "kernel/engine/cluster/_channel.py": "here",
     "kernel/engine/progress_file.py": "tests/kernel/engine/test_progress_file.py",
     "kernel/config/python_function.py": "hands on BaseException through a Future",
-    "kernel/embedding/background.py": "runs an event loop, which outlives what its tasks raise",
+    "kernel/embedding/_background.py": "runs an event loop, which outlives what its tasks raise",
     "kernel/serve/jobs.py": "tells its life in a finally",
-    "ragstone_assistant/log/spans.py": "does one thing, and is waited for with a timeout",
+    "ragstone_assistant/log/_spans.py": "does one thing, and is waited for with a timeout",
     "features/watch/collector.py": "does one thing: it ends its process with the parent",
 }
 
