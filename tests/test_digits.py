@@ -85,6 +85,7 @@ NUMBER = re.compile(rb'(?P<name>[\w:]+)="\d+"|<v>\d+</v>')
 
 @pytest.mark.parametrize("digits", [LONG, "²"], ids=["long", "raised"])
 @pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.simulation
 def test_office_files_are_read_or_refused_whatever_their_numbers_are(tmp_path, ending, digits):
     path, spoiled = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
     WRITERS[ending](path)

@@ -6,6 +6,7 @@ module that names it or from one of its rooms, and code that is handed to anothe
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +37,7 @@ OTHERS = {  # texts of these shapes that name no module of ours
 }
 
 
+@cache
 def named() -> list[tuple[str, str]]:
     """Return (module, text) of each text in the source that looks like the name of a module."""
     found = []

@@ -13,6 +13,7 @@ def plain(tmp_path_factory) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.simulation
 def test_a_page_of_the_workbench_grows_by_four_times_what_came_in_at_most(tmp_path, plain, name):
     text = HOSTILE[name]
     found = sizes(tmp_path / "project", text)

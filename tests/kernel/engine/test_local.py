@@ -86,6 +86,7 @@ async def test_cancelled_it_begins_no_row_and_waits_for_those_under_way():
     assert len(begun) == WINDOW
 
 
+@pytest.mark.simulation
 async def test_cancelled_rows_that_do_not_finish_are_left_out_and_the_others_stay_in_order(monkeypatch):
     monkeypatch.setattr("ragstone.kernel.engine.local.STOP_S", 0.3)
     stopped = asyncio.Event()

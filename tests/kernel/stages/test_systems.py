@@ -148,6 +148,7 @@ async def test_nobody_there_from_the_first_call_ends_it_at_once(root, says):
     says(error.value)
 
 
+@pytest.mark.simulation
 async def test_caps_and_the_deadline_cut_questions_off(fake, root):
     settings = settings_of(root, mine=HttpSystem(url=fake.url, max_concurrency=1))
     rows, _ = await made(settings, caps=Caps(calls=1))

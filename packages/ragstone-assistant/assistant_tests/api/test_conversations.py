@@ -177,6 +177,7 @@ def test_feedback_of_another_kind_is_refused(client):
         assert next(iter(wrong)) in response.json()["errors"][0]
 
 
+@pytest.mark.simulation
 def test_conversations_that_cannot_be_written_cost_nobody_a_reply(open_client, tmp_path, monkeypatch):
     client = open_client()
     monkeypatch.setattr(history.sqlite3, "connect", functools.partial(sqlite3.connect, timeout=0.01))
