@@ -41,7 +41,6 @@ from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.runs.causes import COMPONENTS, Caused, SystemBlame
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone_assistant._scope import scope_guard
-from ragstone_assistant._tool import Observation, Situation
 from ragstone_assistant.answering.answering import Answering
 from ragstone_assistant.answering.documents import documents_tool
 from ragstone_assistant.answering.prompting import load_answering_prompt
@@ -51,6 +50,7 @@ from ragstone_assistant.planning.loop import Agent, reply_to
 from ragstone_assistant.planning.slots import Know, know_by_words
 from ragstone_assistant.planning.state import AgentState, ChosenAction, WrittenReply
 from ragstone_assistant.planning.words import words_chooser, write_by_words
+from ragstone_assistant.tool import Observation, Situation
 
 PACK = Path(__file__).parents[2] / "shared" / "data" / "agxqa"
 SOUND, MISSED = "sound", "not retrieved"

@@ -40,7 +40,6 @@ from ragstone.kernel.llm import CallFailed, Prompt, Reply  # noqa: E402
 from ragstone.kernel.records import Turn  # noqa: E402
 from ragstone_assistant._domain import Domain, load_domain  # noqa: E402
 from ragstone_assistant._scope import scope_guard  # noqa: E402
-from ragstone_assistant._tool import Tool  # noqa: E402
 from ragstone_assistant.answering.answering import Answering  # noqa: E402
 from ragstone_assistant.answering.documents import documents_tool  # noqa: E402
 from ragstone_assistant.answering.prompting import load_answering_prompt  # noqa: E402
@@ -51,6 +50,7 @@ from ragstone_assistant.planning.model import model_chooser  # noqa: E402
 from ragstone_assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
 from ragstone_assistant.planning.state import AgentState, Choose, ChosenAction  # noqa: E402
 from ragstone_assistant.planning.words import words_chooser  # noqa: E402
+from ragstone_assistant.tool import Tool  # noqa: E402
 
 TODAY = date(2026, 11, 21)
 FARM = load_domain(AssistantSection(), EXAMPLES / "texts")

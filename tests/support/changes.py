@@ -23,8 +23,8 @@ from ragstone.kernel.llm.schema import without_thought
 from ragstone.kernel.llm.untrusted import defuse
 from ragstone.kernel.privacy.masking import mask_personal_data
 from ragstone.kernel.privacy.reversible import ReversibleMask
-from ragstone_assistant._guards import without_contacts, without_instructions
 from ragstone_assistant.answering.sentences import marks_before_ends, with_marks, without_marks
+from ragstone_assistant.guards import without_contacts, without_instructions
 from ragstone_assistant.tools.plain_text import bounded
 
 METHODS = ("sub", "subn", "translate")
@@ -97,10 +97,10 @@ def _sent_and_restored(text: str) -> str:
 
 
 TRIED: dict[str, Change] = {
-    "ragstone_assistant._guards:without_contacts": Change(
+    "ragstone_assistant.guards:without_contacts": Change(
         _contacts, _planted(ADDRESS, MARKDOWN, HTML, DOTTED, NUMBER)
     ),
-    "ragstone_assistant._guards:without_instructions": Change(
+    "ragstone_assistant.guards:without_instructions": Change(
         without_instructions, re.compile(ORDER, re.IGNORECASE | re.DOTALL)
     ),
     "ragstone_assistant.answering.sentences:without_marks": Change(without_marks, _planted(MARK)),
@@ -151,14 +151,14 @@ UNTRIED: dict[str, str] = {
     "ragstone_assistant.answering._quoting:quoted": PART,
     "kernel.dataset.numbers:stated_values": COMPARED,
     "kernel.dataset.numbers:_readings": VALUE,
-    "ragstone_assistant._guards:_each": PART,
-    "ragstone_assistant._guards:_without": PART,
-    "ragstone_assistant._guards:_names_with_dots": PART,
-    "ragstone_assistant._guards:_without_comments": PART,
+    "ragstone_assistant.guards:_each": PART,
+    "ragstone_assistant.guards:_without": PART,
+    "ragstone_assistant.guards:_names_with_dots": PART,
+    "ragstone_assistant.guards:_without_comments": PART,
     "ragstone_assistant.answering._checking:_without_cut_mark": "half a mark at the end of a cut reply",
     "ragstone_assistant.answering._checking:Checker._release": PART,
     "ragstone_assistant.answering.sentences:_without_thought": PART,
-    "ragstone_assistant._guards:_hides_orders": COMPARED,
+    "ragstone_assistant.guards:_hides_orders": COMPARED,
     "ragstone_assistant.knowledge.uploads:safe_name": NAME,
     "kernel.corpus.readers.pdf._paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
     "features.build.fictional:_moved_reference": "names that are changed on purpose",

@@ -69,14 +69,14 @@ from ragstone.kernel.privacy.masking import mask_personal_data, own_words
 from ragstone.kernel.privacy.reversible import ReversibleMask
 from ragstone.kernel.records import Answer, Context, Document, Step
 from ragstone.kernel.retrieval._remote import _spaced, locate
-from ragstone_assistant import _guards as words
-from ragstone_assistant._guards import _orders as orders
-from ragstone_assistant._guards import speaks_to_model, without_contacts, without_instructions
-from ragstone_assistant._languages import language_of
+from ragstone_assistant import guards as words
 from ragstone_assistant.answering import _checking as checking
 from ragstone_assistant.answering import sentences as marks
 from ragstone_assistant.answering.sentences import Sentences
 from ragstone_assistant.answering.support import content_words
+from ragstone_assistant.guards import _orders as orders
+from ragstone_assistant.guards import speaks_to_model, without_contacts, without_instructions
+from ragstone_assistant.languages import language_of
 from ragstone_assistant.planning.slots import courtesy_in, place_in
 from ragstone_assistant.tools.functions import described_by
 
@@ -272,8 +272,8 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "ragstone_assistant._guards:any_of": orders,
-    "ragstone_assistant._guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
+    "ragstone_assistant.guards:any_of": orders,
+    "ragstone_assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
     "kernel.corpus.readers.pdf._columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
     "kernel.corpus.tags:load_tags": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],

@@ -5,8 +5,8 @@ from datetime import date
 import msgspec
 
 from ragstone.kernel.records import Turn
-from ragstone_assistant._tool import Observation, Situation, Tool
 from ragstone_assistant.conversation import Asked
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 
 def situation(lang: str = "en", *questions: str) -> Situation:

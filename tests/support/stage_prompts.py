@@ -22,11 +22,11 @@ from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import Question, Turn
 from ragstone.kernel.retrieval.rerank import _load_prompt, render
-from ragstone_assistant._tool import Tool
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.model import action_prompt
 from ragstone_assistant.planning.state import AgentState
+from ragstone_assistant.tool import Tool
 
 SECRET = b"s" * 32
 TEXTS = (

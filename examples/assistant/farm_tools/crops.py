@@ -23,7 +23,7 @@ from farm_tools.crops_told import UNITS, column_told, columns_asked, crops_told,
 from farm_tools.words import figures_asked, say, speaks_of
 from ragstone.kernel.config.section import Section
 from ragstone.kernel.errors import DataError
-from ragstone_assistant._tool import Hint, Observation, Situation, Tool, ToolSetup
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 MOST_ROWS = 20

@@ -19,9 +19,9 @@ from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError
 from ragstone.kernel.records import Chunk, Document, Question, RankingItem
 from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
 from ragstone.kernel.retrieval.search import build_search
-from ragstone_assistant._languages import LANGUAGES, language
-from ragstone_assistant._tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone_assistant.conversation import Passage
+from ragstone_assistant.languages import LANGUAGES, language
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 SHOWN_ERRORS = 10

@@ -10,7 +10,7 @@ import msgspec
 
 from farm_tools.open_meteo import DAILY, Forecast, OpenMeteo, Place, WeatherDown, WeatherOptions, open_meteo
 from farm_tools.words import day_of, number, say, speaks_of
-from ragstone_assistant._tool import Hint, Observation, Situation, Tool, ToolSetup
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 FRESH_S = 600.0  # a forecast is computed anew every hour or less often: a chat need not ask for it twice

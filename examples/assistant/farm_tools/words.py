@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.config.section import Section
-from ragstone_assistant._guards import any_of, said
-from ragstone_assistant._languages import LANGUAGES
+from ragstone_assistant.guards import any_of, said
+from ragstone_assistant.languages import LANGUAGES
 
 WORDS = Path(__file__).with_name("words.toml")
 

@@ -8,7 +8,7 @@ from tests.support.farm import FARM
 from ragstone.kernel.config import AssistantSection
 from ragstone.kernel.errors import ConfigError
 from ragstone_assistant._domain import Domain, load_domain
-from ragstone_assistant._languages import LANGUAGES
+from ragstone_assistant.languages import LANGUAGES
 from ragstone_assistant.page.page import texts
 
 SECTION = AssistantSection(

@@ -17,9 +17,9 @@ from ragstone.kernel.config import McpServer, Settings
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.records import Turn
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.assistant import EMBEDDED, Assistant, open_assistant
 from ragstone_assistant.conversation import Asked, Said, TextPiece, silent
+from ragstone_assistant.languages import phrase
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "assistant"
 MAIZE = "# Maize\n\nSow maize at the beginning of the long rains, in March. Plant maize 25 cm apart.\n"

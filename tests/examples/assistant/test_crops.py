@@ -12,7 +12,7 @@ from tests.support.situations import observe
 
 from farm_tools.crops import MOST_ROWS, crops_tool
 from ragstone.kernel.errors import ConfigError, MissingExtra
-from ragstone_assistant._tool import Tool
+from ragstone_assistant.tool import Tool
 from ragstone_assistant.tools.plain_text import MOST
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant" / "crops.csv"

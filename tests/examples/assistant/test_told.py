@@ -14,9 +14,9 @@ from farm_tools.videos import videos_tool
 from farm_tools.weather import weather_tool
 from farm_tools.words import say
 from ragstone.kernel.errors import ModelError
-from ragstone_assistant._languages import LANGUAGES
-from ragstone_assistant._tool import Observation
 from ragstone_assistant.answering.support import held_values, stated_values
+from ragstone_assistant.languages import LANGUAGES
+from ragstone_assistant.tool import Observation
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"
 

@@ -12,7 +12,7 @@ from tests.support.situations import situation
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.weather import FRESH_S, WeatherArguments, weather_tool
 from ragstone.kernel.errors import ConfigError
-from ragstone_assistant._tool import Observation
+from ragstone_assistant.tool import Observation
 from ragstone_assistant.tools.plain_text import MOST
 
 

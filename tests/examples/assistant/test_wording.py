@@ -9,7 +9,7 @@ import pytest
 from farm_tools.crop_file import open_crop_file
 from farm_tools.crops_told import ASKED, column_told
 from farm_tools.words import day_of, figures_asked, number, say, value_of, wordings
-from ragstone_assistant._languages import LANGUAGES
+from ragstone_assistant.languages import LANGUAGES
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant" / "crops.csv"
 # Words that are the same in several languages, names of places among them.

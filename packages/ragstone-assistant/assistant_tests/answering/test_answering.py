@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
-from ragstone_assistant._languages import LANGUAGES, phrase
 from ragstone_assistant.answering.answering import answer_from
+from ragstone_assistant.languages import LANGUAGES, phrase
 
 QUESTION = "When do I sow maize?"
 QUOTED = "Sow maize at the beginning of the long rains, in late March or April [1]."

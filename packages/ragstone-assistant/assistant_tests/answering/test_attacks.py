@@ -8,9 +8,9 @@ import pytest
 from assistant_tests.attacks import load_attacks
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
-from ragstone_assistant._guards import without_instructions
-from ragstone_assistant._languages import LANGUAGES
 from ragstone_assistant.answering.answering import answer_from
+from ragstone_assistant.guards import without_instructions
+from ragstone_assistant.languages import LANGUAGES
 
 ATTACKS = load_attacks()
 QUESTION = "When do I sow maize?"

@@ -7,11 +7,11 @@ from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
 from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.records import Turn
-from ragstone_assistant._languages import LANGUAGES, phrase
-from ragstone_assistant._tool import Situation
 from ragstone_assistant.answering.documents import documents_tool
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.knowledge.entry import KnowledgeDown
+from ragstone_assistant.languages import LANGUAGES, phrase
+from ragstone_assistant.tool import Situation
 
 CROP = Tag("crop", {"maize": ("maize", "corn"), "wheat": ("wheat",)})
 ANY = Tag("region", None)

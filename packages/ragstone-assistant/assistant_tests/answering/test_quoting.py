@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from tests.support.farm import FARM
 from tests.support.scripted_assistant import MAIZE, Heard, answering, embed_words
 
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.answering.answering import answer_from
 from ragstone_assistant.conversation import Said
+from ragstone_assistant.languages import phrase
 
 
 def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words) -> Said:

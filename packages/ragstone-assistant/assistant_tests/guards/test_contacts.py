@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone_assistant._guards import without_contacts
+from ragstone_assistant.guards import without_contacts
 
 SEE = "(see the source)"
 

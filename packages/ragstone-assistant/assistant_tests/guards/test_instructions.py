@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragstone.kernel.corpus.sentences import sentence_spans
-from ragstone_assistant._guards import speaks_to_model, without_instructions
+from ragstone_assistant.guards import speaks_to_model, without_instructions
 
 
 def test_an_order_is_left_out_and_its_neighbours_stay():

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from tests.support.farm import FARM
 from tests.support.scripted_assistant import MAIZE, Scripted, answering
 
-from ragstone_assistant._languages import LANGUAGES
 from ragstone_assistant.answering.answering import answer_from
+from ragstone_assistant.languages import LANGUAGES
 
 PESTICIDES = FARM.sensitive
 

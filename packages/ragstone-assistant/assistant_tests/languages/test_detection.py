@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ragstone_assistant._languages import language_of
+from ragstone_assistant.languages import language_of
 
 # Own wording, as people type: short, without question marks or accents now and then.
 FRENCH = """Quand semer le maïs ?

@@ -2,7 +2,7 @@ import string
 
 import pytest
 
-from ragstone_assistant._languages import LANGUAGES, language, phrase
+from ragstone_assistant.languages import LANGUAGES, language, phrase
 
 
 def places(template: str) -> set[str]:

@@ -10,11 +10,11 @@ from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.kernel.records import Turn
-from ragstone_assistant._tool import Observation, Situation, Tool
 from ragstone_assistant.conversation import Asked, Citation, Doing, Passage, Said, TextPiece
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.loop import Agent, reply_to
 from ragstone_assistant.planning.model import model_chooser, model_writer
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 SECRET = b"s" * 32
 TODAY = date(2026, 11, 21)

@@ -16,12 +16,12 @@ from tests.support.farm import FARM
 
 from ragstone.kernel.llm import Prompt, Reply
 from ragstone.kernel.records import Usage
-from ragstone_assistant._languages import LANGUAGES
-from ragstone_assistant._tool import Observation, Situation, Tool
 from ragstone_assistant.conversation import Said
+from ragstone_assistant.languages import LANGUAGES
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.loop import Agent, reply_to
 from ragstone_assistant.planning.model import model_chooser, model_writer
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 PLANTED = [attack for attack in load_attacks() if attack.place != "question"]
 CALLING = [attack for attack in PLANTED if attack.tool]

@@ -12,12 +12,12 @@ from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import CallFailed
-from ragstone_assistant._languages import phrase
-from ragstone_assistant._tool import Observation, Situation, Tool
 from ragstone_assistant.conversation import Asked, Doing, Said, TextPiece, silent
+from ragstone_assistant.languages import phrase
 from ragstone_assistant.planning.loop import n_asked, reply_to, standing_question
 from ragstone_assistant.planning.model import VERSION
 from ragstone_assistant.planning.state import ChosenAction
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 RAIN = {"do": "weather", "with": {"place": "Nakuru", "days": 2}}
 ANSWER = {"do": "answer", "with": {"text": None}}

@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.planning import labelled, measured_by_words
 
-from ragstone_assistant._languages import LANGUAGES
+from ragstone_assistant.languages import LANGUAGES
 
 
 def test_the_set_is_large_in_six_languages_and_has_earlier_turns() -> None:

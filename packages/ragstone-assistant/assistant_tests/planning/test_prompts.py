@@ -10,11 +10,11 @@ from tests.support.farm import FARM
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.records import Turn
-from ragstone_assistant._tool import Observation
 from ragstone_assistant.conversation import LoopStep
 from ragstone_assistant.planning.actions import menu_of, read_arguments
 from ragstone_assistant.planning.model import MOST_TURN, action_prompt, condensed, reply_prompt
 from ragstone_assistant.planning.state import AgentState, TakenStep
+from ragstone_assistant.tool import Observation
 
 MENU = menu_of(list(tools().values()), FARM.slots)
 

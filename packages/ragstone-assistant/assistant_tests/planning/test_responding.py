@@ -10,8 +10,8 @@ from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.kernel.corpus.tags import Tag
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.conversation import Asked, Said
+from ragstone_assistant.languages import phrase
 from ragstone_assistant.planning.loop import conversation_language, respond_with
 from ragstone_assistant.planning.slots import know_by_words
 

@@ -13,15 +13,15 @@ from tests.support.scripted_assistant import embed_words
 from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.embedding.model import Role, Vectors
 from ragstone.kernel.records import Turn
-from ragstone_assistant._languages import phrase
-from ragstone_assistant._tool import Hint, Observation, Situation, Tool
 from ragstone_assistant.conversation import Asked
+from ragstone_assistant.languages import phrase
 from ragstone_assistant.planning._reference import stands_for_nothing
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.loop import Agent, n_asked, standing_question
 from ragstone_assistant.planning.slots import know_by_words
 from ragstone_assistant.planning.state import AgentState, ChosenAction
 from ragstone_assistant.planning.words import _filled, words_chooser, write_by_words
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool
 
 TAGS = [
     Tag(

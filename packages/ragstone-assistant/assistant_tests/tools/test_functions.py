@@ -10,7 +10,7 @@ from tests.support.situations import observe
 
 from ragstone.kernel.config import AssistantSection, Settings
 from ragstone.kernel.errors import ConfigError
-from ragstone_assistant._tool import Tool, ToolSetup
+from ragstone_assistant.tool import Tool, ToolSetup
 from ragstone_assistant.tools.functions import function_tool, open_tool
 from ragstone_assistant.tools.plain_text import MOST
 
@@ -203,7 +203,7 @@ async def test_a_module_that_is_not_there_is_an_error_of_the_settings(tmp_path, 
 
 MAKERS = """
 from contextlib import asynccontextmanager
-from ragstone_assistant._tool import Observation, Tool, ToolSetup
+from ragstone_assistant.tool import Observation, Tool, ToolSetup
 from ragstone.kernel.config.section import Section
 
 

@@ -16,8 +16,8 @@ from ragstone.kernel.config import AssistantSection, convert_section, parse_toml
 from ragstone.kernel.config.loading import SectionT
 from ragstone.kernel.config.section import Positive, Section
 from ragstone.kernel.errors import ConfigError, nearest
-from ragstone_assistant._guards import any_of, said
-from ragstone_assistant._languages import LANGUAGES, language, phrase
+from ragstone_assistant.guards import any_of, said
+from ragstone_assistant.languages import LANGUAGES, language, phrase
 
 PLACE = "place"
 """The slot that is read by the words before and behind a name, see planning/slots.py."""

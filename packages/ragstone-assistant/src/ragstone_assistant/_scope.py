@@ -11,9 +11,9 @@ from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone_assistant._domain import Domain
-from ragstone_assistant._guards import any_of, said
-from ragstone_assistant._languages import language_of
 from ragstone_assistant.answering.support import content_words
+from ragstone_assistant.guards import any_of, said
+from ragstone_assistant.languages import language_of
 
 SCOPE_MARGIN = 0.02  # of cosine similarity, by which a question must be nearer to another subject
 FEWEST_CONTENT = 2  # words that carry content

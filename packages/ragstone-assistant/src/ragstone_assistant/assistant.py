@@ -20,18 +20,17 @@ from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
 from ragstone_assistant._domain import Domain, load_domain
-from ragstone_assistant._guards import without_instructions
-from ragstone_assistant._languages import LANGUAGES, language_of, phrase
 from ragstone_assistant._scope import scope_guard, subjects
-from ragstone_assistant._tool import Tool, ToolSetup
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.answering.documents import Search, documents_tool
 from ragstone_assistant.answering.prompting import load_answering_prompt
 from ragstone_assistant.answering.support import UNRELATED
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
+from ragstone_assistant.guards import without_instructions
 from ragstone_assistant.knowledge.entry import KnowledgeDown
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
+from ragstone_assistant.languages import LANGUAGES, language_of, phrase
 from ragstone_assistant.log.exchange_log import ExchangeLog, open_log
 from ragstone_assistant.planning.actions import Menu, menu_of
 from ragstone_assistant.planning.loop import Agent, question_tags, respond_with
@@ -39,6 +38,7 @@ from ragstone_assistant.planning.model import model_chooser, model_writer
 from ragstone_assistant.planning.slots import Know, know_by_words
 from ragstone_assistant.planning.state import Choose, Write
 from ragstone_assistant.planning.words import words_chooser, write_by_words
+from ragstone_assistant.tool import Tool, ToolSetup
 from ragstone_assistant.tools.functions import open_tool
 
 

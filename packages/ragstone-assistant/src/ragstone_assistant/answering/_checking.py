@@ -5,12 +5,12 @@ import re
 from ragstone.kernel.dataset.numbers import stated_values
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant._domain import SensitiveTerms
-from ragstone_assistant._guards import speaks_to_model, without_contacts
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone_assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks
 from ragstone_assistant.answering.support import Support, content_words
 from ragstone_assistant.conversation import Citation
+from ragstone_assistant.guards import speaks_to_model, without_contacts
+from ragstone_assistant.languages import phrase
 
 _BLANK = re.compile(r"[^\S\n]{2,}")
 COLONS = (":", "：")

@@ -12,11 +12,11 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
-from ragstone_assistant._guards import speaks_to_model, without_contacts
-from ragstone_assistant._languages import language_of
 from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import UNRELATED, content_words, share_held
 from ragstone_assistant.conversation import Citation, Passage
+from ragstone_assistant.guards import speaks_to_model, without_contacts
+from ragstone_assistant.languages import language_of
 
 MOST, COMPARED = 2, 20  # sentences that are quoted, and compared
 SECOND = 0.8  # of the score of the best one, that another needs to be quoted beside it

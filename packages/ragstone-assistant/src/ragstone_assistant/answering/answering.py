@@ -13,14 +13,14 @@ from ragstone.kernel.llm import CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Usage
 from ragstone.kernel.systems.prompting import AnsweringPrompt
 from ragstone_assistant._domain import SensitiveTerms
-from ragstone_assistant._guards import without_instructions
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.answering._checking import Checker
 from ragstone_assistant.answering._quoting import quoted
 from ragstone_assistant.answering.prompting import refusal_words, render
 from ragstone_assistant.answering.sentences import Sentence, Sentences
 from ragstone_assistant.answering.support import Support
 from ragstone_assistant.conversation import Emit, Passage, Said, TextPiece, silent
+from ragstone_assistant.guards import without_instructions
+from ragstone_assistant.languages import phrase
 
 PARAGRAPH = "\n\n"
 

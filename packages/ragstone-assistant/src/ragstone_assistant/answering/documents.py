@@ -6,11 +6,11 @@ from typing import Annotated
 import msgspec
 
 from ragstone.kernel.corpus.tags import Tag
-from ragstone_assistant._languages import LANGUAGES, language_of, phrase
-from ragstone_assistant._tool import Observation, Situation, Tool
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.knowledge.entry import KnowledgeDown
+from ragstone_assistant.languages import LANGUAGES, language_of, phrase
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 NAME = "search_documents"
 LISTED = 12  # values of a tag that its description names

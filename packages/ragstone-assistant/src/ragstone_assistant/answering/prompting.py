@@ -16,9 +16,9 @@ from ragstone.kernel.judging.contexts import (
 )
 from ragstone.kernel.llm import MATERIAL, Message, Prompt, fence, row_nonce
 from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt
-from ragstone_assistant._guards import speaks_to_model, without_contacts
-from ragstone_assistant._languages import phrase
 from ragstone_assistant.conversation import Passage
+from ragstone_assistant.guards import speaks_to_model, without_contacts
+from ragstone_assistant.languages import phrase
 from ragstone_assistant.tools.plain_text import shortened
 
 NO_ANSWER = "NO ANSWER"

@@ -13,8 +13,8 @@ from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
 from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone_assistant._domain import SensitiveTerms
-from ragstone_assistant._languages import LANGUAGES, language, language_of
 from ragstone_assistant.conversation import Passage
+from ragstone_assistant.languages import LANGUAGES, language, language_of
 
 # Share of a sentence's content words that its passage holds: where the model named the passage, and where we
 # look for it ourselves. docs/assistant-answers.md has what they keep and let through on RAGTruth.

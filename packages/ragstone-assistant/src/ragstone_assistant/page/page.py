@@ -13,8 +13,8 @@ from litestar.params import FromPath
 from ragstone.kernel.config import shipped
 from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone_assistant._domain import Domain
-from ragstone_assistant._languages import LANGUAGES, language
 from ragstone_assistant.api.state import WithState
+from ragstone_assistant.languages import LANGUAGES, language
 
 SCRIPTS = ("request.js", "reply.js", "chat.js")
 DEFAULT_LANGUAGE = "en"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone_assistant._domain import Domain
-from ragstone_assistant._guards import said
 from ragstone_assistant.answering.support import content_words
+from ragstone_assistant.guards import said
 
 _MARKS = re.compile(r"[,;:.!?()\n،؛؟।]+(?!\d)")
 

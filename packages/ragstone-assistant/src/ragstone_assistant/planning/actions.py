@@ -7,8 +7,8 @@ import msgspec
 
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.llm import defuse
-from ragstone_assistant._guards import without_instructions
-from ragstone_assistant._tool import Tool
+from ragstone_assistant.guards import without_instructions
+from ragstone_assistant.tool import Tool
 
 ASK_USER, ANSWER, DECLINE, SEARCH = "ask_user", "answer", "decline", "search_documents"
 MOST_DESCRIBED = 600  # characters of a tool's description that a model is shown

@@ -17,11 +17,10 @@ from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Turn
 from ragstone_assistant._domain import PLACE, Domain
-from ragstone_assistant._guards import without_contacts, without_instructions
-from ragstone_assistant._languages import language_of, phrase
-from ragstone_assistant._tool import Observation, Situation
 from ragstone_assistant.answering.answering import instead
 from ragstone_assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece
+from ragstone_assistant.guards import without_contacts, without_instructions
+from ragstone_assistant.languages import language_of, phrase
 from ragstone_assistant.planning._reference import goes_on
 from ragstone_assistant.planning._trust import own_text, plain, trusted
 from ragstone_assistant.planning.actions import (
@@ -35,6 +34,7 @@ from ragstone_assistant.planning.actions import (
 from ragstone_assistant.planning.model import VERSION
 from ragstone_assistant.planning.slots import Know, courtesy_in, turn_language
 from ragstone_assistant.planning.state import AgentState, Choose, ChosenAction, Trace, Write
+from ragstone_assistant.tool import Observation, Situation
 
 LISTED = "- "  # before each of several places that the user chooses from
 MOST_LISTED, MOST_ASKING = 4, 300  # lines and characters of a question back

@@ -8,9 +8,9 @@ from typing import Literal
 from ragstone.kernel.corpus.tags import Tag, match_tags
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone_assistant._domain import PLACE, Domain
-from ragstone_assistant._guards import said
-from ragstone_assistant._languages import LANGUAGES, language, language_of, phrase
 from ragstone_assistant.conversation import Asked
+from ragstone_assistant.guards import said
+from ragstone_assistant.languages import LANGUAGES, language, language_of, phrase
 
 
 def courtesy_in(text: str, lang: str, domain: Domain) -> tuple[Literal["greeting", "thanks"], str] | None:

@@ -8,8 +8,8 @@ import msgspec
 
 from ragstone.kernel.records import Usage
 from ragstone_assistant._domain import Domain
-from ragstone_assistant._tool import Observation
 from ragstone_assistant.conversation import Asked, Doing, Emit, LoopStep, TextPiece
+from ragstone_assistant.tool import Observation
 
 NOTHING_USED = Usage(calls=0)
 

@@ -13,7 +13,6 @@ import numpy as np
 from ragstone.kernel.embedding.model import EmbedSoon, Vectors
 from ragstone_assistant._domain import PLACE, Domain
 from ragstone_assistant._scope import InScope
-from ragstone_assistant._tool import Tool
 from ragstone_assistant.conversation import Emit, TextPiece
 from ragstone_assistant.planning._reference import stands_for_nothing
 from ragstone_assistant.planning._trust import own_text
@@ -21,6 +20,7 @@ from ragstone_assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARC
 from ragstone_assistant.planning.loop import asking, standing_question
 from ragstone_assistant.planning.slots import place_in
 from ragstone_assistant.planning.state import AgentState, Choose, ChosenAction, WrittenReply
+from ragstone_assistant.tool import Tool
 
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
 PLACES = ("place", "location", "city", "town")

@@ -15,7 +15,7 @@ import msgspec
 from ragstone.kernel.config.python_function import call_within, load_object
 from ragstone.kernel.config.section import Seconds
 from ragstone.kernel.errors import ConfigError
-from ragstone_assistant._tool import Observation, Situation, Tool, ToolSetup
+from ragstone_assistant.tool import Observation, Situation, Tool, ToolSetup
 from ragstone_assistant.tools.plain_text import bounded, doing_of, failed
 
 # `name: text`, `name (int): text` and `- name: text`, as Google's style and plain prose write them.
@@ -106,7 +106,7 @@ async def open_tool(call: str, setup: ToolSetup) -> AsyncIterator[Tool]:
     else:
         raise ConfigError(
             f"[assistant] tools: {call!r} returned a {type(made).__name__}. Return a Tool, which "
-            "ragstone_assistant._tool defines."
+            "ragstone_assistant.tool defines."
         )
 
 

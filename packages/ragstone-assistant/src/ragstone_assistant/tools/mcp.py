@@ -13,7 +13,7 @@ import msgspec
 from ragstone.kernel.config import McpServer
 from ragstone.kernel.errors import ConfigError, RagstoneError, nearest, optional_package
 from ragstone.kernel.llm.keys import without_password
-from ragstone_assistant._tool import Observation, Situation, Tool
+from ragstone_assistant.tool import Observation, Situation, Tool
 from ragstone_assistant.tools._schema_struct import given_by, struct_of
 from ragstone_assistant.tools.plain_text import bounded, doing_of, failed, line
 

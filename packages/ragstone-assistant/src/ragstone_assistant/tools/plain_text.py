@@ -3,7 +3,7 @@
 import unicodedata
 
 from ragstone.kernel.llm.untrusted import defuse
-from ragstone_assistant._tool import Observation
+from ragstone_assistant.tool import Observation
 
 MARK = "…"
 

@@ -13,7 +13,7 @@ from ragstone.kernel.llm.untrusted import plays_a_turn
 from ragstone.kernel.privacy.network import find_emails
 from ragstone.kernel.privacy.phones import find_phones
 from ragstone.kernel.privacy.span import UNSPACED, WORD, Span, folded
-from ragstone_assistant._languages import phrase
+from ragstone_assistant.languages import phrase
 
 GAP = r"(?:\S+ ){0,4}?"  # words that may stand between two that belong together
 
