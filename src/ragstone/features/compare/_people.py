@@ -156,7 +156,7 @@ class People:
         systems = dict.fromkeys(system for pair in matched.systems for system in pair)
         labelled = dict.fromkeys(label.system for label in self._labels)
         if not any(label.question_id in self._wanted for label in self._labels):
-            ids = ", ".join(repr(label.question_id) for label in self._labels[:SHOWN])
+            ids = ", ".join(map(repr, [*dict.fromkeys(label.question_id for label in self._labels)][:SHOWN]))
             return DataError(
                 f"{name}: the labels are of other questions ({ids}) than those compared "
                 f"({', '.join(map(repr, matched.ids[:SHOWN]))}). Use the same question ids."

@@ -51,18 +51,15 @@ def taste_notes(compared: Sequence[MetricComparison], a: JudgedRun, b: JudgedRun
     notes = []
     for model in dict.fromkeys(row.model for row in bare if row.model != NO_MODEL):
         rows = [row for row in bare if row.model == model]
-        notes.append(" ".join([_in_its_eyes(model, rows), *_kin(model, rows, a, b), *_price(rows)]))
+        notes += [_in_its_eyes(model, rows), *_kin(model, rows, a, b), *_price(rows)]
     decided = dict.fromkeys(
         row.judge for row in bare if row.model == NO_MODEL and row.verdict != "cannot tell"
     )
     if decided:
-        judges = ", ".join(decided)
-        verb = "asks" if len(decided) == 1 else "ask"
+        asks, errs = ("asks", "it errs") if len(decided) == 1 else ("ask", "they err")
         notes.append(
-            f"{judges} {verb} no model. That {'it errs' if len(decided) == 1 else 'they err'} more on one "
-            "side, "
-            "for its length or its wording, is not excluded without people's labels of both sides' answers "
-            "(--labels)."
+            f"{', '.join(decided)} {asks} no model. That {errs} more on one side, for its length or its "
+            "wording, is not excluded without people's labels (--labels)."
         )
     return notes
 
@@ -70,8 +67,7 @@ def taste_notes(compared: Sequence[MetricComparison], a: JudgedRun, b: JudgedRun
 def _in_its_eyes(model: str, rows: Sequence[MetricComparison]) -> str:
     names = ", ".join(dict.fromkeys(row.judge for row in rows))
     return (
-        f"Better and worse by {names} are in the eyes of {model}: that its taste favours one side is not "
-        "excluded "
+        f"Differences by {names} are in the eyes of {model}: that its taste favours one side is not excluded "
         "without people's labels of both sides' answers (--labels)."
     )
 
@@ -120,14 +116,13 @@ def _price(rows: Sequence[MetricComparison]) -> list[str]:
         return []
     most = max(cost.for_half for _, cost in costs)
     unit = "points" if all(row.scale in (None, (0, 1)) for row, _ in costs) else "% of the scale"
-    sentence = f"About {most:,} labelled pairs give ± {POINTS * 100:g} {unit}"
-    if len(costs) == 1 and costs[0][1].for_observed:
-        sentence += (
-            f", and {costs[0][1].for_observed:,} find a difference as large as this one 4 times out of 5"
-        )
+    observed = costs[0][1].for_observed if len(costs) == 1 else None
+    found = ""
+    if observed:
+        found = f", and {observed:,} find a difference as large as this one 4 times out of 5"
     return [
-        f"{sentence}, by people alone and if their scores differ as often as the judge's; a judge that "
-        "agrees with them saves some."
+        f"By people alone, about {most:,} labelled pairs of answers give ± {POINTS * 100:g} {unit}{found}, "
+        "if their scores differ as often as the judge's."
     ]
 
 

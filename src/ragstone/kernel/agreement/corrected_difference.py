@@ -123,12 +123,11 @@ def labelled_differences(
     if not rows:
         return None
     judge = JudgeId(rows[0].judge, rows[0].metric, rows[0].model, rows[0].prompt_version)
-    named = [
-        msgspec.structs.replace(label, system=side)
+    humans = {
+        (name, side): human
         for side, of_side in zip(SIDES, labels, strict=True)
-        for label in of_side
-    ]
-    humans = human_scores(named, judge.metric, mapping)
+        for (name, _), human in human_scores(of_side, judge.metric, mapping).items()
+    }
     cut = threshold_of(judge, threshold, rows)
     measured = measure(judge, rows, humans, mapped=mapping is not None, threshold=cut)
     if measured.comparison is None:
@@ -282,6 +281,6 @@ def _notes(differences: LabelledDifferences) -> list[str]:
         low, high = differences.scale
         notes.append(
             f"The labels go from {low:g} to {high:g}, which is another unit than the judge's: the corrected "
-            "difference is in the labels' unit."
+            "difference is in the labels' unit. A mapping (--map) places them on the judge's scale."
         )
     return notes
