@@ -95,7 +95,12 @@ class Marks:
 
 def carried(queue: Queue, text: Answer, inclusion: float | None) -> Metadata:
     """Return what a label carries beside its score: the texts, and how its answer was drawn."""
-    metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "tags": text.tags}
+    metadata: Metadata = {
+        "queue": queue.name,
+        "inclusion": inclusion,
+        "policy": queue.policy,
+        "tags": text.tags,
+    }
     metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
     return {name: value for name, value in metadata.items() if value is not None}
 

@@ -1,5 +1,6 @@
 """A queue: which answers are to be labelled, in what order, by whom, on what scale. A file, written once."""
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,16 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
     examples: list[RubricExample] = []
 
 
+def policy_digest(instructions: str) -> str:
+    """Return the digest of instructions: 8 hexadecimal digits, the first of them a letter.
+
+    Space at their ends and the kind of line breaks do not matter.
+    """
+    text = "\n".join(instructions.split("\r\n")).strip()
+    # From the first letter on, for a spreadsheet takes 12345678 and 1234e567 for numbers.
+    return hashlib.sha256(text.encode()).hexdigest().lstrip("0123456789")[:8]
+
+
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """What annotators work through. The texts of its answers stand beside it, so a run may change or go.
 
@@ -77,6 +88,11 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     rubric: Rubric | None = None
     items: list[QueueItem]
+
+    @property
+    def policy(self) -> str | None:
+        """The digest of the instructions; None without any."""
+        return policy_digest(self.instructions) if self.instructions else None
 
     @property
     def grades(self) -> list[float]:
