@@ -4,6 +4,7 @@ from tests.support.label_rows import judgement, label
 
 from ragstone.features.label._choosing import AnswerDraw
 from ragstone.features.label._marking import Skip, carried, fitted, labelled_means, progress_of
+from ragstone.features.label._policies import policy_digest
 from ragstone.features.label.queue import (
     Material,
     Plan,
@@ -11,7 +12,6 @@ from ragstone.features.label.queue import (
     deal,
     judges_in,
     make_queue,
-    policy_digest,
     queue_names,
     read_queue,
     read_texts,
@@ -66,11 +66,11 @@ def test_a_label_carries_the_digest_of_the_instructions_and_none_without_any(tmp
     queue, texts = make_queue(plan(instructions="Grade the facts."), material())
     # printf 'Grade the facts.' | sha256sum begins with 32bdd9ab721e…: from the first letter on
     assert queue.policy == policy_digest("\r\n Grade the facts. \n") == "bdd9ab72"
-    assert carried(queue, texts[0], None)["policy"] == queue.policy
+    assert carried(queue, texts[0], None, queue.policy)["policy"] == queue.policy
     assert policy_digest("Grade the\r\nfacts.") == policy_digest("Grade the\nfacts.") != queue.policy
     bare, texts = make_queue(plan(), material())
     assert bare.policy is None
-    assert "policy" not in carried(bare, texts[0], None)
+    assert "policy" not in carried(bare, texts[0], None, None)
 
 
 def test_a_digest_is_never_read_as_a_number():

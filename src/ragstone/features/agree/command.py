@@ -47,6 +47,11 @@ Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
 ]
 
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
+]
+
 MaybeLabels = Annotated[
     Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
@@ -63,6 +68,7 @@ def agree(
     threshold: Thresholds = None,
     mapping: Mapping = None,
     by: GroupBy = None,
+    policy: Policy = None,
     parallel: Parallel = None,
     base: Base = None,
     page: Annotated[
@@ -90,17 +96,22 @@ def agree(
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.agreement.policies import labels_under
+    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
     sheet = sheet or answers_of(judgements)
+    if policy and not labels:
+        raise ConfigError(f"--policy {policy} chooses among labels. Name their file after the judgements.")
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
     by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):
         labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
+        labelled = labels_under(labelled, policy)
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))

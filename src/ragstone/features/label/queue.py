@@ -1,6 +1,5 @@
 """A queue: which answers are to be labelled, in what order, by whom, on what scale. A file, written once."""
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.features.label._choosing import AnswerDraw, choose
+from ragstone.features.label._policies import keep_policy, policy_digest, tidied
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
 from ragstone.kernel.agreement.pairing import ADJUDICATOR
@@ -54,16 +54,6 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str | None = None
     grades: dict[str, str] = {}
     examples: list[RubricExample] = []
-
-
-def policy_digest(instructions: str) -> str:
-    """Return the digest of instructions: 8 hexadecimal digits, the first of them a letter.
-
-    Space at their ends and the kind of line breaks do not matter.
-    """
-    text = "\n".join(instructions.split("\r\n")).strip()
-    # From the first letter on, for a spreadsheet takes 12345678 and 1234e567 for numbers.
-    return hashlib.sha256(text.encode()).hexdigest().lstrip("0123456789")[:8]
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +152,8 @@ def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
     if path.exists():
         raise DataError(f"{taken} Give the new one another name.")
     write_rows(path.with_suffix(".texts.jsonl"), texts, Answer, force=True)
+    if queue.instructions:
+        keep_policy(folder.parent / "policies", queue.instructions)
     made = path.with_name(f".{path.name}.{os.getpid()}")
     made.write_bytes(msgspec.json.format(msgspec.json.encode(queue), indent=1))
     try:
@@ -256,7 +248,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     """Return a queue and its texts: the same for the same plan and rows.
 
     Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
-    that is none, and where an answer to label is not among the answers.
+    that is none, for instructions that nobody could read, and where an answer to label is not among the
+    answers.
     """
     check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
@@ -293,7 +286,7 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         overlap=plan.overlap,
         each=plan.each,
         reference=plan.reference,
-        instructions=plan.instructions or None,
+        instructions=tidied(plan.instructions) if plan.instructions else None,
         rubric=rubric_of(material.judge, first.metric) if material.judge else None,
         items=items,
     )
