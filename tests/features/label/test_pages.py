@@ -661,3 +661,27 @@ def test_a_new_queue_spares_only_answers_labelled_under_its_own_text(run, people
     reply = olga.post(f"{LABEL}/new", json=form | {"instructions": "One. "}, headers=SCRIPT)
     assert "none is left to choose" in reply.text
     assert olga.post(f"{LABEL}/new", json=form | {"instructions": "Two."}, headers=SCRIPT).status_code == 200
+
+
+def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga):
+    page = olga.get(f"{LABEL}/new?run={RUN}").text
+    assert 'value="difference"' in page
+    made(olga, by="difference", n=5, system_a=SYSTEMS[1], system_b=SYSTEMS[0], annotators="ann, bo")
+    items = queue_of(run).items
+    assert len(items) == 10
+    assert all(a.question_id == b.question_id for a, b in zip(items[::2], items[1::2], strict=True))
+    ann = people.person("ann", "annotator")
+    mine = ann.get(f"{LABEL}/first/mine").json()["places"]
+    assert [place // 2 for place in mine[::2]] == [place // 2 for place in mine[1::2]]
+    for place in mine:
+        shown = ann.get(f"{LABEL}/first/items/{place}").text
+        assert not any(system in shown for system in SYSTEMS)
+        mark(ann, place, annotator="ann", score=1)
+    chances = {(row.question_id, row.metadata["inclusion"]) for row in labels_of(run)}
+    assert len(chances) == len(mine) / 2
+    assert "both answers of two systems" in olga.get(f"{LABEL}/first/progress").text
+    form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "difference", "n": 5}
+    reply = olga.post(
+        f"{LABEL}/new", json=form | {"system_a": SYSTEMS[0], "system_b": SYSTEMS[0]}, headers=SCRIPT
+    )
+    assert (reply.status_code, "nothing can differ" in reply.text) == (422, True)

@@ -73,11 +73,15 @@ WAY_WORDS: dict[Way, str] = {
     "ppi": "where a label helps the corrected mean most",
     "uncertain": "mostly those that the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
+    "difference": "both answers of two systems, where labels tell most of their difference",
 }
 
 
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's."""
+    """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's.
+
+    system_a, system_b: what `difference` compares, of as many questions as n says.
+    """
 
     name: str
     run: str
@@ -92,6 +96,8 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
     stratum: str = ""
     seed: int = 0
+    system_a: str = ""
+    system_b: str = ""
 
 
 @get("/label", sync_to_thread=True)
@@ -127,7 +133,9 @@ def _listed(opened: OpenQueue, person: Person) -> dict[str, object]:
 @get("/label/new", sync_to_thread=True, guards=[OWNER])
 def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[str] = "") -> Response[str]:
     """Give the form of a new queue: first of which run, then the rest."""
-    judges = judges_in(_judgements(app, run)) if run else []
+    judgements = _judgements(app, run) if run else []
+    judges = judges_in(judgements)
+    systems = list(dict.fromkeys(row.system for row in judgements))
     return page(
         request,
         "features/label/new.html",
@@ -139,7 +147,8 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
             if all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
         ],
         judges=judges,
-        ways=WAY_WORDS,
+        ways={way: text for way, text in WAY_WORDS.items() if way != "difference" or len(systems) > 1},
+        systems=systems,
         label=LABEL,
         name=_free_name(app, run),
         annotator=person.name,
@@ -172,7 +181,13 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     plan = Plan(
         name=data.name.strip(),
         choice=AnswerDraw(
-            by=way_of(data.by), n=data.n, metric=metric, judge=judge, strata=strata, seed=data.seed
+            by="difference" if data.by == "difference" else way_of(data.by),
+            n=data.n,
+            metric=metric,
+            judge=judge,
+            strata=strata,
+            seed=data.seed,
+            systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
