@@ -7,6 +7,7 @@ from .corrected_words import halving as halving
 from .corrected_words import labelled_share as labelled_share
 from .pages import FoundCard as FoundCard
 from .pages import cards_of as cards_of
+from .sequential_words import sequential_sentences as sequential_sentences
 from .words import card_document as card_document
 from .words import contained as contained
 from .words import folded_card as folded_card
