@@ -38,7 +38,7 @@ Side = Literal["above", "below"]
 Gains = tuple[Floats, Floats]
 """Of each cluster, (scenarios, clusters): what a stake of 1 brings, at least -1; and the most it can bring."""
 
-STAKES: Floats = np.exp(np.linspace(np.log(0.1), np.log(1.5), 10))
+STAKES: Floats = np.exp(np.linspace(np.log(0.1), np.log(1.0), 9))
 """In standard deviations of an observation that is -1 or the most it can be: for 20 to some 1,000 labels."""
 
 _HALVINGS = 30
