@@ -50,6 +50,7 @@ from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
 from .features.label.labelling import next_to_label as next_to_label
+from .features.label.labelling import pairs_to_label as pairs_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review

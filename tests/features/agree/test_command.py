@@ -266,3 +266,22 @@ def test_a_runs_questions_say_what_they_are_copies_of(languages):
     (run / "judgements.jsonl").write_text((languages / "judgements.jsonl").read_text())
     ran = ragstone("agree", "runs/two")
     assert (ran.code, "Is the judge the same" in ran.out) == (0, True), ran.err
+
+
+def test_labels_under_two_policies_are_refused_until_one_is_chosen(judged, says):
+    rows = [json.loads(line) for line in (judged / "labels.jsonl").read_text().splitlines()]
+    text = "".join(
+        json.dumps(row | {"policy": "f3a90c1d" if n < 4 else "b0771e22"}) + "\n" for n, row in enumerate(rows)
+    )
+    (judged / "labels.jsonl").write_text(text)
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl")
+    says(ran.err)
+    assert ran.code == 2
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--policy", "f3a90c1d", "--json")
+    assert (ran.code, json.loads(ran.out)[0]["n"]) == (0, 4)
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--policy", "f3a90c1e")
+    says(ran.err)
+    assert ran.code == 2
+    ran = ragstone("agree", "judgements.jsonl", "--policy", "f3a90c1d")
+    says(ran.err)
+    assert ran.code == 2

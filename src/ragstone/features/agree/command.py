@@ -51,6 +51,11 @@ Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
 ]
 
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
+]
+
 MaybeLabels = Annotated[
     Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
@@ -67,6 +72,7 @@ def agree(
     threshold: Thresholds = None,
     mapping: Mapping = None,
     by: GroupBy = None,
+    policy: Policy = None,
     parallel: Parallel = None,
     base: Base = None,
     page: Annotated[
@@ -108,7 +114,9 @@ def agree(
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
+    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
@@ -116,12 +124,15 @@ def agree(
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     sheet = sheet or answers_of(judgements)
+    if policy and not labels:
+        raise ConfigError(f"--policy {policy} chooses among labels. Name their file after the judgements.")
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
     by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):
         labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
+        labelled = labels_under(labelled, policy)
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
+from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 
@@ -14,6 +15,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
     """An answer with an empty score. With the score filled in it is a label.
 
     inclusion and queue: its chance in the draw, and which draw that was, where the chances were not equal.
+    policy: the digest of the instructions. run: whose answer it is, where two runs name their system alike.
     """
 
     question_id: str
@@ -25,6 +27,8 @@ class ToLabel(Row, frozen=True, kw_only=True):
     reference: str | list[str] | None = None
     inclusion: float | None = None
     queue: str | None = None
+    policy: str | None = None
+    run: str | None = None
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
@@ -55,12 +59,64 @@ def next_to_label(
     choice = AnswerDraw(by=by, n=n, strata=tuple(strata), seed=seed)
     tags = {key: row.tags for key, row in texts.items() if row.tags}
     chosen = choose(judgements, labels, choice, tags)
-    draw = None
-    if by not in EQUAL:  # the same name for the same draw
-        keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
-        digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
-        draw = f"{choice.by}-{digest[:8]}"
+    draw = None if by in EQUAL else _draw_name(choice, chosen)
     return [_to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), draw) for drawn in chosen]
+
+
+def _draw_name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
+    """Return the same name for the same draw."""
+    keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
+    digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
+    return f"{choice.by}-{digest[:8]}"
+
+
+@takes_rows(a=Judgement, b=Judgement, labels=Label, answers_a=Answer, answers_b=Answer)
+def pairs_to_label(
+    a: Iterable[Judgement],
+    b: Iterable[Judgement] | None = None,
+    labels: Iterable[Label] = (),
+    *,
+    n: int,
+    answers_a: Iterable[Answer] = (),
+    answers_b: Iterable[Answer] = (),
+    system_a: str | None = None,
+    system_b: str | None = None,
+    runs: tuple[str, str] = ("A", "B"),
+    metric: str | None = None,
+    seed: int = 0,
+) -> list[ToLabel]:
+    """Return both systems' answers to n questions, those whose labels narrow the systems' difference most.
+
+    a, b: judgements of two runs; b=None for two systems of one. system_a, system_b: which of each, where
+    there are several. The answers to a question stand beside each other, either one first; questions are in
+    random order, so those labelled so far are a sample wherever one stops. `inclusion` is the chance of the
+    question, and must stay there. Questions count whose two answers the same judge has scored. labels: of 20
+    questions or more tell where the judge's difference errs; without them it is guessed from what the judge
+    says of its own doubt, from how far its scores lie apart, and answers that are the same words are hardly
+    ever drawn (answers_a, answers_b). runs: what `run` says where both systems have one name. Raises
+    DataError as the draw cannot be made: no shared question, judge or system.
+    """
+    rows_a, rows_b = list(a), None if b is None else list(b)
+    names = compared_sides(rows_a, rows_b, system_a, system_b)
+    texts_a = {(row.question_id, row.system): row for row in answers_a}
+    texts_b = texts_a if b is None else {(row.question_id, row.system): row for row in answers_b}
+    named = runs if names[0] == names[1] else (None, None)
+    sides = (
+        ComparedSide(system=names[0], judgements=rows_a, answers=texts_a, run=named[0]),
+        ComparedSide(
+            system=names[1], judgements=rows_a if rows_b is None else rows_b, answers=texts_b, run=named[1]
+        ),
+    )
+    choice = AnswerDraw(by="difference", n=n, metric=metric, seed=seed, systems=names)
+    drawn = both_answers(choose_pairs(*sides, labels, choice), seed)
+    name = _draw_name(choice, [answer for answer, _ in drawn])
+    return [
+        msgspec.structs.replace(
+            _to_label(answer, sides[is_b].answers.get((answer.row.question_id, answer.row.system)), name),
+            run=sides[is_b].run,
+        )
+        for answer, is_b in drawn
+    ]
 
 
 def _to_label(drawn: DrawnAnswer, answer: Answer | None, draw: str | None) -> ToLabel:

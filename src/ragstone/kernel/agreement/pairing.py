@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.mapping import DIGITS, place_labels
+from ragstone.kernel.agreement.policies import check_one_policy
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
@@ -72,10 +73,11 @@ def human_scores(
 
     An answer that an adjudicator has labelled (an annotator named `adjudicator NAME`) has that label's score.
     mapping: label value -> judge score, applied to each label before the median; see mapping.place_labels.
-    Raises DataError for a value outside of it, for a number in it that is not finite, and for two labels of
-    an answer by the same annotator.
+    Raises DataError for a value outside of it, for a number in it that is not finite, for labels under two
+    policies (see policies.labels_under), and for two labels of an answer by the same annotator.
     """
     mine = [label for label in labels if label.metric in (None, metric)]
+    check_one_policy(mine, metric)
     scores = place_labels(mine, mapping)
     by_answer: dict[Key, dict[str | None, tuple[Label, float]]] = {}
     for label, score in zip(mine, scores, strict=True):

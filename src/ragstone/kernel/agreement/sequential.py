@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.comparison import measure as measure_judge
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import Floats, exact_matches, usual_kappa
@@ -79,6 +80,7 @@ def sequential_agreement(
     trust: float | None = None,
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
+    policy: str | None = None,
     seed: int = 0,
 ) -> Rows[SequentialAgreement]:
     """Return for each judge a measure of its agreement that may be looked at after every label.
@@ -86,12 +88,12 @@ def sequential_agreement(
     labels: in the order in which they came in. Which answers have one so far must not depend on what people
     or the judge gave, other than by the chances that stand as `inclusion`: then the labels of one queue are
     made up for. measure: `kappa`, `agreement` or `error`. trust: a bar above 0 and below 1 that kappa, or
-    agreement, is held against. mapping, threshold: as in report_cards. seed: of the simulated continuations.
+    agreement, is held against. mapping, threshold, policy: as in report_cards. seed: of the simulated continuations.
     Raises ConfigError for a bar or a measure that means nothing, DataError as report_cards does for labels
     that cannot be paired.
     """
     check_trust(measure, trust)
-    labels, rows_of = list(labels), by_judge(judgements)
+    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     if not labels or not rows_of:
         raise DataError(f"no {'judgements' if labels else 'labels'} to compare: is this the right file?")
