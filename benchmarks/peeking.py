@@ -273,12 +273,17 @@ def ever_wrong(draws: int) -> None:
                 out = (low > case.truth) | (high < case.truth)
                 last, every = last + bool(out[-1]), every + bool(out.any())
         shares = [f"{100 * n / draws:.1f} %" if case.fixed else "" for n in (last, every)]
-        print(f"{case.name:<36}{shares[0]:>16}{shares[1]:>24}{100 * ours / draws:>7.1f} %{draws:>7,}", flush=True)
+        print(
+            f"{case.name:<36}{shares[0]:>16}{shares[1]:>24}{100 * ours / draws:>7.1f} %{draws:>7,}",
+            flush=True,
+        )
 
 
 def to_decide(draws: int) -> None:
     """Print labels until the interval lies on one side of a bar, beside one look at a number fixed before."""
-    print("\nLabels until the bar is outside of the interval; one look at the card: the number with 80 or 90 % power")
+    print(
+        "\nLabels until the bar is outside of the interval; one look at the card: the number with 80 or 90 % power"
+    )
     head = ("one look 80 %", "90 %", "anytime mean", "median", "9 of 10", "mean/80 %", "wrong")
     print(f"{'':<36}" + "".join(f"{name:>14}" for name in head))
     for name, cells, measure, bar in (
@@ -312,7 +317,9 @@ def one_look(case: Case, bar: float, is_above: bool, power: float, draws: int = 
         for _ in range(draws):
             rows = case.draw(rng, n)
             if case.fixed is fixed_kappa:
-                e = kappa_estimate(rows[:, 0], rows[:, 1], [0.0, 1.0], np.arange(n), kind="kappa", resamples=1000)
+                e = kappa_estimate(
+                    rows[:, 0], rows[:, 1], [0.0, 1.0], np.arange(n), kind="kappa", resamples=1000
+                )
                 low, high = (-1.0, 1.0) if e is None or e.low is None or e.high is None else (e.low, e.high)
             else:
                 assert case.fixed is not None

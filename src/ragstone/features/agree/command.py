@@ -88,7 +88,7 @@ def agree(
     ] = False,
     trust: Annotated[
         float | None,
-        typer.Option("--trust", help="A bar, e.g. 0.8: exit code 0 trusted, 1 not trusted, 3 cannot tell yet."),
+        typer.Option("--trust", help="A bar, e.g. 0.8: exit code 0 trusted, 1 not trusted, 3 undecided."),
     ] = None,
     measure: Annotated[
         str,

@@ -7,7 +7,6 @@ from ragstone.kernel.agreement.sequential import FEW_LABELS, SequentialAgreement
 from ragstone.kernel.document.blocks import Paragraph, ReportDocument
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import plural
-from ragstone.kernel.statistics.anytime import FARTHEST
 from ragstone.kernel.version import __version__
 
 LEAD = (
@@ -58,8 +57,8 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
             return f"Not trusted: {result.measure} is below {trust:g}. Labelling may stop."
         case _ if result.far:
             return (
-                f"Undecided: {result.measure} is so near {trust:g} that it would take more than {FARTHEST:,} "
-                "further labels."
+                f"Undecided: {result.measure} so far lies so near {trust:g} that it cannot be said how many more "
+                "labels would decide."
             )
         case _ if result.more is not None:
             return (
@@ -67,7 +66,7 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
                 "so far."
             )
         case _ if result.n < FEW_LABELS:
-            return f"Undecided: with {FEW_LABELS} labels and more, this says about how many would decide."
+            return f"Undecided. From {FEW_LABELS} labels on, an estimate of the labels still missing appears here."
         case _:
             return "Undecided: more labels are needed."
 
@@ -75,7 +74,9 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
 def verdict_of(results: Sequence[SequentialAgreement]) -> TrustVerdict:
     """Return the verdict of all judges together; baselines count where there is nothing else."""
     verdicts = {r.verdict for r in results if not r.baseline} or {r.verdict for r in results}
-    return "not trusted" if "not trusted" in verdicts else "undecided" if "undecided" in verdicts else "trusted"
+    return (
+        "not trusted" if "not trusted" in verdicts else "undecided" if "undecided" in verdicts else "trusted"
+    )
 
 
 def number_of(value: float) -> str:

@@ -1,4 +1,4 @@
-"""A judge's agreement with people while labels still come in: intervals that hold at every look, and a bar."""
+"""A judge's agreement with people while labels still come in: intervals for every look, and a bar."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -9,7 +9,6 @@ import numpy as np
 from ragstone.kernel.agreement._unmatched import why_unmatched
 from ragstone.kernel.agreement.comparison import (
     GradeComparison,
-    JudgeId,
     MeasuredJudge,
     by_judge,
     check_thresholds,
@@ -105,8 +104,7 @@ def sequential_agreement(
         cut = threshold_of(judge, threshold, rows)
         measured = measure_judge(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if measured.pairs.labelled:
-            result = _sequential(measured, MEASURES[measure], order)
-            result = _held_against(*result, trust, seed)
+            result = _held_against(*_sequential(measured, MEASURES[measure], order), trust, seed)
             is_baseline = judge.model == NO_MODEL and judge.metric in asking
             results.append(msgspec.structs.replace(result, baseline=is_baseline))
     if not results:
@@ -118,11 +116,13 @@ def sequential_agreement(
 def check_trust(measure: str, trust: float | None) -> None:
     """Raise ConfigError for a measure that there is not, and for a bar that nothing can be held against."""
     if measure not in MEASURES:
-        raise ConfigError(f"no measure {measure!r}: give kappa, agreement or error. {nearest(measure, [*MEASURES])}")
+        raise ConfigError(
+            f"no measure {measure!r}: give kappa, agreement or error. {nearest(measure, [*MEASURES])}"
+        )
     if trust is None:
         return
     if measure == "error":
-        raise ConfigError("a bar is for kappa or agreement, not for the signed error: leave the bar or the measure out.")
+        raise ConfigError("a bar is for kappa or agreement, not for the signed error: leave one of them out.")
     if not 0 < trust < 1:
         raise ConfigError(f"a bar of {trust:g}: give a {measure} above 0 and below 1, e.g. 0.8.")
 
@@ -194,7 +194,7 @@ def _bets(
 def _is_sorted(human: Floats) -> bool:
     """Return whether the scores only rise, or only fall, which labels in the order of their coming do not."""
     steps = np.diff(human)
-    return human.size >= FEW_LABELS and steps.any() and bool((steps >= 0).all() or (steps <= 0).all())
+    return human.size >= FEW_LABELS and bool(steps.any() and ((steps >= 0).all() or (steps <= 0).all()))
 
 
 def _chances(pairs: GradePairs) -> tuple[Floats | None, str | None]:

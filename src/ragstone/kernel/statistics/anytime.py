@@ -39,7 +39,7 @@ Gains = tuple[Floats, Floats]
 """Of each cluster, (scenarios, clusters): what a stake of 1 brings, at least -1; and the most it can bring."""
 
 STAKES: Floats = np.exp(np.linspace(np.log(0.1), np.log(1.0), 9))
-"""In standard deviations of an observation that is -1 or the most it can be: for 20 to some 1,000 labels."""
+"""In units of 1 / deviation of an observation that is -1 or the most it can be: for 20 to 1,000 labels."""
 
 _HALVINGS = 30
 _AROUND = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # standard errors around the mean of a nuisance parameter
