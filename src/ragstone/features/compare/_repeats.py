@@ -7,15 +7,17 @@ import msgspec
 
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.repeated import k_of_n_of, question_score
 from ragstone.kernel.records import Answer, Judgement, split_repeat
 
 
 def fold_repeats(side: JudgedRun) -> JudgedRun:
     """Return the run with one judgement for all repeats of an answer; as it is where there are none.
 
-    The score is the mean of those that have one. What was judged twice stays so, for `match` to refuse.
+    The score is that of its question, see question_score. What was judged twice stays so, for `match` to
+    refuse.
     """
-    if all(split_repeat(row.system)[1] == 1 for row in side.judgements):
+    if all(split_repeat(row.system)[1] == 1 and k_of_n_of(row) is None for row in side.judgements):
         return side
     groups: dict[tuple[object, ...], list[Judgement]] = {}
     folded: list[list[Judgement]] = []
@@ -38,10 +40,10 @@ def fold_repeats(side: JudgedRun) -> JudgedRun:
 
 
 def _mean_of(rows: Sequence[Judgement]) -> Judgement:
-    scored = [(row, row.score) for row in rows if row.score is not None]
-    first = scored[0][0] if scored else rows[0]
-    mean = sum(score for _, score in scored) / len(scored) if scored else None
-    return msgspec.structs.replace(first, system=split_repeat(first.system)[0], score=mean)
+    score = question_score(rows)
+    first = next((row for row in rows if (row.score is None) == (score is None)), rows[0])
+    status = "scored" if score is not None else "error" if first.status == "scored" else first.status
+    return msgspec.structs.replace(first, system=split_repeat(first.system)[0], score=score, status=status)
 
 
 def answers_by_question(answers: Iterable[Answer]) -> dict[tuple[str, str], list[Answer]]:

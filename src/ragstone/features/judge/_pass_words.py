@@ -13,8 +13,8 @@ from ragstone.kernel.runs.wording import judge_name
 SHOWN = (1, 2, 3, 5)  # k that are shown beside the largest; all of them are in the numbers
 HEAD = "Answers generated anew"
 LEAD = (
-    "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them do. An "
-    "answer passes from that score on. Means over the questions that have k scored answers."
+    "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them do. "
+    "An answer passes from that score on. Means over the questions that have k scored answers."
 )
 
 
@@ -23,7 +23,7 @@ def pass_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
     rows = [
         (metric, metric.repeats.passes_from or 0.0, rate)
         for metric in metrics
-        if metric.repeats is not UNSET
+        if metric.repeats is not UNSET and metric.repeats.most > 1
         for rate in metric.repeats.passes
         if rate.k in SHOWN or rate is metric.repeats.passes[-1]
     ]

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.judging import MetricSummary, summarise
+from ragstone.kernel.judging.repeated import question_score
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import (
@@ -143,16 +144,16 @@ def rank_systems(
     """Return the systems by the judge of `lead`; None with fewer than two, or without a common question.
 
     clusters: question id -> what it shares with others (its document), for honest tests. Of equal means the
-    first in the rows stands first. Repeats of an answer count as their mean.
+    first in the rows stands first. Repeats of an answer are one, see question_score.
     """
-    repeats: dict[str, dict[str, list[float]]] = {}
+    repeats: dict[str, dict[str, list[Judgement]]] = {}
     for row in judgements:
         if (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model):
-            scores = repeats.setdefault(split_repeat(row.system)[0], {})
-            if row.score is not None:
-                scores.setdefault(row.question_id, []).append(row.score)
+            of_system = repeats.setdefault(split_repeat(row.system)[0], {})
+            of_system.setdefault(row.question_id, []).append(row)
     by_system = {
-        name: {id_: sum(own) / len(own) for id_, own in scores.items()} for name, scores in repeats.items()
+        name: {id_: score for id_, rows in own.items() if (score := question_score(rows)) is not None}
+        for name, own in repeats.items()
     }
     every: set[str] = set().union(*by_system.values())
     common = [id_ for id_ in next(iter(by_system.values()), {}) if all(id_ in s for s in by_system.values())]

@@ -1,16 +1,15 @@
 """Judgements on their way past -> means, counts of each status, and statements that lack support."""
 
-from array import array
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
-import numpy as np
 
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
-from ragstone.kernel.judging.repeated import RepeatedScores, fold, outcome_of
+from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
 from ragstone.kernel.records import (
     STATUSES,
     Judgement,
@@ -212,10 +211,7 @@ class _MetricGroup:
         self.errors: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
         self.said: list[SaidOf] = []
-        # Of every row, for answers generated anew, which are seen only when the second repeat comes.
-        self.ids: list[str] = []
-        self.outcomes = array("d")
-        self.most = 1
+        self.repeated = RepeatedRows()
 
 
 class Tally:
@@ -235,9 +231,7 @@ class Tally:
         key = (system, row.judge, row.metric, row.model)
         group = self._groups.get(key) or self._groups.setdefault(key, _MetricGroup(row))
         group.statuses[row.status] += 1
-        group.ids.append(row.question_id)
-        group.outcomes.append(outcome_of(row))
-        group.most = max(group.most, repeat)
+        group.repeated.add(row, repeat)
         if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
             group.reasons[row.rationale] += 1
         if row.error and row.status != "app_error" and len(group.errors) < MOST_REASONS:
@@ -272,12 +266,12 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
     first, n_documents, n_alone = group.first, len(set(group.clusters)), len(group.clusters)
     unit = first.scale is None or first.scale == (0, 1)
     repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
-    if group.most > 1:
-        outcomes = np.frombuffer(group.outcomes)
-        scored = [name for name, score in zip(group.ids, outcomes, strict=True) if np.isfinite(score)]
-        cluster_of_question = dict(zip(scored, group.clusters, strict=True))
-        estimate, repeats = fold(first, group.ids, outcomes, group.most, cluster_of_question, seed=seed)
-        n_alone = len(cluster_of_question)
+    if group.repeated.most > 1 or group.repeated.needed:
+        rows = group.repeated
+        scored = (name for name, score in zip(rows.ids, rows.outcomes, strict=True) if math.isfinite(score))
+        shared = dict(zip(scored, group.clusters, strict=True))
+        estimate, repeats = fold(first, rows, shared, seed=seed)
+        n_alone = len(shared)
     else:
         estimate = mean_estimate(group.scores, group.clusters, seed=seed, proportion=unit)
     return MetricSummary(

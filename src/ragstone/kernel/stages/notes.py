@@ -197,7 +197,7 @@ def plain_notes(
     return notes
 
 
-def repeat_notes(metrics: Iterable[MetricSummary]) -> list[str]:
+def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return a note for each system with answers generated anew: how many, and how they count."""
     of_system: dict[str, RepeatedScores] = {}
     for metric in metrics:
@@ -207,11 +207,26 @@ def repeat_notes(metrics: Iterable[MetricSummary]) -> list[str]:
                 of_system[metric.system] = metric.repeats
     notes = []
     for name, repeats in of_system.items():
+        if repeats.most == 1:
+            continue
         fewer = f" ({repeats.n_fewer} of {repeats.n_questions} have fewer)" if repeats.n_fewer else ""
         notes.append(
             f"{name}: {repeats.most} answers to each question{fewer}. A mean counts a question once, by the "
             f"mean of its answers: its interval is that of {plural(repeats.n_questions, 'question')}."
         )
+    for metric in metrics:
+        if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
+            n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
+            note = (
+                f"{metric.judge} of {metric.system}: {plural(n, 'question')} say{'s' * (n == 1)} how many of "
+                "its answers must pass (`pass` in `expect`), and count 1 if so many do, else 0."
+            )
+            if short:
+                note += (
+                    f" {short} of them have fewer answers than they name, and count nowhere: answer with "
+                    "--repeats."
+                )
+            notes.append(note)
     return notes
 
 
