@@ -1,5 +1,6 @@
 """The scores of answers generated anew: each question counts once, by the mean of its answers."""
 
+import contextlib
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -183,11 +184,12 @@ def _passes_from(first: Judgement, scores: Floats) -> float | None:
     """Return the score from which on an answer passes; None where nobody can tell."""
     from ragstone.kernel.judging.variant import load_judge  # which knows all kinds, and they this file
 
-    try:
-        if load_judge(first.judge.removesuffix(JOINT_SUFFIX)).best == "lowest":
-            return None
-    except ConfigError:  # a judge of another tool, or by a file: its highest score is the good one
-        pass
+    # Of a judge of another tool, or by a file, its highest score is taken to be the good one.
+    for name in (first.judge.removesuffix(JOINT_SUFFIX), first.judge.partition("@")[0]):
+        with contextlib.suppress(ConfigError):
+            if load_judge(name).best == "lowest":
+                return None
+            break
     own = (first.metadata or {}).get(OWN_THRESHOLD)
     if isinstance(own, int | float):
         return float(own)
