@@ -8,7 +8,6 @@ DRAWS: of the first table, 4,000 without it. --labels: also the labels for ± 5 
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import NormalDist
 
 import msgspec

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._logged import Logged, Reader
@@ -21,7 +22,7 @@ BEST = {
 }
 
 
-def row(name: str, *, day: int | None = 0, label: str | None = None, **given: object) -> dict[str, object]:
+def row(name: str, *, day: int | None = 0, label: str | None = None, **given: object) -> dict[str, Any]:
     """Return a row of a log with the scores of judges under their names; day: after BEGIN.
 
     label: of `answered`, by default the one that its score has. A score may be a status, as text.
@@ -40,7 +41,7 @@ def row(name: str, *, day: int | None = 0, label: str | None = None, **given: ob
 
 
 def fill(
-    folder: Path, rows: list[dict[str, object]], tags: Sequence[str] = TAGS, **section: object
+    folder: Path, rows: list[dict[str, Any]], tags: Sequence[str] = TAGS, **section: Any
 ) -> MonitorStore:
     """Return an open store that holds the rows and their scores."""
     chosen = MonitorSection(tags=[*tags], **section)
@@ -63,7 +64,7 @@ def fill(
     return store
 
 
-def _scored(metric: str, said: object, label: object) -> StoredScore:
+def _scored(metric: str, said: Any, label: Any) -> StoredScore:
     known = isinstance(said, int | float)
     return StoredScore(
         judge=metric,
