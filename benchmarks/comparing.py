@@ -161,8 +161,8 @@ TASTE = Errors(0.05, 0.25, 0.05)
 FAIR = Errors(0.05, 0.05, 0.05)
 GOOD = Errors(0.02, 0.02, 0.02)
 RARE = Errors(0.0, 0.05, 0.0)
-RIGHT = 0.8  # of A's answers
-EQUAL = tuple(Systems(differ, 0.0) for differ in (0.05, 0.1, 0.2, 0.32))  # the last: independent answers
+RIGHT = 0.75  # of A's answers
+EQUAL = tuple(Systems(differ, 0.0) for differ in (0.05, 0.1, 0.2, 0.375))  # the last: independent answers
 BETTER = (Systems(0.05, 0.05), Systems(0.06, 0.05), Systems(0.1, 0.05), Systems(0.2, 0.05))
 LABELLED = (20, 50, 150, 300)
 
@@ -220,10 +220,9 @@ def raw(n: int, systems: Systems, errors: Errors, simulations: int) -> Outcome:
 def biased(simulations: int) -> None:
     start = time.perf_counter()
     noise = 1.96 * math.sqrt(0.025 * 0.975 / simulations) * 100
-    print(
-        f'Equal systems, {simulations:,} comparisons of 300 questions: "better" in percent (2.5 ± {noise:.1f})'
-    )
-    line("answers that differ", [f"{100 * one.differ:g} %" for one in EQUAL])
+    print(f"Better in percent of {simulations:,} comparisons of equal systems on 300 questions")
+    print(f"At most 2.5 ± {noise:.1f} are allowed")
+    line("answers that differ", [f"{100 * one.differ:.3g} %" for one in EQUAL])
     for name, errors in (("taste", TASTE), ("fair", FAIR), ("rare taste", RARE)):
         line(f"{name}: judge alone", [f"{raw(300, one, errors, simulations).better:.1f}" for one in EQUAL])
         for labelled in LABELLED:
