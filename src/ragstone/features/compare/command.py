@@ -17,7 +17,8 @@ EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
 
 Gate = Annotated[
-    bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide.")
+    bool,
+    typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide; see [gate]."),
 ]
 MARGIN_HELP = "Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
 Metrics = Annotated[
@@ -101,10 +102,11 @@ def compare(
     from ragstone.kernel.agreement.mapping import parse_mapping
     from ragstone.kernel.config import load_settings
 
-    settings = load_settings(config)
-    own = settings.gate.labels
+    if gate:
+        settings = load_settings(config)
+        labels = labels or (settings.path(settings.gate.labels) if settings.gate.labels else None)
+        margin = settings.gate.margin if margin is None else margin
     words, numbers = parse_mapping(mapping or ())
-    margin = settings.gate.margin if margin is None and gate else margin
     comparison = compare_runs(
         a,
         b,
@@ -117,7 +119,7 @@ def compare(
         min_effect=EFFECT if min_effect is None else min_effect,
         seed=seed,
         bounds=bounds,
-        labels=labels or (settings.path(own) if own else None),
+        labels=labels,
         mapping=words | {str(label): score for label, score in numbers.items()},
     )
     from ragstone.features.compare.words import comparison_document

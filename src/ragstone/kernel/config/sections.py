@@ -179,7 +179,7 @@ class AgreeSection(Section, frozen=True, kw_only=True):
 
 
 class GateSection(Section, frozen=True, kw_only=True):
-    """`[gate]`: what decides whether a new run may replace an old one, see `ragstone compare`.
+    """`[gate]`: what decides whether a new run may replace an old one, as of `ragstone compare --gate`.
 
     labels: a file of people's labels of answers of both, by which the judge's difference is corrected.
     margin: how much worse is let pass, as a share of the scale.
