@@ -86,7 +86,9 @@ def test_it_closes_in_on_the_truth():
         low, high = anytime_interval(bet_on_mean(hits, (0.0, 1.0)))
         assert low < 0.8 < high
         assert high - low < width
-    grades = np.tile(np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [4, 4, 1, 1], axis=0), (400, 1)).astype(float)
+    grades = np.tile(np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [4, 4, 1, 1], axis=0), (400, 1)).astype(
+        float
+    )
     low, high = anytime_interval(bet_on_kappa(grades[:, 0], grades[:, 1], YES_NO))
     assert low < 0.6 < high < low + 0.11
 
@@ -159,7 +161,9 @@ def test_labels_to_decide_are_more_the_nearer_the_bar():
     bets = bet_on_mean(hits, (0.0, 1.0))
     assert labels_to_decide(bets, 0.5) == 0
     near, far = labels_to_decide(bets, 0.85), labels_to_decide(bets, 0.8)
-    assert 20 < far < 120 < near < 600  # from no label on it takes 93 and 400 in the mean (benchmarks.peeking)
+    assert (
+        20 < far < 120 < near < 600
+    )  # from no label on it takes 93 and 400 in the mean (benchmarks.peeking)
     assert labels_to_decide(bets, 0.9) is None
 
 
