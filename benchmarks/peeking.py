@@ -2,18 +2,28 @@
 
 Run: python -m benchmarks.peeking [DRAWS] [--labels DATA]
 
-DRAWS: of the first table, 4,000 without it. --labels: also the labels for ± 5 points on the packs in a folder.
+DRAWS: of the first table, 4,000 without it; 0 leaves the simulations out. --labels: also the labels for ± 5
+points on the packs in a folder, ../shared/data.
 """
 
-import sys
+import argparse
 from collections.abc import Callable
 from functools import partial
 from statistics import NormalDist
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from ragstone.kernel.statistics import Floats, cluster_codes, kappa_estimate, wilson_interval
+from ragstone.kernel.judging.lexical import containment, context_overlap, token_f1
+from ragstone.kernel.statistics import (
+    Codes,
+    Floats,
+    cluster_codes,
+    kappa_estimate,
+    prediction_powered_mean,
+    wilson_interval,
+)
 from ragstone.kernel.statistics.anytime import (
     STAKES,
     Betting,
@@ -77,7 +87,7 @@ def kappa_of(cells: Floats) -> float:
 
 
 def agreeing(rows: Floats) -> Floats:
-    return (rows[:, 0] == rows[:, 1]).astype(np.float64)
+    return np.asarray(rows[:, 0] == rows[:, 1], dtype=np.float64)
 
 
 def fixed_share(rows: Floats) -> tuple[Floats, Floats]:
@@ -244,7 +254,8 @@ def likely(case: Case, rows: Floats, value: float, first: int) -> list[tuple[int
     bets, slack, looks = case.bets(rows), 0.0, []
     gains = bets.gains
     if case.is_kappa:
-        assert case.cells is not None and isinstance(gains, partial)
+        assert case.cells is not None
+        assert isinstance(gains, partial)
         slack, shares = 0.3, np.arange(len(case.cells)) / (len(case.cells) - 1)
         h, j = case.cells.sum(1) @ shares, case.cells.sum(0) @ shares
         totals, guesses, is_binary = gains.args
@@ -281,7 +292,7 @@ def ever_wrong(draws: int) -> None:
 def to_decide(draws: int) -> None:
     """Print labels until the interval lies on one side of a bar, beside one look at a number fixed before."""
     print(
-        "\nLabels until the bar is outside of the interval; one look at the card: the number with 80 or 90 % power"
+        "\nLabels until a bar is outside of the interval; one look at the card: the labels for 80, 90 % power"
     )
     head = ("one look 80 %", "90 %", "anytime mean", "median", "9 of 10", "mean/80 %", "wrong")
     print(f"{'':<36}" + "".join(f"{name:>14}" for name in head))
@@ -331,12 +342,16 @@ def one_look(case: Case, bar: float, is_above: bool, power: float, draws: int = 
 def to_width() -> None:
     """Print the labels for an interval of ± 5 points of agreement."""
     print("\nLabels for ± 5 points of agreement")
+
+    def fixed(share: float, n: int) -> tuple[float, float]:
+        return wilson_interval(share * n, n)
+
+    def anytime(share: float, n: int) -> tuple[float, float]:
+        return anytime_interval(bet_on_mean((np.arange(n) < round(share * n)).astype(float), (0.0, 1.0)))
+
     for share in (0.7, 0.8, 0.9, 0.95):
-        fixed, ours = (
-            labels_for(lambda n: wilson_interval(share * n, n)),
-            labels_for(lambda n: anytime_interval(bet_on_mean(np.arange(n) < round(share * n), (0.0, 1.0)))),
-        )
-        print(f"agreement {share:<26}{fixed:>8} fixed{ours:>8} anytime{ours / fixed:>8.2f} x", flush=True)
+        one, ours = (labels_for(partial(interval, share)) for interval in (fixed, anytime))
+        print(f"agreement {share:<26}{one:>8} fixed{ours:>8} anytime{ours / one:>8.2f} x", flush=True)
 
 
 def labels_for(interval: Callable[[int], tuple[float, float]], most: int = 20_000) -> int:
@@ -349,8 +364,83 @@ def labels_for(interval: Callable[[int], tuple[float, float]], most: int = 20_00
     return few
 
 
+DRAWS = 20  # of labels, over which the width of an interval is averaged
+
+
+def on_packs(folder: Path) -> None:
+    """Print the labels for the mean of people ± 5 points, on data with people's labels of every answer.
+
+    Answers are drawn at random. The judge is one that asks no model. Answers count as independent: the mean
+    is that of answers to these questions.
+    """
+    print("\nLabels for people's mean ± 5 points")
+    print(f"{'':<24}{'answers':>9}{'mean':>8}{'judge':>14}{'simple':>9}{'corrected':>11}{'sequential':>12}")
+    for name, file, judge in (
+        ("evouna", "evouna/tq600.jsonl", "containment"),
+        ("SAF", "saf/saf.jsonl", "token_f1"),
+        ("RAGTruth, answers", "ragtruth/qa.jsonl", "context_overlap"),
+        ("RAGTruth, summaries", "ragtruth/summary.jsonl", "context_overlap"),
+    ):
+        rows = [msgspec.json.decode(line) for line in (folder / file).read_bytes().splitlines()]
+        human = np.array([float(row["human_label"]) for row in rows])
+        scores = np.array([score_of(judge, row) for row in rows])
+        line = "".join(f"{needed(human, scores, method):>11}" for method in (simple, corrected, sequential))
+        print(f"{name:<24}{len(rows):>9,}{human.mean():>8.2f}{judge:>16}{line}", flush=True)
+
+
+def score_of(judge: str, row: dict[str, Any]) -> float:
+    """Return what a judge without a model gives an answer."""
+    if judge == "context_overlap":
+        return context_overlap(row["answer"], row["context"])
+    right = row.get("references") or [row["reference"]]
+    texts = [text for reference in right for text in reference.split("/")]
+    return max((containment if judge == "containment" else token_f1)(row["answer"], text) for text in texts)
+
+
+def simple(human: Floats, _scores: Floats, at: Codes) -> tuple[float, float]:
+    labels = human[at]
+    if set(labels.tolist()) <= {0.0, 1.0}:
+        return wilson_interval(float(labels.sum()), len(labels))
+    half = student_quantile(0.975, len(labels) - 1) * labels.std(ddof=1) / np.sqrt(len(labels))
+    return float(labels.mean() - half), float(labels.mean() + half)
+
+
+def corrected(human: Floats, scores: Floats, at: Codes) -> tuple[float, float]:
+    others = np.delete(scores, at)
+    mean = prediction_powered_mean(human[at], scores[at], others, bounds=(0.0, 1.0))
+    low, high = mean.corrected.low, mean.corrected.high
+    return (0.0, 1.0) if low is None or high is None else (low, high)
+
+
+def sequential(human: Floats, _scores: Floats, at: Codes) -> tuple[float, float]:
+    return anytime_interval(bet_on_mean(human[at], (0.0, 1.0)))
+
+
+def needed(
+    human: Floats, scores: Floats, interval: Callable[[Floats, Floats, Codes], tuple[float, float]]
+) -> str:
+    """Return how many labels make an interval ± 5 points wide on average; or that the pack has too few."""
+
+    def average(n: int) -> tuple[float, float]:
+        rng = np.random.default_rng(n)
+        ends = [interval(human, scores, rng.permutation(len(human))[:n]) for _ in range(DRAWS)]
+        return 0.0, float(np.mean([high - low for low, high in ends]))
+
+    most = len(human) - 1
+    n = labels_for(average, most)
+    return f"{n:,}" if n < most else f"> {len(human):,}"
+
+
 if __name__ == "__main__":
-    given = [text for text in sys.argv[1:] if text.isdigit()]
-    ever_wrong(int(given[0]) if given else 4000)
-    to_decide(max(50, (int(given[0]) if given else 4000) // 10))
-    to_width()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("draws", nargs="?", type=int, default=4000)
+    parser.add_argument("--labels", type=Path, metavar="DATA")
+    given = parser.parse_args()
+    if given.draws:
+        ever_wrong(given.draws)
+        to_decide(max(50, given.draws // 10))
+        to_width()
+    if given.labels:
+        on_packs(given.labels)

@@ -57,8 +57,8 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
             return f"Not trusted: {result.measure} is below {trust:g}. Labelling may stop."
         case _ if result.far:
             return (
-                f"Undecided: {result.measure} so far lies so near {trust:g} that it cannot be said how many more "
-                "labels would decide."
+                f"Undecided: {result.measure} so far lies so near {trust:g} that it cannot be said how many "
+                "more labels would decide."
             )
         case _ if result.more is not None:
             return (
@@ -66,7 +66,7 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
                 "so far."
             )
         case _ if result.n < FEW_LABELS:
-            return f"Undecided. From {FEW_LABELS} labels on, an estimate of the labels still missing appears here."
+            return f"Undecided. From {FEW_LABELS} labels on, an estimate of those still missing appears here."
         case _:
             return "Undecided: more labels are needed."
 

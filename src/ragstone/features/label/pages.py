@@ -391,7 +391,7 @@ def _result(
 
 
 def _looks(judgements: list[Judgement], labels: list[Label], bar: float | None) -> list[SequentialAgreement]:
-    """Return kappa while labels come in; the signed error where grades cannot be compared and no bar is set."""
+    """Return kappa while labels come in; without a bar the signed error where grades cannot be compared."""
     looks = sequential_agreement(judgements, labels, trust=bar)
     if bar is None and all(look.reason for look in looks):
         errors = sequential_agreement(judgements, labels, measure="error")

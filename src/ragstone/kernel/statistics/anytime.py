@@ -36,7 +36,7 @@ from ragstone.kernel.statistics.intervals import Clusters, Floats, cluster_codes
 
 Side = Literal["above", "below"]
 Gains = tuple[Floats, Floats]
-"""Of each cluster, (scenarios, clusters): what a stake of 1 brings, at least -1; and the most it can bring."""
+"""Of each cluster, (scenarios, clusters): what a stake of 1 brings, at least -1; and the most it can."""
 
 STAKES: Floats = np.exp(np.linspace(np.log(0.1), np.log(1.0), 9))
 """In units of 1 / deviation of an observation that is -1 or the most it can be: for 20 to 1,000 labels."""
