@@ -3,8 +3,8 @@
 Run: python benchmarks/interval_coverage.py [quick] [--repeats]
 
 A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
-columns are its size. --repeats: of answers generated anew alone. A star marks what lies outside 95 ± 1.5, beyond
-what the number of simulations can tell.
+columns are its size. --repeats: of answers generated anew alone. A star marks what lies outside 95 ± 1.5,
+beyond what the number of simulations can tell.
 """
 
 import math
