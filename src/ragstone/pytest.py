@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
 MARK = (
-    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin, labels, repeats, passes): "
-    "what the fixture `ragstone_check` asks an application, and how good its answers have to be."
+    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin, labels, repeats, "
+    "passes): what the fixture `ragstone_check` asks an application, and how good its answers have to be."
 )
 WORST = 3  # questions that a failure shows
 SHOWN = 200  # characters of a text

@@ -5,10 +5,13 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._logged import Logged, Reader
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.records import Status
 
 BEGIN = date(2026, 3, 1)
 TAGS = ["crop", "region", "lang", "model", "prompt_version"]
@@ -41,10 +44,17 @@ def row(name: str, *, day: int | None = 0, label: str | None = None, **given: ob
 
 
 def fill(
-    folder: Path, rows: list[dict[str, Any]], tags: Sequence[str] = TAGS, **section: Any
+    folder: Path,
+    rows: list[dict[str, Any]],
+    tags: Sequence[str] = TAGS,
+    *,
+    rate: float | None = None,
+    keep_personal_data: bool = False,
 ) -> MonitorStore:
     """Return an open store that holds the rows and their scores."""
-    chosen = MonitorSection(tags=[*tags], **section)
+    chosen = MonitorSection(tags=[*tags], keep_personal_data=keep_personal_data)
+    if rate is not None:
+        chosen = msgspec.structs.replace(chosen, rate=rate)
     store = MonitorStore(folder, key=b"k" * 32)
     store.declare(chosen)
     reader = Reader(chosen, b"k" * 32)
@@ -64,15 +74,15 @@ def fill(
     return store
 
 
-def _scored(metric: str, said: Any, label: Any) -> StoredScore:
-    known = isinstance(said, int | float)
+def _scored(metric: str, said: float | Status, label: str | None) -> StoredScore:
+    score = None if isinstance(said, str) else float(said)
     return StoredScore(
         judge=metric,
         version=1,
         model=MODEL,
         metric=metric,
-        status="scored" if known else said,
-        score=float(said) if known else None,
-        label=label if metric == "answered" and known else None,
+        status=said if isinstance(said, str) else "scored",
+        score=score,
+        label=label if metric == "answered" and score is not None else None,
         reason=f"Judged {said}.",
     )
