@@ -325,3 +325,42 @@ def test_a_mapping_that_is_none_is_refused():
     human, judge = scores_of()
     with pytest.raises((ConfigError, DataError)):
         api.compare(*sides(judge), labels=labels_of(human, 20), mapping={"0.5": 1.0})
+
+
+def test_labels_under_two_policies_are_not_mixed(says):
+    human, judge = scores_of()
+    ours, theirs = (labels_of(human, 60)[at : at + 60] for at in (0, 60))
+    first, second = (
+        [msgspec.structs.replace(row, metadata={"policy": policy}) for row in rows]
+        for rows, policy in ((ours, "aa11"), (theirs, "bb22"))
+    )
+    with pytest.raises(DataError) as error:
+        api.compare(*sides(judge), labels=[*first, *second])
+    says(error.value)
+    mixed = [
+        *first,
+        *(msgspec.structs.replace(row, metadata={"policy": "aa11"}) for row in theirs),
+        second[0],
+    ]
+    found = api.compare(*sides(judge), labels=mixed, policy="aa11").metrics[0].corrected
+    assert found.n_labelled == 60
+    for note in api.compare(*sides(judge), labels=[*first, *theirs]).metrics[0].corrected.notes:
+        says(note)
+
+
+def test_repeats_of_an_answer_count_once_by_the_mean_of_their_labels():
+    human, judge = scores_of()
+    ours, theirs = sides(judge)
+    again = [msgspec.structs.replace(row, system="b@repeat=2") for row in theirs]
+    labels = labels_of(human, 60)
+    opposite = [
+        msgspec.structs.replace(row, system="b@repeat=2", score=1 - row.score)
+        for row in labels
+        if row.system == "b"
+    ]
+    once = api.compare(ours, [*theirs, *again], labels=labels).metrics[0].corrected
+    assert once.n_labelled == 60
+    twice = api.compare(ours, [*theirs, *again], labels=[*labels, *opposite]).metrics[0].corrected
+    # Every answer of B is now right in one of two repeats: one half, less A's mean of the labelled.
+    assert twice.n_labelled == 60
+    assert twice.human.value == pytest.approx(0.5 - np.mean(human[0][:60]))
