@@ -22,7 +22,7 @@ N = 200
 
 
 def scores_of(seed: int = 0, gain: float = 0.0, taste: float = 0.3, n: int = N):
-    """People's and the judge's scores of A and B: B is better by `gain`, and its wrong answers are flattered."""
+    """People's and the judge's scores of A and B: B is better by `gain`, its wrong answers are flattered."""
     rng = np.random.default_rng(seed)
     human_a = (rng.random(n) < 0.6).astype(float)
     human_b = np.where((human_a == 0) & (rng.random(n) < gain / 0.4), 1.0, human_a)

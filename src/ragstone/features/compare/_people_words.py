@@ -27,9 +27,13 @@ def people_told(row: MetricComparison) -> list[str]:
     people = row.corrected
     if people is None:
         return []
+    there = people.corrected
+    interval = "no interval: too few pairs are labelled"
+    if there.low is not None and there.high is not None:
+        interval = f"{level(there)} interval {signed(there.low)} to {signed(there.high)}"
+    judges = signed(row.difference.value)
     return [
-        f"People would see {_with_interval(people.corrected)}; the judge sees "
-        f"{signed(row.difference.value)}.",
+        f"People would see {signed(there.value)} ({interval}); the judge sees {judges}.",
         f"People have labelled both answers to {count(people.n_labelled)} of "
         f"{plural(people.n_rows, 'question')}.",
         *_worth(people),
@@ -101,13 +105,6 @@ def _outlook(people: CorrectedDifference) -> list[str]:
         f"A difference as large as this one would be found 4 times out of 5 with "
         f"{count(people.to_decide)} labelled pairs in all{halve}."
     ]
-
-
-def _with_interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return f"{signed(estimate.value)}, with no interval: too few pairs are labelled"
-    ends = f"{signed(estimate.low)} to {signed(estimate.high)}"
-    return f"{signed(estimate.value)} ({level(estimate)} interval {ends})"
 
 
 def signed(value: float) -> str:
