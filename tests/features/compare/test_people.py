@@ -275,6 +275,22 @@ def test_the_judges_family_is_named_where_one_side_alone_is_of_it(folder, says):
         assert bool(family) == (model == "my/own")
 
 
+def test_labels_that_show_a_taste_for_the_own_family_say_so(folder, says):
+    human, judge = scores_of(taste=0.5)
+    for name, scores, model in zip("ab", judge, ("anthropic/claude-sonnet", "openai/gpt-4o"), strict=True):
+        write_run(
+            folder / name,
+            judged(scores, "correct", metric="correctness", model=MODEL, system=name),
+            digests={"correct": "1"},
+            settings={"answer": {"model": model}},
+            models={"answer": model},
+        )
+    for line in api.compare("a", "b", labels=labels_of(human, 100)).notes:
+        says(line)
+    fair = api.compare("a", "b", labels=labels_of(judge, 100)).notes
+    assert not any("family" in line for line in fair)
+
+
 @pytest.mark.parametrize(
     ("model", "family"),
     [

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ragstone.features.compare._taste import favoured
 from ragstone.features.compare.values import LengthSlope, MetricComparison
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.document.numbers import count, level, number, plural
@@ -58,10 +59,11 @@ def favour_told(favour: Estimate | None, scale: Scale) -> list[str]:
     """Return whom the judge favours beside what people say, or how far that is not excluded."""
     if favour is None or favour.low is None or favour.high is None:
         return []
-    if favour.low > 0 or favour.high < 0:
+    side = favoured(favour)
+    if side:
         near, far = sorted((abs(favour.low), abs(favour.high)))
         return [
-            f"The judge favours {'B' if favour.low > 0 else 'A'} by {size_on(favour.value, scale)} beyond "
+            f"The judge favours {side} by {size_on(favour.value, scale)} beyond "
             "what people "
             f"give ({level(favour)} interval {size_on(near, scale)} to {size_on(far, scale)})."
         ]
