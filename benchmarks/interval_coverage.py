@@ -26,8 +26,7 @@ from ragstone.kernel.statistics import (
     prediction_powered_mean,
     wilson_interval,
 )
-from ragstone.kernel.statistics.mean import mean_estimates
-from ragstone.kernel.statistics.passes import all_of_k, any_of_k
+from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
 
 QUICK = "quick" in sys.argv[1:]
 SIMULATIONS = 100 if QUICK else 1000
@@ -274,7 +273,7 @@ def width(found: Estimate) -> float:
     return found.high - found.low
 
 
-QUESTIONS = (10, 20, 50, 100, 200)
+QUESTIONS = (5, 10, 20, 50, 100, 200)
 REPEATS = 3
 DRAWN_QUESTIONS = 400_000  # questions that the truth is computed from
 
@@ -287,7 +286,15 @@ SURE: dict[str, Callable[[int, np.random.Generator], Floats]] = {
     "mostly right (90 %), seldom sure": lambda n, rng: rng.beta(4.5, 0.5, n),
     "the same answer each time, 70 % right": lambda n, rng: (rng.random(n) < 0.7).astype(float),
 }
-OF_REPEATS = ("mean", "mean, answers as rows", "pass@2", "pass@3", "pass^2", "pass^3")
+OF_REPEATS = (
+    "mean",
+    "mean, bootstrap of questions",
+    "mean, answers as rows",
+    "pass@2",
+    "pass@3",
+    "pass^2",
+    "pass^3",
+)
 
 
 def repeated() -> None:
@@ -298,7 +305,7 @@ def repeated() -> None:
     for title, chances in SURE.items():
         head(f"{REPEATS} answers a question; {title}; questions", QUESTIONS)
         p = chances(DRAWN_QUESTIONS, np.random.default_rng(0))
-        truths = [p, p, 1 - (1 - p) ** 2, 1 - (1 - p) ** 3, p**2, p**3]
+        truths = [p, p, p, 1 - (1 - p) ** 2, 1 - (1 - p) ** 3, p**2, p**3]
         truth = [float(values.mean()) for values in truths]
 
         def draw(
@@ -314,9 +321,12 @@ def repeated() -> None:
                 **{f"any {k}": any_of_k(full, c, k) for k in (2, 3)},
                 **{f"all {k}": all_of_k(full, c, k) for k in (2, 3)},
             }
-            found = mean_estimates(columns, resamples=RESAMPLES)
+            alone = [f"{at}" for at in range(n)]
+            n_draws = {name: n * REPEATS / (1 if name == "mean" else int(name[-1])) for name in columns}
+            found = {name: share_estimate(of, n_draws[name], alone) for name, of in columns.items()}
+            bootstrap = mean_estimate(columns["mean"], resamples=RESAMPLES)
             rows = mean_estimate(right.ravel(), resamples=RESAMPLES)
-            estimates = [found["mean"], rows, *(found[name] for name in list(columns)[1:])]
+            estimates = [found["mean"], bootstrap, rows, *(found[name] for name in list(columns)[1:])]
             return list(zip(estimates, truth, strict=True))
 
         results = [shares(lambda rng, n=n, draw=draw: draw(rng, n), n) for n in QUESTIONS]  # type: ignore[misc]

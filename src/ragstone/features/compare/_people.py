@@ -62,6 +62,13 @@ class People:
         labels, note = with_metrics(_with_ids(labels_under(given.labels, given.policy), a, b), metrics)
         self._labels = labels
         self.notes = [] if note is None else [note]
+        if a.unfolded or b.unfolded:
+            n_repeats = sum(split_repeat(label.system)[1] > 1 for label in labels)
+            left_out = f" Left out: {plural(n_repeats, 'label')} of further answers." if n_repeats else ""
+            self.notes.append(
+                "The difference corrected by people's labels is that of the first answer to each question."
+                + left_out
+            )
         self._wanted = set(matched.ids)
         self._texts = tuple(
             {(row.system, row.question_id): row.answer for row in side.answers} for side in (a, b)
