@@ -21,7 +21,7 @@ from ragstone.kernel.agreement.labels import with_metrics
 from ragstone.kernel.agreement.pairing import UNNAMED
 from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import DataError, plural
-from ragstone.kernel.records import Judgement, Label, split_repeat
+from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.statistics import Estimate, Floats, cluster_codes
 from ragstone.kernel.statistics.intervals import student_quantile
 from ragstone.kernel.tables.reading import question_key
@@ -62,13 +62,6 @@ class People:
         labels, note = with_metrics(_with_ids(labels_under(given.labels, given.policy), a, b), metrics)
         self._labels = labels
         self.notes = [] if note is None else [note]
-        if a.unfolded or b.unfolded:
-            n_repeats = sum(split_repeat(label.system)[1] > 1 for label in labels)
-            left_out = f" Left out: {plural(n_repeats, 'label')} of further answers." if n_repeats else ""
-            self.notes.append(
-                "The difference corrected by people's labels is that of the first answer to each question."
-                + left_out
-            )
         self._wanted = set(matched.ids)
         self._texts = tuple(
             {(row.system, row.question_id): row.answer for row in side.answers} for side in (a, b)

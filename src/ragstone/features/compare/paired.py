@@ -193,22 +193,8 @@ class _Both:
         values = np.array([scores for _, *scores in scored], dtype=np.float64)
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
-        first = self._first_answers(systems, key, (ours, theirs))
-        people = self.people.corrected(systems, first, self._clusters) if self.people else None
+        people = self.people.corrected(systems, (ours, theirs), self._clusters) if self.people else None
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
-
-    def _first_answers(
-        self, systems: tuple[str, str], key: Key, folded: tuple[dict[str, Judgement], dict[str, Judgement]]
-    ) -> tuple[dict[str, Judgement], dict[str, Judgement]]:
-        """Return what was judged of the first answer to each question, which is what people have labelled."""
-
-        def first(at: int) -> dict[str, Judgement]:
-            unfolded = self._unfolded[at].get((systems[at], key))
-            if unfolded is None:
-                return folded[at]
-            return {row.question_id: row for row in unfolded if row.system == systems[at]}
-
-        return first(0), first(1)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
