@@ -277,7 +277,7 @@ def _means(
 
     def mean(row: MetricSummary) -> Cell:
         if row.estimate is None:
-            return Cell("none")
+            return mean_cell(row)
         return Cell(number(row.estimate.value), scale(row) if row.scale != UNIT else "", "strong")
 
     def span(row: MetricSummary) -> Cell:

@@ -26,6 +26,7 @@ from ragstone.kernel.agreement.mapping import DIGITS, in_percent, mapping_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
@@ -177,8 +178,10 @@ def make_board(
     sheet = JudgedSheet(
         judged={each.cell.name: each.runs[0] for each in able if not each.cell.added}, humans=humans
     )
-    orders = order_systems(sheet, seed=seed, resamples=resamples)
-    unpaired = [UNPAIRED] if orders is None and len(sheet.systems()) > 1 else []
+    # Where scores number labels, none of which is better, systems have no order.
+    ordered = not any(is_category(row) for each in able for row in each.runs[0])
+    orders = order_systems(sheet, seed=seed, resamples=resamples) if ordered else None
+    unpaired = [UNPAIRED] if ordered and orders is None and len(sheet.systems()) > 1 else []
     board = JudgeBoard(
         metric=grid.metric,
         measure=answers.measure,
