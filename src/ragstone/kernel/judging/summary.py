@@ -149,12 +149,12 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     is_category) each label with the share of the scored rows that got it, in the order of the numbers; empty
     for any other judge. statuses: how many of the `n_rows` judgements ended in each status; the mean's
     denominator is `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors:
-    why the judge failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
-    n_documents: of which the scored rows are, where several are of one (a question without a document counts
-    as one); they vary together, which widens the interval. None where every row stands alone. shares: what
-    they are of, where some are replies of a conversation. bounds: the
-    mean in the worst and in the best case, see bounds_of; it follows from the others. truth: of
-    answers to true and false statements, what was said of them; None where there are none.
+    why the judge failed. unsupported: of a judge that gives verdicts, what it found of the statements of each
+    text. n_documents: of which the scored rows are, where several are of one (a question without a document
+    counts as one); they vary together, which widens the interval. None where every row stands alone. shares:
+    what they are of, where some are replies of a conversation. bounds: the mean in the worst and in the best
+    case, see bounds_of; it follows from the others. truth: of answers to true and false statements, what was
+    said of them; None where there are none.
     """
 
     system: str

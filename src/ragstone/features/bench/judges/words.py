@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._detection import AT_THRESHOLD, DETECTION
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
@@ -70,11 +71,17 @@ COLUMNS = (
     "quadratic kappa",
     "kappa",
     "ROC AUC",
+    *DETECTION,
     "Spearman",
     "signed error",
 )
 SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # where there is little room, two
-SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
+SHORT = {
+    DETECTION[0]: "F1",
+    "quadratic kappa": "q. kappa",
+    "signed error": "signed",
+    "exact agreement": "exact",
+}
 MOST_ANSWERS = 15  # to one question; a page has all
 NOTHING = "none"  # the price of a judge that asks no model
 
@@ -145,6 +152,8 @@ def _standings(board: JudgeBoard) -> list[Block]:
     """Return the leaderboard, and all measures of agreement."""
     names = columns(board)
     brief = [name for name in SHOWN_COLUMNS if name in names][:2]
+    if DETECTION[0] in names:  # what others print of judges of support
+        brief = [*brief[:1], *(name for name in ("ROC AUC", DETECTION[0]) if name in names)]
     short = SHORT.get(board.measure, board.measure)
     values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
     known = [end for end in values if end is not None]
@@ -180,7 +189,11 @@ def _standings(board: JudgeBoard) -> list[Block]:
     every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
     measured = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
-    return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
+    return [
+        board_table,
+        table_of(caption, measured, every, caption=caption, where="page"),
+        *([Paragraph(AT_THRESHOLD, tone="muted", where="page")] if DETECTION[0] in names else []),
+    ]
 
 
 def _apart(board: JudgeBoard) -> list[Block]:
