@@ -347,9 +347,7 @@ PUBLISHED = {"GPT-4": 0.634, "TinyLettuce-68M": 0.750, "LettuceDetect-large": 0.
 def detection(asked: Asked) -> None:
     """RAGTruth: which answers have a fault, by a threshold of the other half; F1 is what others print."""
     names = ("context_overlap", "grounding", *(["faithfulness"] if asked.model else []))
-    print(
-        "\ndetection: answers with a fault that people marked, RAGTruth; each half by the other one's threshold"
-    )
+    print("\ndetection: answers with a fault that people marked, RAGTruth; threshold of the other half")
     for packs in (("qa",), ("summary",), ("qa", "summary")):
         rows = [row for pack in packs for row in load(f"ragtruth/{pack}.jsonl")]
         answers = [
