@@ -16,6 +16,7 @@ from ragstone.features.bench.answerers._cells import (
     open_means,
     read_input,
 )
+from ragstone.features.bench.answerers._labels import CellLabels, read_labels
 from ragstone.features.bench.answerers._measuring import shared_documents
 from ragstone.features.bench.answerers._planning import (
     AnswerGrid,
@@ -73,6 +74,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         race_condition(grid)  # before anything is paid for
     bench_input = read_input(settings, grid)
     path, questions = bench_path(settings, "answerers"), bench_input.questions
+    labels = _labels(settings, grid, bench_input)
     async with open_bench(path, settings, _decisive(settings), options) as bench:
         write_rows(path / "questions.jsonl", questions, Question, force=True)
         session = bench.session
@@ -105,6 +107,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
                 cards=cards,
                 tags=declared.tags,
                 files=_write(path, grid, answered.rows),
+                labels=labels,
             ),
             seed=settings.run.seed,
         )
@@ -133,6 +136,20 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
     return msgspec.structs.replace(summary, calls=calls)
 
 
+def _labels(settings: Settings, grid: AnswerGrid, bench_input: BenchInput) -> CellLabels | None:
+    named = settings.bench.answerers.labels
+    if named is None:
+        return None
+    return read_labels(
+        settings.path(named),
+        named,
+        grid,
+        {question.id for question in bench_input.questions},
+        bench_input.judges,
+        settings.agree.thresholds,
+    )
+
+
 def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:
     """Write the answers and judgements of each cell, and return the files of the judgements."""
     files = {}
@@ -152,7 +169,8 @@ def _decisive(settings: Settings) -> Settings:
         settings,
         run=RunSection(name=settings.run.name, seed=settings.run.seed),
         answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
-        bench=BenchSection(answerers=settings.bench.answerers),
+        # Labels decide no answer and no judgement: they may be added to a bench that is done.
+        bench=BenchSection(answerers=msgspec.structs.replace(settings.bench.answerers, labels=None)),
         blame=Settings().blame,
         build=Settings().build,
         translate=Settings().translate,
@@ -239,6 +257,7 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     if settings.bench.answerers.race:
         race_condition(grid)
     bench_input = read_input(settings, grid)
+    _labels(settings, grid, bench_input)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         questions = sample_of(bench_input.questions, forecaster, SAMPLED)
