@@ -23,7 +23,7 @@ SHOWN = 4  # names in a message
 
 
 class CellLabels(msgspec.Struct, frozen=True, kw_only=True):
-    """People's labels of the cells. file: as settings name it. n_elsewhere: labels of what is no cell here.
+    """People's labels of the cells. file: its name. n_elsewhere: labels of what is no cell here.
 
     threshold: judge -> score from which on it says 1, for labels of 0 and 1 (`[agree] thresholds`).
     """
@@ -36,7 +36,6 @@ class CellLabels(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_labels(
     path: Path,
-    named: str,
     grid: AnswerGrid,
     questions: Collection[str],
     judges: Sequence[Judge],
@@ -58,8 +57,8 @@ def read_labels(
     mine = [row for row in rows if row.system in cells]
     if not mine:
         raise DataError(
-            f"{path}: no label is of a cell of this bench. The labels are of {_listed(row.system for row in rows)}"
-            f"; the cells are {_listed(cells)}. Give a label's cell as its system."
+            f"{path}: no label is of a cell of this bench. The labels are of "
+            f"{_listed(row.system for row in rows)}; the cells are {_listed(cells)}. Give the cell as system."
         )
     graded = [row for row in mine if row.metric in (None, *metrics)]
     if not graded:
@@ -76,10 +75,10 @@ def read_labels(
         one = f"are of {next(iter(of_cell))} alone" if len(of_cell) == 1 else "have no question in common"
         other = "" if any(ids.values()) else ", and none is of a question that is asked here"
         raise DataError(
-            f"{path}: the labels {one}{other}. A difference needs labels of the answers that two cells of one "
-            "condition gave to the same questions."
+            f"{path}: the labels {one}{other}. A difference needs labels of the answers that two cells of "
+            "one condition gave to the same questions."
         )
-    return CellLabels(file=named, of_cell=of_cell, n_elsewhere=len(rows) - len(mine), threshold=threshold)
+    return CellLabels(file=path.name, of_cell=of_cell, n_elsewhere=len(rows) - len(mine), threshold=threshold)
 
 
 def _listed(names: object) -> str:

@@ -66,6 +66,11 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     better_than_baseline: bool | None = None
     instead_of: list[str] = []
 
+    @property
+    def name(self) -> str:
+        """The judge, with its metric where that has another name."""
+        return self.judge if self.judge == self.metric else f"{self.judge} ({self.metric})"
+
     def is_of(self, row: Judgement) -> bool:
         """Whether a judgement is this judge's."""
         return (row.judge, row.metric, row.model) == (self.judge, self.metric, self.model)
@@ -173,7 +178,7 @@ class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelBasis(msgspec.Struct, frozen=True, kw_only=True):
-    """People's labels that decide places. file: as settings name it. n: labels of cells of this bench;
+    """People's labels that decide places. file: its name. n: labels of cells of this bench;
     n_elsewhere: of what is none. conditions: whose places they decide; under the others the judge does."""
 
     file: str

@@ -97,6 +97,9 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         judge = session.roles().get("judge")
         models |= {"judge": judge} if judge else {}
         calls = session.calls()
+        report = race.report(answered.rows) if race else None
+        # How long a race went follows from the judge's scores: labels of what it asked then correct nothing.
+        cut_short = report is not None and (report.n_given < report.n_questions or len(report.standing) < 2)
         board = make_board(
             BoardInput(
                 grid=grid,
@@ -107,11 +110,10 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
                 cards=cards,
                 tags=declared.tags,
                 files=_write(path, grid, answered.rows),
-                labels=labels,
+                labels=None if cut_short else labels,
             ),
             seed=settings.run.seed,
         )
-        report = race.report(answered.rows) if race else None
         board = raced(board, report) if report else board
         counts = {
             "documents": len(means.corpus.documents),
@@ -130,7 +132,8 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
             board=board,
             race=report,
             list_prices=calls.list_prices,
-            notes=bench_notes(board, bench_input, means),
+            notes=bench_notes(board, bench_input, means)
+            + ([LABELS_UNUSED.format(file=labels.file)] if labels and cut_short else []),
         )
         bench.finish(BENCH, summary, answer_bench_document, models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
@@ -142,7 +145,6 @@ def _labels(settings: Settings, grid: AnswerGrid, bench_input: BenchInput) -> Ce
         return None
     return read_labels(
         settings.path(named),
-        named,
         grid,
         {question.id for question in bench_input.questions},
         bench_input.judges,
@@ -178,6 +180,10 @@ def _decisive(settings: Settings) -> Settings:
     )
 
 
+LABELS_UNUSED = (
+    "The labels of {file} decide no place: the judge's scores ended the race before all questions were "
+    "asked, and what they chose cannot be corrected afterwards. Run without --race to use the labels."
+)
 FEW_QUESTIONS = 20
 SHOWN = 3
 
