@@ -12,7 +12,10 @@ from ragstone.features.bench.answerers._basis import basis_text
 from ragstone.features.bench.answerers._board import BoardInput, compare_cells, make_board
 from ragstone.features.bench.answerers._conditions import Passages
 from ragstone.features.bench.answerers._labels import CellLabels, correct_tests, read_labels
+from ragstone.features.bench.answerers._planning import AnswerRows
+from ragstone.features.bench.answerers._race import after_round, next_round, raced, standing, start_race
 from ragstone.features.bench.answerers._sentences import bests
+from ragstone.features.bench.answerers._values import RaceReport, Saved
 from ragstone.features.bench.answerers.words import answer_bench_document
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import load_judge
@@ -204,6 +207,96 @@ def test_of_two_equal_systems_a_flattered_one_is_seldom_better():
         corrected += correct_tests(tests, judgements_of(said), labels, {})[0].verdict != "cannot tell"
     assert raw >= 12
     assert corrected <= 6  # 3 expected of 60, both sides together
+
+
+def race_of(said, truth, every=1):
+    """Return the board of a race by what a judge says, with people's labels of what was answered."""
+    names = list(said)
+    questions = [f"q{at}" for at in range(len(said[names[0]]))]
+    race = start_race(names, questions, seed=1)
+    while given := next_round(race):
+        race = after_round(
+            race, {name: {one: float(said[name][int(one[1:])]) for one in given} for name in standing(race)}
+        )
+    asked = {name: [*race.scores[name]] for name in names}
+    rows = {
+        name: AnswerRows(
+            answers=[row for row in whole.answers if row.question_id in asked[name]],
+            judgements=[row for row in whole.judgements if row.question_id in asked[name]],
+        )
+        for name, whole in ((name, judged(name, contained=list(said[name]))) for name in names)
+    }
+    report = RaceReport(
+        condition="gold",
+        measure="correctness",
+        confidence=0.95,
+        n_questions=len(questions),
+        n_given=sum(race.rounds),
+        rounds=list(race.rounds),
+        standing=standing(race),
+        stopped=list(race.stopped),
+        failed=[],
+        saved=[
+            Saved(
+                cell=name,
+                n_given=len(ids),
+                n_questions=len(questions),
+                calls=0,
+                calls_spared=0,
+                usd=0,
+                usd_spared=0,
+            )
+            for name, ids in asked.items()
+        ],
+    )
+    labels = CellLabels(
+        file="labels.jsonl",
+        of_cell={
+            name: [
+                Label(question_id=one, system=name, score=float(truth[name][int(one[1:])]))
+                for one in asked[name]
+                if int(one[1:]) % every == 0
+            ]
+            for name in names
+        },
+    )
+    made = make_board(
+        BoardInput(
+            grid=grid_of(*(cell(name, model=name) for name in names)),
+            rows=rows,
+            failed=(),
+            questions=questions_of(len(questions)),
+            passages=Passages(documents={}, chunks={}, chunks_of={}),
+            files=dict.fromkeys(rows, "judgements.jsonl"),
+            labels=labels,
+        )
+    )
+    return raced(made, report)
+
+
+def test_of_a_race_those_who_were_asked_everything_are_compared_by_labels(says):
+    shuffled = np.random.default_rng(0).permutation(120)
+    truth = {"a": np.array(right(100, 120))[shuffled], "b": np.array(right(60, 120))[shuffled]}
+    truth["c"] = np.zeros(120)
+    said = {**truth, "b": np.array(right(96, 120))[shuffled]}  # it flatters b, whom the race keeps so
+    left = race_of(said, truth, every=2)
+    assert places(left) == [("a", "best"), ("b", "worse"), ("c", "stopped")]
+    [test] = left.comparisons
+    assert (test.first, test.second, test.n_labelled, test.family) == ("a", "b", 60, 3)
+    assert left.standings[-1].comparison is None
+    assert left.standings[-1].people is None, "of so few questions as its low scores let it have"
+    says(bests(left)[0])
+    says(basis_text(left))
+
+
+def test_one_that_the_judge_stopped_is_never_called_worse_by_labels():
+    """It hides that c is as good as the others: c stops, and no label of its few answers says it is worse."""
+    shuffled = np.random.default_rng(0).permutation(120)
+    truth = {name: np.array(right(90, 120))[shuffled] for name in "abc"}
+    said = {**truth, "c": np.array(right(30, 120))[shuffled]}
+    left = race_of(said, truth)
+    assert dict(places(left)) == {"a": "best", "b": "not distinguishable", "c": "stopped"}
+    assert all("c" not in (test.first, test.second) for test in left.comparisons)
 
 
 RULES = grid_of(cell("plain", model="plain"), cell("flattered", model="flattered"))

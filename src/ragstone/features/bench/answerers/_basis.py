@@ -33,8 +33,8 @@ def basis_text(board: AnswerBoard) -> str:
         judge = lead.name if lead.model == NO_MODEL else f"{lead.name} by {lead.model}"
     if board.labels is None or not board.labels.conditions:
         taste = (
-            f"Places and differences are in the eyes of {judge}: that it likes the answers of one cell "
-            "better than people do is not excluded."
+            f"Places and differences are in the eyes of {judge}: that its errors favour one cell is not "
+            "excluded."
         )
         return " ".join(filter(None, [taste, _kin(board, lead), _labels_cost(board)]))
     return " ".join(_by_labels(board, board.labels, judge))
@@ -50,12 +50,12 @@ def _by_labels(board: AnswerBoard, labels: LabelBasis, judge: str) -> list[str]:
     others = [condition for condition in shown if condition not in labels.conditions]
     if others:
         sentences.append(
-            f"Under {' and '.join(others)}, where no two cells are labelled, they are in its eyes."
+            f"Under {' and '.join(others)}, where no two cells are labelled, they are in the judge's eyes."
         )
     if board.contrasts:
-        sentences.append("What the conditions cost is in its eyes, too.")
+        sentences.append("What the conditions cost is in the judge's eyes.")
     if any(row.verdict == "stopped" for row in board.standings):
-        sentences.append("So is it that a cell stopped early.")
+        sentences.append("That a cell stopped early follows from the judge's scores alone.")
     if labels.n_elsewhere:
         sentences.append(f"{plural(labels.n_elsewhere, 'label')} of other systems left out.")
     return sentences
@@ -114,11 +114,12 @@ def best_by_labels(rows: Sequence[AnswerStanding]) -> str:
         rest = ", ".join(alike)
         open_ = f"people's labels do not tell {first.cell.label} from {rest}" if rest else "nothing is shown"
         return "; ".join([open_, *ends])
-    gives = f", which people would give {with_ends(first.people)}" if first.people else ""
+    best = first.cell.label
+    if first.people:
+        best += f", which people would give {with_ends(first.people)},"
     if not alike and not ends:
-        rest = "the other" if n_worse == 1 else "all others"
-        return f"by people's labels, {first.cell.label} is better than {rest}{gives}"
-    clear = f"by people's labels, {first.cell.label} is better than {plural(n_worse, 'other')}{gives}"
+        return f"by people's labels, {best} is better than {'the other' if n_worse == 1 else 'all others'}"
+    clear = f"by people's labels, {best} is better than {plural(n_worse, 'other')}"
     return "; ".join([clear, *([f"no clear difference from {', '.join(alike)}"] if alike else []), *ends])
 
 

@@ -71,12 +71,20 @@ def read_labels(
         of_cell.setdefault(row.system, []).append(row)
     ids = {name: {row.question_id for row in of} & set(questions) for name, of in of_cell.items()}
     condition = {cell.name: cell.condition for cell in grid.cells}
-    if not any(ids[a] & ids[b] for a, b in combinations(ids, 2) if condition[a] == condition[b]):
-        one = f"are of {next(iter(of_cell))} alone" if len(of_cell) == 1 else "have no question in common"
-        other = "" if any(ids.values()) else ", and none is of a question that is asked here"
+    if not any(ids.values()):
         raise DataError(
-            f"{path}: the labels {one}{other}. A difference needs labels of the answers that two cells of "
-            "one condition gave to the same questions."
+            f"{path}: no label is of a question that is asked here. The labels are of questions such as "
+            f"{graded[0].question_id!r}. Give the ids that [questions] path has."
+        )
+    if len(ids) == 1:
+        raise DataError(
+            f"{path}: the labels are of {next(iter(ids))} alone. A difference needs labels of two cells' answers "
+            "to the same questions."
+        )
+    if not any(ids[a] & ids[b] for a, b in combinations(ids, 2) if condition[a] == condition[b]):
+        raise DataError(
+            f"{path}: no question has labels of two cells of one condition. Label what both of them answered "
+            "to the same questions."
         )
     return CellLabels(file=path.name, of_cell=of_cell, n_elsewhere=len(rows) - len(mine), threshold=threshold)
 
