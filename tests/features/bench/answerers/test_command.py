@@ -75,7 +75,7 @@ def test_wrong_use_is_told_in_one_message(grid, says):
 
 
 def write_labels(folder, name="labels.jsonl", cells=("good · gold", "poor · gold"), n=10):
-    """Write what people say of the first n answers of two cells: all of the first right, none of the second."""
+    """Write what people say of the first n answers of two cells: right and wrong."""
     rows = [
         {"question_id": question["id"], "system": cell, "score": int(cell == cells[0])}
         for question in map(json.loads, (folder / "questions.jsonl").read_text().splitlines()[:n])

@@ -224,3 +224,16 @@ def test_systems_have_no_order_by_numbers_of_labels():
     assert labelled("create").orders is None
     assert labelled("create").notes == []
     assert labelled(None).orders is not None
+
+
+def test_a_tie_of_judges_has_no_best(says):
+    """Three that differ in nothing, then one that is a bit higher than another: neither is the best."""
+    same = [judged(cell(name), shifted(8)) for name in ("a", "b")]
+    same = bench_of(board_of(HUMAN, *same, metric="correctness"))
+    near = bench_of(board_of(HUMAN, judged(cell("a"), shifted(7)), judged(cell("b"), shifted(8))))
+    apart = bench_of(board_of(HUMAN, judged(cell("a"), HUMAN), judged(cell("b"), shifted(40))))
+    for summary in (same, near, apart):
+        says(" ".join(recommendation(summary)[:2]))
+        rows = [line.split() for line in shown(judge_bench_document(summary)).splitlines()]
+        marks = {row[1]: row[2] for row in rows if row[:2] in (["1", "a"], ["2", "b"])}
+        says(str(marks))

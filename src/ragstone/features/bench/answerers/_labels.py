@@ -78,8 +78,8 @@ def read_labels(
         )
     if len(ids) == 1:
         raise DataError(
-            f"{path}: the labels are of {next(iter(ids))} alone. A difference needs labels of two cells' answers "
-            "to the same questions."
+            f"{path}: the labels are of {next(iter(ids))} alone. A difference needs labels of what two cells "
+            "answered to the same questions."
         )
     if not any(ids[a] & ids[b] for a, b in combinations(ids, 2) if condition[a] == condition[b]):
         raise DataError(

@@ -167,12 +167,14 @@ def _table(
 
 
 def _standings(board: AnswerBoard) -> list[Block]:
+    verdicts = {condition: [row.verdict for row in rows] for condition, rows in by_condition(board)}
+
     def verdict_of(row: AnswerStanding) -> Cell:
         if row.verdict == "alone":
             return Cell("")
         if row.verdict == "too few scores" or row.verdict == "stopped" or row.verdict == "no labels":
             return Cell(row.verdict, tone="muted")
-        return verdict(row.verdict)
+        return verdict(row.verdict, verdicts[row.cell.condition])
 
     def share(name: str) -> Made[AnswerStanding]:
         column = Column(BRIEF[name], where="terminal")
@@ -320,7 +322,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
         if chart
     ]
     lead = (
-        "Numbers are ranks on the leaderboard. Upwards: the mean with its interval. The tables have the "
+        "Numbers are rows of the leaderboard. Upwards: the mean with its interval. The tables have the "
         "same numbers."
     )
     basis = (
