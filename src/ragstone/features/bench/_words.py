@@ -40,9 +40,9 @@ def named(head: str, cell: Callable[[RowT], Cell | str]) -> Made[RowT]:
 def verdict(standing: BoardPlace, group: Iterable[str]) -> Cell:
     """Return the cell of a verdict. group: those of all that are compared with one best.
 
-    Where no one is worse, the first is no more the best than the others.
+    Where one cannot be told from it, the first is no more the best than that one is.
     """
-    if standing == "best" and {"best", "not distinguishable"} == {*group}:
+    if standing == "best" and "not distinguishable" in group:
         standing = "not distinguishable"
     return Cell(standing, tone=TONES[standing], short=MARKS[standing])
 
