@@ -90,6 +90,7 @@ def _head(
         mean
         for mean in (run.summary.metrics if run else ())
         if (mean.system, mean.judge, mean.metric, mean.model) == key
+        and mean.repeats is msgspec.UNSET  # a column is of one repeat, and the mean of them all
     )
     shown = next(means, None)
     estimate = shown.estimate if shown else None

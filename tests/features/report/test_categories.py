@@ -10,6 +10,7 @@ from tests.support.tiny_run import MODEL, judgement, summary_of
 
 import ragstone
 from ragstone.features.blame._plan import _leads
+from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.several import compare_several, several_document
 from ragstone.features.export.mlflow import metrics_of
 from ragstone.features.report.trend import RunStep, trend_chart
@@ -140,3 +141,15 @@ def test_a_threshold_of_a_pytest_cannot_be_of_numbers_of_labels(summary, says) -
     says(mistake.value)
     graded = SimpleNamespace(metrics=summarise([judgement("q0", "correctness", 1.0)]))
     assert _thresholds(graded, {"correctness": 0.5}) == {("correctness", "correctness"): 0.5}  # type: ignore[arg-type]
+
+
+def test_a_comparison_shows_shares_on_both_sides_and_no_verdict(says) -> None:
+    other = [typed(f"q{at}", level) for at, level in enumerate(["create"] * 6)]
+    graded = [judgement(f"q{at}", "correctness", 1.0) for at in range(6)]
+    comparison = compare([*rows(), *graded], [*other, *graded])
+    assert [row.judge for row in comparison.metrics] == ["correctness"]
+    [note] = [note for note in comparison.notes if "question_type" in note]
+    says(note)
+    with pytest.raises(DataError) as mistake:
+        compare(rows(), other)
+    says(mistake.value)

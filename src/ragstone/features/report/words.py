@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
-from ragstone.features.judge import asked_lines, brief_means, mean_cell, savings_line, truth_blocks
+from ragstone.features.judge import asked_lines, beside_means, brief_means, mean_cell, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
@@ -68,6 +68,12 @@ LEAD = (
     "under its status, never as a score."
 )
 BASELINES = "Baselines, without a model: a judge that does no better than these is not worth its cost"
+JUDGED_ORDER = (
+    "The order is that of the means in the judge's eyes: that its errors favour one system is not excluded. "
+    "With people's labels, compare takes them out of a difference: ragstone compare RUN RUN --system-a A "
+    "--system-b B --labels FILE."
+)
+"""Beside every leaderboard of systems: its means are a judge's, whoever has labelled some answers."""
 LONGEST_LIST = 12  # notes, systems, judges of a pull request: a comment that is longer is not read
 BRIEF_MEASURES = ("hit@1", "hit@5", "mrr")  # of several retrievers, side by side in a terminal
 UNIT = (0.0, 1.0)
@@ -208,7 +214,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
-        *truth_blocks(summary.metrics),
+        *beside_means(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(
@@ -230,11 +236,12 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
     left_out = f"; {count(board.n_left_out)} left out" if board.n_left_out else ""
     rests_on = (
         f"By {by}, on {plural(board.n_questions, 'question')} that it scored of every system{left_out}. "
-        f"Differences are paired by question, p is corrected by Holm over {plural(board.family, 'pair')}."
+        f"Differences are paired by question, p is corrected by Holm over {plural(board.family, 'pair')}. "
+        f"{JUDGED_ORDER}"
     )
     more = len(board.standings) - len(rows)
     columns: list[Made[SystemStanding]] = [
-        ("Place", lambda row: str(row.place)),
+        ("Order", lambda row: str(row.place)),
         (Column("System", text=True), lambda row: row.system),
         ("Mean", lambda row: Cell(number(row.estimate.value), tone="strong")),
         (interval_head, lambda row: interval(row.estimate)),
@@ -254,7 +261,7 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
 def _place(row: SystemStanding) -> str:
     if row.comparison is None:
         return "highest mean"
-    return "worse than the best" if row.verdict == "worse" else "no clear difference from the best"
+    return "worse, in the judge's eyes" if row.verdict == "worse" else "no clear difference from the best"
 
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:

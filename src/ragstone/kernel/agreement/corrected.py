@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
@@ -50,6 +51,7 @@ def corrected_means(
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
     clusters: Mapping[str, str] | None = None,
+    policy: str | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Rows[CorrectedMean]:
@@ -57,15 +59,15 @@ def corrected_means(
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
     that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
-    judgements, and mapping and threshold are understood, as in report_cards. The mean speaks of the answers
-    that the judge has scored; labels of others are left out. So are, labelled or not, answers to questions
-    that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what it
-    shares with other questions, such as their document; without it a question stands for itself. None of a
-    judge whose scores only number its labels (see judging.summary.is_category). Raises
-    DataError as report_cards does for labels that cannot be paired, thresholds and mappings; no label at all
+    judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
+    answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
+    questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
+    it shares with other questions, such as their document; without it a question stands for itself. None of a
+    judge whose scores only number its labels (see judging.summary.is_category). Raises DataError as
+    report_cards does for labels that cannot be paired, policies, thresholds and mappings; no label at all
     gives no means.
     """
-    labels, rows_of = list(labels), by_judge(judgements)
+    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     every: Rows[CorrectedMean] = Rows((), CorrectedMean)
@@ -196,7 +198,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     if mean.n_labelled < FEW_LABELS:
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
-    pairs = zip(judge.pairs.keys, judge.pairs.humans, strict=True)
+    pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
     if any(
         inclusion_of(label) for (_, name), human in pairs if name == mean.system for label in human.labels
     ):
@@ -204,6 +206,12 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."
         )
+    notes += [
+        f"{whose}: {note}"
+        for note in mixed_policy_note(
+            label for (_, name), human in pairs if name == mean.system for label in human.labels
+        )
+    ]
     ours = [row for row in rows if row.system == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [

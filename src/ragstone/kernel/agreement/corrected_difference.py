@@ -33,7 +33,7 @@ class LabelledDifferences(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     rest. clusters: n + m. shares: as of SystemScores. scale: the lowest and the highest grade of people,
     whose unit human has. same_unit: so has the judge. threshold: what its scores were cut at. n_tied,
     n_single: questions left out because annotators tied, and those with a label of one of the two answers,
-    which count as not labelled.
+    which count as not labelled. errors: (n, 2), judge minus people, of A's answers and of B's.
     """
 
     human: Floats
@@ -47,6 +47,7 @@ class LabelledDifferences(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     threshold: float | None
     n_tied: int
     n_single: int
+    errors: Floats
 
 
 class CorrectedDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +56,10 @@ class CorrectedDifference(msgspec.Struct, frozen=True, kw_only=True):
     corrected: prediction-powered, from judge and labels; human: from the labels alone; both in the unit of
     people's `scale`. p: of a true difference of 0, that of corrected; p_holm: after Holm's correction,
     where several are tested together. n_labelled: questions with a label of both answers; n_rows: all that
-    corrected speaks of. flattery: how much more the judge gives B than A beyond what people give, None in
-    another unit. weight, worth, to_halve, to_decide: as of PoweredDifference, in labelled pairs. notes:
-    what to know before relying on it.
+    corrected speaks of; n_differ: labelled questions whose two answers people score otherwise. flattery:
+    how much more the judge gives B than A beyond what people give, None in another unit. weight, worth,
+    to_halve, to_decide: as of PoweredDifference, in labelled pairs. notes: what to know before relying on
+    it.
     """
 
     corrected: Estimate
@@ -69,6 +71,7 @@ class CorrectedDifference(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float | None
     n_labelled: int
     n_rows: int
+    n_differ: int
     flattery: Estimate | None
     weight: float
     worth: float
@@ -120,12 +123,11 @@ def labelled_differences(
     if not rows:
         return None
     judge = JudgeId(rows[0].judge, rows[0].metric, rows[0].model, rows[0].prompt_version)
-    named = [
-        msgspec.structs.replace(label, system=side)
+    humans = {
+        (name, side): human
         for side, of_side in zip(SIDES, labels, strict=True)
-        for label in of_side
-    ]
-    humans = human_scores(named, judge.metric, mapping)
+        for (name, _), human in human_scores(of_side, judge.metric, mapping).items()
+    }
     cut = threshold_of(judge, threshold, rows)
     measured = measure(judge, rows, humans, mapped=mapping is not None, threshold=cut)
     if measured.comparison is None:
@@ -144,7 +146,7 @@ def _differences(
 ) -> LabelledDifferences | None:
     comparison, pairs = measured.comparison, measured.pairs
     assert comparison is not None, "there are pairs"
-    at = {key: position for position, key in enumerate(pairs.keys)}
+    places = {key: position for position, key in enumerate(pairs.keys)}
     labelled, others, tied, single = [], [], 0, 0
     for name, first in sides[0].items():
         second = sides[1].get(name)
@@ -157,7 +159,7 @@ def _differences(
         ):
             continue
         keys = [(name, side) for side in SIDES]
-        if all(key in at for key in keys):
+        if all(key in places for key in keys):
             labelled.append(name)
         elif all(key in pairs.labelled for key in keys):
             tied += 1
@@ -166,7 +168,7 @@ def _differences(
             single += any(key in pairs.labelled for key in keys)
     if not labelled:
         return None
-    firsts, seconds = ([at[name, side] for name in labelled] for side in SIDES)
+    firsts, seconds = ([places[name, side] for name in labelled] for side in SIDES)
     cut = comparison.threshold
 
     def judged(name: str) -> float:
@@ -183,12 +185,15 @@ def _differences(
         others=np.array([judged(name) for name in others], dtype=np.float64),
         ids=labelled,
         clusters=[cluster_of(sides[0][name], clusters) for name in [*labelled, *others]],
-        shares=shares_of([_drawn(*(pairs.humans[at[name, side]] for side in SIDES)) for name in labelled]),
+        shares=shares_of(
+            [_drawn(*(pairs.humans[places[name, side]] for side in SIDES)) for name in labelled]
+        ),
         scale=scale,
         same_unit=comparison.same_unit,
         threshold=cut,
         n_tied=tied,
         n_single=single,
+        errors=np.column_stack([comparison.judge[at] - comparison.human[at] for at in (firsts, seconds)]),
     )
 
 
@@ -232,6 +237,7 @@ def correct_difference(differences: LabelledDifferences) -> CorrectedDifference:
         threshold=differences.threshold,
         n_labelled=n,
         n_rows=len(differences.clusters),
+        n_differ=int(np.count_nonzero(differences.human)),
         flattery=_flattery(differences, width).human if differences.same_unit else None,
         weight=powered.weight,
         worth=powered.worth,
@@ -275,6 +281,6 @@ def _notes(differences: LabelledDifferences) -> list[str]:
         low, high = differences.scale
         notes.append(
             f"The labels go from {low:g} to {high:g}, which is another unit than the judge's: the corrected "
-            "difference is in the labels' unit."
+            "difference is in the labels' unit. A mapping (--map) places them on the judge's scale."
         )
     return notes
