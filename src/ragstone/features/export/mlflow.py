@@ -139,6 +139,8 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
         metrics[f"{name}/rows"] = metric.n_rows
         if metric.estimate:
             metrics |= _estimate(name, metric.estimate)
+        for label, share in metric.labels.items():
+            metrics |= _estimate(f"{name}/{label}", share)
     for row in summary.retrieval:
         for measure, estimate in row.measures.items():
             metrics |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)

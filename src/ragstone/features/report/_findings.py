@@ -25,6 +25,7 @@ from ragstone.kernel.runs.wording import (
     doubt,
     failures,
     judge_name,
+    mean_text,
     measured,
     plural,
     scale,
@@ -77,11 +78,13 @@ def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str
 
 
 def _mean_figure(metric: MetricSummary, several: bool, least: float) -> Figure:
-    label = f"{judge_name(metric)}, {scale(metric)}" if metric.scale else judge_name(metric)
+    label = (
+        f"{judge_name(metric)}, {scale(metric)}" if metric.scale and not metric.labels else judge_name(metric)
+    )
     others = failures(metric, least)
     return Figure(
         label=f"{metric.system}: {label}" if several else label,
-        value=number(metric.estimate.value) if metric.estimate else "no score",
+        value=mean_text(metric, "no score"),
         interval=with_level(metric.estimate),
         rests_on=denominator(metric) + (f"; {others}" if others else ""),
     )

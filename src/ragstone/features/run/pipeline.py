@@ -328,7 +328,9 @@ def _summarise(
     board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
     by_id = {question.id: question for question in rows.questions}
     tables = [
-        found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
+        found_and_right(lead, rows.answers, rows.judgements, by_id, same)
+        for lead in headlines(summary)
+        if not lead.labels
     ]
     notes = summary.notes if board else unranked_notes(metrics) + summary.notes
     tables = [table for table in tables if table]
@@ -388,6 +390,10 @@ def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     n_systems = len({metric.system for metric in metrics})
     if n_systems < 2:
         return []
+    if any(metric.labels for metric in metrics) and all(metric.estimate is None for metric in metrics):
+        return [
+            f"The {n_systems} systems are not set in order: their judges give labels of which none is better."
+        ]
     return [
         f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
         "same question, so their means may differ because their questions do."
