@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import UNSET
 
+from ragstone.features.compare._noise import difference_components, noise_notes
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
@@ -76,6 +78,7 @@ def compare_judged(
     retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
     adjusted = holm([row.test.p for row in rows])
     compared = [both.told(row, float(p), len(rows), effect) for row, p in zip(rows, adjusted, strict=True)]
+    components = difference_components(a, b, matched, both.shared, seed=seed)
     return Comparison(
         a=a.name,
         b=b.name,
@@ -92,7 +95,9 @@ def compare_judged(
             *_manifest_notes(a, b),
             *unranked,
             *both.notes(compared, sum(map(len, matched.keys.values()))),
+            *noise_notes(components),
         ],
+        components=components or UNSET,
         seed=seed,
         gate=gate_of(compared, margin),
     )
@@ -126,7 +131,7 @@ class _Both:
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
+        self.shared = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
         self._ranked = tuple(
@@ -158,7 +163,7 @@ class _Both:
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
-        cached = self._clusters
+        cached = self.shared
         return [f"shared {cached[name]}" if name in cached else f"question {name}" for name in ids]
 
     def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:

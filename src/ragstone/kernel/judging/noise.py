@@ -21,7 +21,7 @@ Scale = tuple[float, float] | None
 
 
 class MetricComponents(msgspec.Struct, Displayed, frozen=True, kw_only=True):
-    """The mean of one metric over all judges, wordings and repeats that a language model was asked for.
+    """The mean of one metric over all its judges, wordings and repeats.
 
     judges, wordings: their names. With several models, the model is the judge, and each prompt of each judge
     file a wording; with one, the file is. n: scores. calls, cost_usd: what the judgements took; None where a
@@ -37,6 +37,15 @@ class MetricComponents(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     components: MeanComponents
     calls: int | None = None
     cost_usd: float | None = None
+
+
+class _Key(NamedTuple):
+    """What is measured together. alone: a judge without a model, which is measured by itself."""
+
+    system: str
+    metric: str
+    scale: Scale
+    alone: str
 
 
 class _Score(NamedTuple):
@@ -61,13 +70,13 @@ class _Group:
 class NoiseTally:
     """Judgements on their way past, gathered by metric for their components.
 
-    clusters: as of Tally. Left out: judges without a model, juries and cascades (their members' noise is in
-    their scores already), thresholds of another judge, and rows without a score.
+    clusters: as of Tally. Left out: juries and cascades (their members' noise is in their scores already),
+    thresholds of another judge, and rows without a score. A judge without a model is pooled with no other.
     """
 
     def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
         self._clusters = clusters or {}
-        self._groups: dict[tuple[str, str, Scale], _Group] = {}
+        self._groups: dict[_Key, _Group] = {}
 
     def add(self, row: Judgement) -> None:
         """Take one judgement."""
@@ -76,7 +85,8 @@ class NoiseTally:
         if row.score is None or instrument is None or "members" in metadata:
             return
         system, repeat = split_repeat(row.system)
-        group = self._groups.setdefault((system, row.metric, row.scale), _Group())
+        alone = row.judge if row.model == NO_MODEL else ""
+        group = self._groups.setdefault(_Key(system, row.metric, row.scale, alone), _Group())
         samples = metadata.get(SAMPLES)
         drawn = samples.get("scores") if isinstance(samples, dict) else None
         values = [value for value in drawn or () if isinstance(value, int | float)] or [row.score]
@@ -88,18 +98,16 @@ class NoiseTally:
 
     def components(self, seed: int = 0) -> list[MetricComponents]:
         """Return the mean of each metric of each system that was measured in more than one way."""
-        measured = (
-            _measured(system, metric, scale, group, seed)
-            for (system, metric, scale), group in self._groups.items()
-        )
+        measured = (_measured(key, group, seed) for key, group in self._groups.items())
         return [row for row in measured if row is not None]
 
     def notes(self) -> list[str]:
         """Return a note for each metric whose judges use different scales, so that no mean holds them all."""
         scales: dict[str, dict[Scale, set[str]]] = {}
-        for (_system, metric, scale), group in self._groups.items():
-            judges = {f"{score.instrument[0]}" for score in group.scores}
-            scales.setdefault(metric, {}).setdefault(scale, set()).update(judges)
+        for key, group in self._groups.items():
+            if not key.alone:
+                judges = {score.instrument[0] for score in group.scores}
+                scales.setdefault(key.metric, {}).setdefault(key.scale, set()).update(judges)
         return [
             f"The judges of {metric} use different scales ("
             + "; ".join(f"{', '.join(sorted(judges))}: {_told(scale)}" for scale, judges in by_scale.items())
@@ -115,7 +123,7 @@ def noise_components(
 ) -> Rows[MetricComponents]:
     """Return the mean of each metric over its judges, wordings and repeats, with the share of each in its noise.
 
-    Empty for metrics that one judge measured once. clusters: question id -> what it shares with others, as of
+    Empty for metrics that one judge measured once, of answers given once. clusters: question id -> what it shares with others, as of
     summarise; see NoiseTally for what is left out.
     """
     tally = NoiseTally(clusters)
@@ -125,12 +133,10 @@ def noise_components(
 
 
 def instrument_of(row: Judgement) -> Instrument | None:
-    """Return the judge, wording and model of a judgement; None without a model, or of a threshold of a judge.
+    """Return the judge, wording and model of a judgement; None of a threshold of another judge.
 
     `correctness@prompt=brief,samples=5` is the judge `correctness` in the wording `brief`.
     """
-    if row.model == NO_MODEL:
-        return None
     base, at, options = row.judge.removesuffix(JOINT_SUFFIX).rpartition("@")
     if not at or "/" in options:
         return row.judge, "", row.model
@@ -143,8 +149,8 @@ def instrument_of(row: Judgement) -> Instrument | None:
     return (f"{base}@{rest}" if rest else base), wording, row.model
 
 
-def _measured(system: str, metric: str, scale: Scale, group: _Group, seed: int) -> MetricComponents | None:
-    scores = group.scores
+def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
+    scores, scale = group.scores, key.scale
     questions = [score.question for score in scores]
     if len(set(questions)) == len(questions):
         return None
@@ -169,11 +175,11 @@ def _measured(system: str, metric: str, scale: Scale, group: _Group, seed: int) 
     if components is None:
         return None
     return MetricComponents(
-        system=system,
-        metric=metric,
+        system=key.system,
+        metric=key.metric,
         scale=scale,
         judges=list(dict.fromkeys(judge for judge, _ in kinds)),
-        wordings=[wording for wording in dict.fromkeys(wording for _, wording in kinds)],
+        wordings=list(dict.fromkeys(wording for _, wording in kinds)),
         n=len(scores),
         components=components,
         calls=group.calls,

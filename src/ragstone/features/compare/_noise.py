@@ -1,0 +1,65 @@
+"""Differences of two runs over all judges, wordings and repeats of a metric: how far the judges make them."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ragstone.features.compare.matching import JudgedRun, Matched
+from ragstone.features.compare.words import signed, signed_interval
+from ragstone.kernel.document.numbers import level
+from ragstone.kernel.judging.noise import MetricComponents, NoiseTally
+from ragstone.kernel.records import Judgement, split_repeat
+from ragstone.kernel.runs.noise import measured_by, noise_sentence
+
+RowKey = tuple[str, str, int, str, str, str]
+"""Question, system, repeat, judge, metric and model."""
+
+
+def difference_components(
+    a: JudgedRun, b: JudgedRun, matched: Matched, clusters: Mapping[str, str], *, seed: int = 0
+) -> list[MetricComponents]:
+    """Return B minus A of each metric that several judges, wordings or repeats measured, in the same cells.
+
+    clusters: question id -> its document or conversation. Empty where each metric was measured once.
+    """
+    tally, wanted = NoiseTally(clusters), set(matched.ids)
+    pairs = dict.fromkeys((split_repeat(first)[0], split_repeat(second)[0]) for first, second in matched.systems)
+    ours, theirs = ({_key(row): row for row in side.judgements} for side in (a, b))
+    for first, second in pairs:
+        for (question, system, *rest), row in ours.items():
+            other = theirs.get((question, second, *rest)) if system == first else None
+            if other is None or question not in wanted or row.score is None or other.score is None:
+                continue
+            metadata = {name: value for name, value in (row.metadata or {}).items() if name != "samples"}
+            width = row.scale[1] - row.scale[0] if row.scale else None
+            tally.add(
+                msgspec.structs.replace(
+                    row,
+                    score=other.score - row.score,
+                    scale=None if width is None else (-width, width),
+                    metadata=metadata,
+                    usage=row.usage + other.usage if row.usage and other.usage else None,
+                    cost_usd=None
+                    if row.cost_usd is None or other.cost_usd is None
+                    else row.cost_usd + other.cost_usd,
+                )
+            )
+    return tally.components(seed)
+
+
+def noise_notes(rows: Sequence[MetricComponents]) -> list[str]:
+    """Return one note: the difference over all judges of the metric that says most, and what its noise is."""
+    sentence = noise_sentence(rows, of="B − A in")
+    pooled = [row for row in rows if row.components.estimate.method == "components"]
+    if not pooled:
+        return [sentence] if sentence else []
+    estimate, fixed = pooled[0].components.estimate, pooled[0].components.fixed
+    return [
+        f"Over {measured_by(pooled[0])} of {pooled[0].metric}, B − A is {signed(estimate.value)}, "
+        f"{level(estimate)} interval {signed_interval(estimate)} for judges and wordings like these, "
+        f"{signed_interval(fixed)} for these alone. {sentence}"
+    ]
+
+
+def _key(row: Judgement) -> RowKey:
+    return row.question_id, *split_repeat(row.system), row.judge, row.metric, row.model
