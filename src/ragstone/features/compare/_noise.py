@@ -1,15 +1,12 @@
 """Differences of two runs over all judges, wordings and repeats of a metric: how far the judges make them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from ragstone.features.compare.matching import JudgedRun, Matched
-from ragstone.features.compare.words import signed, signed_interval
-from ragstone.kernel.document.numbers import level
 from ragstone.kernel.judging.noise import MetricComponents, NoiseTally
 from ragstone.kernel.records import Judgement, split_repeat
-from ragstone.kernel.runs.noise import measured_by, noise_sentence
 
 RowKey = tuple[str, str, int, str, str, str]
 """Question, system, repeat, judge, metric and model."""
@@ -45,20 +42,6 @@ def difference_components(
                 )
             )
     return tally.components(seed)
-
-
-def noise_notes(rows: Sequence[MetricComponents]) -> list[str]:
-    """Return one note: the difference over all judges of the metric that says most, and what its noise is."""
-    sentence = noise_sentence(rows, of="B − A in")
-    pooled = [row for row in rows if row.components.estimate.method == "components"]
-    if not pooled:
-        return [sentence] if sentence else []
-    estimate, fixed = pooled[0].components.estimate, pooled[0].components.fixed
-    return [
-        f"Over {measured_by(pooled[0])} of {pooled[0].metric}, B − A is {signed(estimate.value)}, "
-        f"{level(estimate)} interval {signed_interval(estimate)} for judges and wordings like these, "
-        f"{signed_interval(fixed)} for these alone. {sentence}"
-    ]
 
 
 def _key(row: Judgement) -> RowKey:

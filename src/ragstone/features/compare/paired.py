@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import UNSET
 
-from ragstone.features.compare._noise import difference_components, noise_notes
+from ragstone.features.compare._noise import difference_components
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
@@ -95,7 +95,6 @@ def compare_judged(
             *_manifest_notes(a, b),
             *unranked,
             *both.notes(compared, sum(map(len, matched.keys.values()))),
-            *noise_notes(components),
         ],
         components=components or UNSET,
         seed=seed,

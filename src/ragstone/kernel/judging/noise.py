@@ -111,7 +111,7 @@ class NoiseTally:
         return [
             f"The judges of {metric} use different scales ("
             + "; ".join(f"{', '.join(sorted(judges))}: {_told(scale)}" for scale, judges in by_scale.items())
-            + "), so no mean is taken over all of them. Rubrics take another one: @scale=0-10."
+            + "), so no mean is taken over all of them. A rubric can be asked on another scale: NAME@scale=0-10."
             for metric, by_scale in scales.items()
             if len(by_scale) > 1
         ]
@@ -137,9 +137,10 @@ def instrument_of(row: Judgement) -> Instrument | None:
 
     `correctness@prompt=brief,samples=5` is the judge `correctness` in the wording `brief`.
     """
-    base, at, options = row.judge.removesuffix(JOINT_SUFFIX).rpartition("@")
+    name = row.judge.removesuffix(JOINT_SUFFIX)
+    base, at, options = name.rpartition("@")
     if not at or "/" in options:
-        return row.judge, "", row.model
+        return name, "", row.model
     chosen = dict(option.partition("=")[::2] for option in options.split(","))
     if "threshold" in chosen:
         return None

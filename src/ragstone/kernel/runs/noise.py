@@ -45,7 +45,7 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
     columns: list[Made[MetricComponents]] = [
         (Column("", text=True), name),
         ("mean", lambda row: Cell(number(row.components.estimate.value), tone="strong")),
-        ("judges like these", lambda row: interval(row.components.estimate)),
+        (f"{drawn_of(pooled)} like these", lambda row: interval(row.components.estimate)),
         ("these alone", lambda row: interval(row.components.fixed)),
         (Column("", text=True), measured_by),
     ]
@@ -61,26 +61,38 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
     ]
 
 
+def drawn_of(rows: Sequence[MetricComponents]) -> str:
+    """Return what was drawn beside questions: `judges`, `wordings`, or `judges and wordings`."""
+    kinds: tuple[Source, ...] = ("judges", "wordings")
+    return " and ".join(kind for kind in kinds if any(row.components.levels[kind] > 1 for row in rows))
+
+
 def held_noise(summary: RunSummary) -> str:
-    """Return which noise the intervals of single judges hold and which may add to it; empty where none may.
+    """Return which noise the intervals of single judges hold and which they lack; empty where it is none.
 
     Of answers in a sheet nobody knows whether they would come out the same again.
     """
-    systems = {role: name for role, name in summary.models.items() if role == "answer" or role.startswith("system ")}
+    if not any(metric.estimate and metric.estimate.low is not None for metric in summary.metrics):
+        return ""
+    systems = {
+        role: name
+        for role, name in summary.models.items()
+        if role == "answer" or role.startswith("system ")
+    }
     quoted = bool(systems) and set(systems.values()) == {"extractive"}
     by_model = any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics)
     measured = {
         source for row in summary.components or () for source, n in row.components.levels.items() if n > 1
     }
     repeated = "answers" in measured
-    may_add = [
-        *(["other answers to the same questions"] if not (quoted or repeated) and (systems or by_model) else []),
-        *(["another judge or wording"] if by_model and not {"judges", "wordings"} <= measured else []),
+    lacking = [
+        *(["new answers"] if not (quoted or repeated) and (systems or by_model) else []),
+        *(["another judge"] if by_model and not {"judges", "wordings"} & measured else []),
     ]
-    held = "questions and of answers generated anew" if repeated else "questions alone"
-    if not may_add:
-        return f"The intervals of single judges hold the noise of the {held}." if measured - {"questions"} else ""
-    return f"Intervals hold the noise of the {held}: {' and '.join(may_add)} may add to it."
+    held = "the noise of questions and new answers" if repeated else "the questions' noise"
+    if lacking:
+        return f"Intervals hold {held}, not that of {' or '.join(lacking)}."
+    return f"Intervals of single judges hold {held}." if measured - {"questions"} else ""
 
 
 def noise_sentence(
@@ -88,7 +100,8 @@ def noise_sentence(
 ) -> str:
     """Return the largest share in the noise of the metric that says most, what would narrow it, and the cost.
 
-    several: other systems are there, so the system is named. of: what is taken of the metric. Empty where nothing was measured twice.
+    several: other systems are there, so the system is named. of: what is taken of the metric. Empty where
+    nothing was measured twice.
     """
     ranks = {name: at for at, name in enumerate(HEADLINE_METRICS)}
     row = min(rows, key=lambda row: ranks.get(row.metric, len(ranks)), default=None)
@@ -105,9 +118,10 @@ def noise_sentence(
     half = found.doubled[source]
     if half > WORTH * found.half_width:
         return f"{lead}.{uneven}"
+    width = row.scale[1] - row.scale[0] if row.scale else None
+    now = f"± {number(found.half_width)}" if width is None or found.half_width < width else "the whole scale"
     sentence = (
-        f"{lead}: {_twice(row, source)} would make the interval about ± {number(half)} in place of "
-        f"± {number(found.half_width)}"
+        f"{lead}: {_twice(row, source)} would make the interval about ± {number(half)} in place of {now}"
     )
     if source != "questions":
         more = found.questions_instead[source]
@@ -126,7 +140,8 @@ def _twice(row: MetricComponents, source: Source) -> str:
     if source == "repeats":
         return f"to ask each judge {count(2 * n)} times ({price})"
     if source == "answers":
-        return f"{count(2 * n)} answers to each question ({price})"
+        new = plural(n * levels["questions"], "more answer")
+        return f"{count(2 * n)} answers to each question ({new}, {price})"
     return f"{plural(n, 'more ' + KIND[source])} ({price})"
 
 
