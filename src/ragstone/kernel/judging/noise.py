@@ -11,7 +11,6 @@ from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.records import NO_MODEL, Judgement, split_repeat
 from ragstone.kernel.statistics import MeanComponents, mean_components
 from ragstone.kernel.tables import Rows
-from ragstone.kernel.tables.shown import Displayed
 
 SAMPLES = "samples"  # in the metadata of a judgement: how often the judge was asked, and what scores it gave
 WORDINGS = ("prompt", "wording")  # options of a judge's name that say which of its prompts was used
@@ -20,7 +19,7 @@ Instrument = tuple[str, str, str]
 Scale = tuple[float, float] | None
 
 
-class MetricComponents(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+class MetricComponents(msgspec.Struct, frozen=True, kw_only=True):
     """The mean of one metric over all its judges, wordings and repeats.
 
     judges, wordings: their names. With several models, the model is the judge, and each prompt of each judge
