@@ -104,8 +104,8 @@ from .kernel.judging import Judge as Judge
 from .kernel.judging import MetricSummary as MetricSummary
 from .kernel.judging import judge_names as judge_names
 from .kernel.judging import load_judge as load_judge
-from .kernel.judging import question_digest as question_digest
 from .kernel.judging import noise_components as noise_components
+from .kernel.judging import question_digest as question_digest
 from .kernel.judging import summarise as summarise
 from .kernel.judging.finding import Finding as Finding
 from .kernel.judging.function.loading import judge_function as judge_function

@@ -121,7 +121,9 @@ def test_baselines_juries_and_thresholds_are_pooled_with_nothing():
 
 def test_judges_on_different_scales_are_not_pooled(says):
     tally = NoiseTally()
-    wide = [msgspec.structs.replace(row, scale=(0, 100)) for row in rows(models=MODELS[:1], judges=("percent",))]
+    wide = [
+        msgspec.structs.replace(row, scale=(0, 100)) for row in rows(models=MODELS[:1], judges=("percent",))
+    ]
     for row in [*rows(models=MODELS[:1], judges=("right",)), *wide]:
         tally.add(row)
     assert tally.components() == []

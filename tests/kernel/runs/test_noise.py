@@ -29,7 +29,9 @@ def text(judgements: list[Judgement]) -> str:
 def sampled(judgements: list[Judgement]) -> list[Judgement]:
     """Return the judgements as if the judge had been asked twice, each time with another verdict."""
     return [
-        msgspec.structs.replace(row, metadata={"samples": {"scores": [0.3, row.score] if at % 2 else [row.score, 0.7]}})
+        msgspec.structs.replace(
+            row, metadata={"samples": {"scores": [0.3, row.score] if at % 2 else [row.score, 0.7]}}
+        )
         for at, row in enumerate(judgements)
     ]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ragstone.kernel.statistics import MeanComponents, mean_components, mean_estimate
+from ragstone.kernel.statistics import Clusters, Floats, MeanComponents, mean_components, mean_estimate
 from ragstone.kernel.statistics.components import _student_quantile
 
 
@@ -16,13 +16,15 @@ def crossed(shape: tuple[int, ...], sds: Sequence[float], seed: int = 0) -> tupl
     """Return values and factors: (questions, judges, wordings, verdicts); sds of these four, and of Q x J."""
     rng = np.random.default_rng(seed)
     q, j, w, _ = shape
-    drawn = [rng.normal(size=size) for size in ((q, 1, 1, 1), (1, j, 1, 1), (1, 1, w, 1), shape, (q, j, 1, 1))]
+    drawn = [
+        rng.normal(size=size) for size in ((q, 1, 1, 1), (1, j, 1, 1), (1, 1, w, 1), shape, (q, j, 1, 1))
+    ]
     values = sum(sd * noise for sd, noise in zip(sds, drawn, strict=True))
     question, judge, wording, _ = (axis.ravel() for axis in np.indices(shape))
     return np.ravel(values), {"questions": question, "judges": judge, "wordings": wording}
 
 
-def found(values: Any, resamples: int = 200, **factors: Any) -> MeanComponents:
+def found(values: Floats | Sequence[float], resamples: int = 200, **factors: Clusters) -> MeanComponents:
     components = mean_components(values, resamples=resamples, **factors)
     assert components is not None
     return components
@@ -69,7 +71,7 @@ def test_components_are_those_of_the_analysis_of_variance():
     table = values.reshape(shape)
     components = found(values, **factors)
 
-    def effect(*axes: int) -> Any:
+    def effect(*axes: int) -> Floats:
         others = tuple(axis for axis in range(4) if axis not in axes)
         return table.mean(others, keepdims=True) - table.mean()
 
@@ -110,7 +112,9 @@ def test_components_are_those_of_restricted_maximum_likelihood():
     values, factors = crossed(shape, (0.5, 0.4, 0, 0.3, 0.3), seed=3)
     frame: dict[str, Any] = {"y": values, "q": factors["questions"], "j": factors["judges"]}
     frame["qj"] = frame["q"] * 10 + frame["j"]
-    effects = {name: [(frame[name][:, None] == np.unique(frame[name])).astype(float)] for name in ("q", "j", "qj")}
+    effects = {
+        name: [(frame[name][:, None] == np.unique(frame[name])).astype(float)] for name in ("q", "j", "qj")
+    }
     from statsmodels.regression.mixed_linear_model import VCSpec
 
     spec = VCSpec(list(effects), [[["x"] * m[0].shape[1]] for m in effects.values()], list(effects.values()))

@@ -20,12 +20,17 @@ def difference_components(
     clusters: question id -> its document or conversation. Empty where each metric was measured once.
     """
     tally, wanted = NoiseTally(clusters), set(matched.ids)
-    pairs = dict.fromkeys((split_repeat(first)[0], split_repeat(second)[0]) for first, second in matched.systems)
-    ours, theirs = ({_key(row): row for row in side.judgements} for side in (a, b))
+    compared = {key for keys in matched.keys.values() for key in keys}
+    pairs = dict.fromkeys(
+        (split_repeat(first)[0], split_repeat(second)[0]) for first, second in matched.systems
+    )
+    theirs = {_key(row): row for row in b.judgements if row.question_id in wanted}
     for first, second in pairs:
-        for (question, system, *rest), row in ours.items():
-            other = theirs.get((question, second, *rest)) if system == first else None
-            if other is None or question not in wanted or row.score is None or other.score is None:
+        for row in a.judgements:
+            system, repeat = split_repeat(row.system)
+            key = (row.judge, row.metric, row.model)
+            other = theirs.get((row.question_id, second, repeat, *key)) if system == first else None
+            if other is None or row.score is None or other.score is None or key not in compared:
                 continue
             metadata = {name: value for name, value in (row.metadata or {}).items() if name != "samples"}
             width = row.scale[1] - row.scale[0] if row.scale else None

@@ -97,7 +97,10 @@ def judge_to_run(
         with contextlib.suppress(OSError, msgspec.DecodeError):
             before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
             judged_by = {row.model for row in kept}
-            for role, name in models.items():  # all that judged are named, as the ledger knows them: NAME@HOST
+            for (
+                role,
+                name,
+            ) in models.items():  # all that judged are named, as the ledger knows them: NAME@HOST
                 earlier = before.models.get(role, "").split(", ")
                 known = [one for one in earlier if one != name and one.partition("@")[0] in judged_by]
                 models = {**models, role: ", ".join([*known, name])}

@@ -110,7 +110,8 @@ class NoiseTally:
         return [
             f"The judges of {metric} use different scales ("
             + "; ".join(f"{', '.join(sorted(judges))}: {_told(scale)}" for scale, judges in by_scale.items())
-            + "), so no mean is taken over all of them. A rubric can be asked on another scale: NAME@scale=0-10."
+            + "), so no mean is taken over all of them. A rubric can be asked on another scale: "
+            "NAME@scale=0-10."
             for metric, by_scale in scales.items()
             if len(by_scale) > 1
         ]
@@ -120,10 +121,10 @@ class NoiseTally:
 def noise_components(
     judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
 ) -> Rows[MetricComponents]:
-    """Return the mean of each metric over its judges, wordings and repeats, with the share of each in its noise.
+    """Return the mean of each metric over its judges, wordings and repeats, and what its noise is made of.
 
-    Empty for metrics that one judge measured once, of answers given once. clusters: question id -> what it shares with others, as of
-    summarise; see NoiseTally for what is left out.
+    Empty for metrics that one judge measured once, of answers given once. clusters: question id -> what it
+    shares with others, as of summarise. See NoiseTally for what is left out.
     """
     tally = NoiseTally(clusters)
     for row in judgements:

@@ -1,4 +1,4 @@
-"""What the intervals of a run hold: the noise of questions, answers, judges, wordings; and what would narrow them."""
+"""What intervals of a run hold: the noise of questions, answers, judges, wordings; what would narrow them."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ FEW = 5  # questions, judges or wordings, up to which their share in the noise i
 WORTH = 0.95  # of the half width: what narrows it less is not advised
 NOISE_OF: dict[Source, str] = {
     "questions": "the choice of questions",
-    "answers": "answers that differ when they are generated anew",
+    "answers": "answers that differ when they are generated again",
     "judges": "the choice of judges",
     "wordings": "the wording of the judges",
     "repeats": "verdicts that differ when a judge is asked again",
@@ -75,9 +75,7 @@ def held_noise(summary: RunSummary) -> str:
     if not any(metric.estimate and metric.estimate.low is not None for metric in summary.metrics):
         return ""
     systems = {
-        role: name
-        for role, name in summary.models.items()
-        if role == "answer" or role.startswith("system ")
+        role: name for role, name in summary.models.items() if role == "answer" or role.startswith("system ")
     }
     quoted = bool(systems) and set(systems.values()) == {"extractive"}
     by_model = any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics)
@@ -114,7 +112,9 @@ def noise_sentence(
     whose = f"{row.metric} of {row.system}" if several else row.metric
     lead = f"Of the variance of {of} {whose}, {percent(found.shares[source])} comes from {NOISE_OF[source]}"
     lead += f" (a rough share, from {plural(n, KIND[source])})" if rough else ""
-    uneven = "" if found.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
+    uneven = (
+        "" if found.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
+    )
     half = found.doubled[source]
     if half > WORTH * found.half_width:
         return f"{lead}.{uneven}"
@@ -125,11 +125,13 @@ def noise_sentence(
     )
     if source != "questions":
         more = found.questions_instead[source]
-        sentence += (
-            "; more questions alone would not"
-            if more is None
-            else f"; so would {plural(more, 'more question')} ({_cost(row, more / found.levels['questions'])})"
+        price = _cost(row, (more or 0) / found.levels["questions"])
+        instead = (
+            f"so would {plural(more, 'more question')} ({price})"
+            if more
+            else "more questions alone would not"
         )
+        sentence += f"; {instead}"
     return f"{sentence}.{uneven}"
 
 
@@ -156,5 +158,7 @@ def measured_by(row: MetricComponents) -> str:
     """Return `3 judges × 2 wordings`."""
     levels = row.components.levels
     return " × ".join(
-        plural(levels[source], kind) for source, kind in KIND.items() if source != "questions" and levels[source] > 1
+        plural(levels[source], kind)
+        for source, kind in KIND.items()
+        if source != "questions" and levels[source] > 1
     )

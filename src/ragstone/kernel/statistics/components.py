@@ -123,9 +123,7 @@ def mean_components(
     if n_clusters(top) < 2 or not np.ptp(array) or {"questions"} == {table.source(g) for g in table.kept}:
         return None
     model = _fitted(array, table)
-    fixed = mean_estimate(
-        array, top, seed=seed, resamples=resamples, level=level, proportion=proportion
-    )
+    fixed = mean_estimate(array, top, seed=seed, resamples=resamples, level=level, proportion=proportion)
     if model is None or fixed is None:
         return None
     half, df = model.half_width({}, level)
@@ -250,12 +248,12 @@ class _Table:
 class _Model:
     """Variance components of a table, and what the interval of its mean would be with more of a source."""
 
-    def __init__(self, table: _Table, groupings: Sequence[_Grouping], components: Floats) -> None:
+    def __init__(self, table: _Table, groupings: Sequence[_Grouping], components: Sequence[float]) -> None:
         self._table, self._groupings = table, groupings
         # The squared weights of a grouping's levels in the mean: 1 / levels where all have as many rows.
         self._weights = {g: float(table.sizes(g).sum()) / table.n**2 for g in groupings}
         self._parts = {
-            g: max(0.0, float(component)) * self._weights[g]
+            g: max(0.0, component) * self._weights[g]
             for g, component in zip(groupings, components, strict=True)
         }
         total = sum(self._parts.values())
@@ -313,7 +311,7 @@ class _Model:
 
 
 def _fitted(values: Floats, table: _Table) -> _Model | None:
-    """Return the model, without components that its equations cannot tell apart; None where nothing is left."""
+    """Return the model, without components that its equations cannot tell apart; None where none is left."""
     groupings = list(table.kept)
     whole = _Grouping(0)
     while len(groupings) > 1:
@@ -323,7 +321,7 @@ def _fitted(values: Floats, table: _Table) -> _Model | None:
         expected = np.array([[_expected_within(table, g, of) for of in groupings] for g in equations])
         solved, _, rank, _ = np.linalg.lstsq(expected / table.n, within / table.n, rcond=1e-9)
         if rank == len(groupings):
-            return _Model(table, groupings, solved)
+            return _Model(table, groupings, solved.tolist())
         del groupings[-2]
     return None
 
@@ -358,8 +356,9 @@ def _paired(first: Codes, second: Codes) -> Codes:
     if n_clusters(first) * n <= 8 * joint.size:  # by counting, where that takes little room
         there = np.zeros(n_clusters(first) * n, dtype=np.intp)
         there[joint] = 1
-        return (np.cumsum(there) - 1)[joint]
-    return np.unique(joint, return_inverse=True)[1]
+        numbers: Codes = np.cumsum(there) - 1
+        return np.asarray(numbers[joint])
+    return np.asarray(np.unique(joint, return_inverse=True)[1])
 
 
 def _most_within(outer: Codes, inner: Codes) -> int:
