@@ -105,6 +105,13 @@ def test_several_systems_are_named_and_the_metric_that_says_most_leads(says):
     says(noise_sentence(both, several=True))
 
 
+def test_a_baseline_is_named_and_leads_only_where_no_model_judged(says):
+    again = ("rag", "rag@repeat=2")
+    baseline, judge = rows(**BASELINE, systems=again), rows(**ONE, systems=again)
+    says(noise_sentence(noise_components(baseline)))
+    assert noise_sentence(noise_components([*baseline, *judge])) == noise_sentence(noise_components(judge))
+
+
 def test_nothing_measured_twice_says_nothing():
     assert noise_sentence([]) == ""
     assert noise_blocks(summary_of(rows(**BASELINE))) == []

@@ -24,9 +24,10 @@ def difference_components(
     pairs = dict.fromkeys(
         (split_repeat(first)[0], split_repeat(second)[0]) for first, second in matched.systems
     )
-    theirs = {_key(row): row for row in b.judgements if row.question_id in wanted}
+    ours, others = (side.unfolded or side.judgements for side in (a, b))
+    theirs = {_key(row): row for row in others if row.question_id in wanted}
     for first, second in pairs:
-        for row in a.judgements:
+        for row in ours:
             system, repeat = split_repeat(row.system)
             key = (row.judge, row.metric, row.model)
             other = theirs.get((row.question_id, second, repeat, *key)) if system == first else None

@@ -8,6 +8,7 @@ import msgspec
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.judging.repeated import k_of_n_of
 from ragstone.kernel.records import NO_MODEL, Judgement, split_repeat
 from ragstone.kernel.statistics import MeanComponents, mean_components
 from ragstone.kernel.tables import Rows
@@ -22,7 +23,7 @@ Scale = tuple[float, float] | None
 class MetricComponents(msgspec.Struct, frozen=True, kw_only=True):
     """The mean of one metric over all its judges, wordings and repeats.
 
-    judges, wordings: their names. With several models, the model is the judge, and each prompt of each judge
+    models: that were asked; `none` for a judge without one. judges, wordings: their names. With several models, the model is the judge, and each prompt of each judge
     file a wording; with one, the file is. n: scores. calls, cost_usd: what the judgements took; None where a
     judgement does not say. See mean_components for the rest.
     """
@@ -30,6 +31,7 @@ class MetricComponents(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     metric: str
     scale: tuple[float, float] | None
+    models: list[str]
     judges: list[str]
     wordings: list[str]
     n: int
@@ -70,7 +72,8 @@ class NoiseTally:
     """Judgements on their way past, gathered by metric for their components.
 
     clusters: as of Tally. Left out: juries and cascades (their members' noise is in their scores already),
-    thresholds of another judge, and rows without a score. A judge without a model is pooled with no other.
+    thresholds of another judge, rows without a score, and those of questions of whose answers k of n must
+    pass. A judge without a model is pooled with no other.
     """
 
     def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
@@ -81,7 +84,7 @@ class NoiseTally:
         """Take one judgement."""
         metadata = row.metadata or {}
         instrument = instrument_of(row)
-        if row.score is None or instrument is None or "members" in metadata:
+        if row.score is None or instrument is None or "members" in metadata or k_of_n_of(row):
             return
         system, repeat = split_repeat(row.system)
         alone = row.judge if row.model == NO_MODEL else ""
@@ -155,7 +158,7 @@ def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
     questions = [score.question for score in scores]
     if len(set(questions)) == len(questions):
         return None
-    models = {score.instrument[2] for score in scores}
+    models = list(dict.fromkeys(score.instrument[2] for score in scores))
     # A file that several models are asked with is a wording: what differs is the prompt.
     judge_of = {
         one: (one[2], f"{one[0]}@prompt={one[1]}" if one[1] else one[0]) if len(models) > 1 else one[:2]
@@ -179,6 +182,7 @@ def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
         system=key.system,
         metric=key.metric,
         scale=scale,
+        models=models,
         judges=list(dict.fromkeys(judge for judge, _ in kinds)),
         wordings=list(dict.fromkeys(wording for _, wording in kinds)),
         n=len(scores),

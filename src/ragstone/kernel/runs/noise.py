@@ -102,14 +102,17 @@ def noise_sentence(
     nothing was measured twice.
     """
     ranks = {name: at for at, name in enumerate(HEADLINE_METRICS)}
-    row = min(rows, key=lambda row: ranks.get(row.metric, len(ranks)), default=None)
+    row = min(
+        rows, key=lambda row: (row.models == [NO_MODEL], ranks.get(row.metric, len(ranks))), default=None
+    )
     if row is None:
         return ""
     found = row.components
     source = max(found.shares, key=lambda name: found.shares[name])
     n = found.levels[source]
     rough = n <= FEW and source in ("questions", "judges", "wordings")
-    whose = f"{row.metric} of {row.system}" if several else row.metric
+    whose = row.metric + (f" by {row.judges[0]}" if row.models == [NO_MODEL] else "")
+    whose += f" of {row.system}" if several else ""
     lead = f"Of the variance of {of} {whose}, {percent(found.shares[source])} comes from {NOISE_OF[source]}"
     lead += f" (a rough share, from {plural(n, KIND[source])})" if rough else ""
     uneven = (
