@@ -9,6 +9,7 @@ variance. Time and memory grow with the rows, not with the cells of the full tab
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -29,6 +30,8 @@ from ragstone.kernel.statistics.mean import mean_estimate
 Source = Literal["questions", "answers", "judges", "wordings", "repeats"]
 MOST_QUESTIONS = 16  # times as many, up to which it is looked whether further questions would do
 SERIES_FROM = 30  # degrees of freedom from which Student's quantile is taken from its series
+LOW = NormalDist().inv_cdf(0.45)
+"""How far below the truth an estimated component of judges or wordings is taken to be, see mean_components."""
 STEPS = 4096  # of the integral below that
 
 
@@ -109,11 +112,11 @@ def mean_components(
 
     The half width is Student's quantile times the standard error; its degrees of freedom are Satterthwaite's
     (1946, Biometrics Bulletin 2:110), from the mean squares of questions (or documents), judges and wordings.
-    The estimated components of judges and wordings are first divided by the median of chi squared over its
-    degrees of freedom: of 2 wordings more than two in three such estimates are below the truth, and an
-    interval must hold then too. In simulation (benchmarks/interval_coverage.py --components) it holds 93 to
-    98 % with 3 judges, 2 wordings and 2 repeats. With 2 wordings that differ much, the interval is wide:
-    two say little about wordings in general.
+    The estimated components of judges and wordings are first divided by the 45 % quantile of chi squared over
+    its degrees of freedom: of 2 wordings two in three estimates are below the truth, and an interval must
+    hold then too. In simulation (benchmarks/interval_coverage.py --components) it holds 93 to 97 % with 3
+    judges, 2 wordings and 2 repeats. With 2 wordings that differ much, the interval is wide: two say little
+    about wordings in general.
     """
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
@@ -252,10 +255,10 @@ class _Model:
         self._table, self._groupings = table, groupings
         # The squared weights of a grouping's levels in the mean: 1 / levels where all have as many rows.
         self._weights = {g: float(table.sizes(g).sum()) / table.n**2 for g in groupings}
-        self._parts = {
-            g: max(0.0, component) * self._weights[g]
-            for g, component in zip(groupings, components, strict=True)
+        self._estimated = {
+            g: component * self._weights[g] for g, component in zip(groupings, components, strict=True)
         }
+        self._parts = {g: max(0.0, part) for g, part in self._estimated.items()}
         total = sum(self._parts.values())
         self.shares: dict[Source, float] = {}
         for grouping, part in self._parts.items():
@@ -272,14 +275,17 @@ class _Model:
         """
         parts = {g: part / self._factor(g, times) for g, part in self._parts.items()}
         variance, squares = sum(parts.values()), 0.0
-        inflated = variance
+        # Those of judges, wordings and both are negative by chance each: only their sum is cut at 0.
+        of_judges = sum(part / self._factor(g, times) for g, part in self._estimated.items() if not g.depth)
+        inflated = max(0.0, of_judges) + sum(part for g, part in parts.items() if g.depth)
         for main in self._mains:
             df = max(1.0, self._factor(main, times) / self._weights[main] - 1)
             square = sum(part for g, part in parts.items() if g.holds(main))
             squares += square**2 / df
             if main.depth == 0:
-                median = (1 - 2 / (9 * df)) ** 3  # Wilson and Hilferty 1931
-                inflated += parts[main] * (1 / median - 1)
+                spread = 2 / (9 * df)
+                low = (1 - spread + LOW * math.sqrt(spread)) ** 3  # Wilson and Hilferty 1931
+                inflated += parts[main] * (1 / low - 1)
         df = max(1.0, variance**2 / squares) if squares else 1.0
         return _student_quantile(0.5 + level / 2, df) * math.sqrt(inflated), df
 
