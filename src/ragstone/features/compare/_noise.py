@@ -6,10 +6,7 @@ import msgspec
 
 from ragstone.features.compare.matching import JudgedRun, Matched
 from ragstone.kernel.judging.noise import MetricComponents, NoiseTally
-from ragstone.kernel.records import Judgement, split_repeat
-
-RowKey = tuple[str, str, int, str, str, str]
-"""Question, system, repeat, judge, metric and model."""
+from ragstone.kernel.records import split_repeat
 
 
 def difference_components(
@@ -25,7 +22,11 @@ def difference_components(
         (split_repeat(first)[0], split_repeat(second)[0]) for first, second in matched.systems
     )
     ours, others = (side.unfolded or side.judgements for side in (a, b))
-    theirs = {_key(row): row for row in others if row.question_id in wanted}
+    theirs = {
+        (row.question_id, *split_repeat(row.system), row.judge, row.metric, row.model): row
+        for row in others
+        if row.question_id in wanted
+    }
     for first, second in pairs:
         for row in ours:
             system, repeat = split_repeat(row.system)
@@ -48,7 +49,3 @@ def difference_components(
                 )
             )
     return tally.components(seed)
-
-
-def _key(row: Judgement) -> RowKey:
-    return row.question_id, *split_repeat(row.system), row.judge, row.metric, row.model

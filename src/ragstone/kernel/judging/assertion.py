@@ -174,7 +174,7 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
         found = await self._find(answer, context)
         if needed is None:
             return found
-        return msgspec.structs.replace(found, metadata={**(found.metadata or {}), K_OF_N: needed})
+        return msgspec.structs.replace(found, metadata={**(found.metadata or {}), K_OF_N: list(needed)})
 
     async def _find(self, answer: Answer, context: JudgeContext) -> Finding:
         if self.check == THRESHOLD:

@@ -23,9 +23,10 @@ Scale = tuple[float, float] | None
 class MetricComponents(msgspec.Struct, frozen=True, kw_only=True):
     """The mean of one metric over all its judges, wordings and repeats.
 
-    models: that were asked; `none` for a judge without one. judges, wordings: their names. With several models, the model is the judge, and each prompt of each judge
-    file a wording; with one, the file is. n: scores. calls, cost_usd: what the judgements took; None where a
-    judgement does not say. See mean_components for the rest.
+    models: that were asked; `none` for a judge without one. judges, wordings: their names. With several
+    models, the model is the judge, and each prompt of each judge file a wording; with one, the file is.
+    n: scores. calls, cost_usd: what the judgements took; None where a judgement does not say. See
+    mean_components for the rest.
     """
 
     system: str
@@ -112,7 +113,11 @@ class NoiseTally:
                 scales.setdefault(key.metric, {}).setdefault(key.scale, set()).update(judges)
         return [
             f"The judges of {metric} use different scales ("
-            + "; ".join(f"{', '.join(sorted(judges))}: {_told(scale)}" for scale, judges in by_scale.items())
+            + "; ".join(
+                f"{', '.join(sorted(judges))}: "
+                + (f"{scale[0]:g} to {scale[1]:g}" if scale else "none stated")
+                for scale, judges in by_scale.items()
+            )
             + "), so no mean is taken over all of them. A rubric can be asked on another scale: "
             "NAME@scale=0-10."
             for metric, by_scale in scales.items()
@@ -190,7 +195,3 @@ def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
         calls=group.calls,
         cost_usd=group.cost_usd,
     )
-
-
-def _told(scale: Scale) -> str:
-    return f"{scale[0]:g} to {scale[1]:g}" if scale else "none stated"

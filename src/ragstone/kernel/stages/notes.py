@@ -219,13 +219,13 @@ def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
             n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
             note = (
-                f"{metric.judge} of {metric.system}: {plural(n, 'question')} say{'s' * (n == 1)} how many of "
-                "its answers must pass (`pass` in `expect`), and count 1 if so many do, else 0."
+                f"{metric.judge} of {metric.system}: `pass` in `expect` says of {plural(n, 'question')} how "
+                "many answers must pass. Such a question counts 1 if so many do, else 0."
             )
             if short:
                 note += (
-                    f" {short} of them have fewer answers than they name, and count nowhere: answer with "
-                    "--repeats."
+                    f" Not counted: {plural(short, 'question')} with fewer answers than `pass` names. Answer "
+                    "with --repeats."
                 )
             notes.append(note)
     return notes

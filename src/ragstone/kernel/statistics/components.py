@@ -31,7 +31,7 @@ Source = Literal["questions", "answers", "judges", "wordings", "repeats"]
 MOST_QUESTIONS = 16  # times as many, up to which it is looked whether further questions would do
 SERIES_FROM = 30  # degrees of freedom from which Student's quantile is taken from its series
 LOW = NormalDist().inv_cdf(0.45)
-"""How far below the truth an estimated component of judges or wordings is taken to be, see mean_components."""
+"""How far below the truth an estimated component of judges or wordings is taken to be: mean_components."""
 STEPS = 4096  # of the integral below that
 
 
@@ -121,7 +121,9 @@ def mean_components(
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError("a value is not a finite number: leave failures out and count them")
-    table = _Table(array.size, questions, answers, judges, wordings, documents)
+    table = _Table(
+        array.size, questions, answers=answers, judges=judges, wordings=wordings, documents=documents
+    )
     top = table.chain[0] if table.chain else np.zeros(0, dtype=np.intp)
     if n_clusters(top) < 2 or not np.ptp(array) or {"questions"} == {table.source(g) for g in table.kept}:
         return None
@@ -163,6 +165,7 @@ class _Table:
         self,
         n: int,
         questions: Clusters,
+        *,
         answers: Clusters | None,
         judges: Clusters | None,
         wordings: Clusters | None,
@@ -182,9 +185,10 @@ class _Table:
         self._sizes: dict[_Grouping, Floats] = {}
         self.kept = self._distinct()
         self._cells = _Grouping(len(self.chain), judge=True, wording=True)
+        first = np.unique(answer, return_index=True)[1]  # a row of each answer
         self.levels: dict[Source, int] = {
             "questions": n_clusters(question),
-            "answers": _most_within(question, answer),
+            "answers": int(np.bincount(question[first]).max()) if n else 0,
             "judges": n_clusters(self._of_judges),
             "wordings": n_clusters(self._of_wordings),
             "repeats": int(self.sizes(self._cells).max()) if n else 0,
@@ -214,6 +218,18 @@ class _Table:
             codes = self.codes(grouping)
             self._sizes[grouping] = np.bincount(codes)[codes].astype(np.float64)
         return self._sizes[grouping]
+
+    def squares_within(self, values: Floats, grouping: _Grouping) -> float:
+        """Return the sum of squares within groups."""
+        codes = self.codes(grouping)
+        apart = values - (np.bincount(codes, weights=values) / np.bincount(codes))[codes]
+        return float(apart @ apart)
+
+    def expected_within(self, grouping: _Grouping, of: _Grouping) -> float:
+        """Return how much one unit of a component adds to the expected sum of squares within groups."""
+        if grouping.holds(of):
+            return 0.0
+        return self.n - float((self.sizes(grouping.joined(of)) / self.sizes(grouping)).sum())
 
     def source(self, grouping: _Grouping) -> Source:
         """Return what the component of a grouping is put down to."""
@@ -323,27 +339,13 @@ def _fitted(values: Floats, table: _Table) -> _Model | None:
     while len(groupings) > 1:
         # Within the finest grouping nothing varies: it gives no equation, and the whole table gives one.
         equations = [whole, *groupings[:-1]]
-        within = np.array([_squares_within(values, table.codes(g)) for g in equations])
-        expected = np.array([[_expected_within(table, g, of) for of in groupings] for g in equations])
+        within = np.array([table.squares_within(values, g) for g in equations])
+        expected = np.array([[table.expected_within(g, of) for of in groupings] for g in equations])
         solved, _, rank, _ = np.linalg.lstsq(expected / table.n, within / table.n, rcond=1e-9)
         if rank == len(groupings):
             return _Model(table, groupings, solved.tolist())
         del groupings[-2]
     return None
-
-
-def _squares_within(values: Floats, codes: Codes) -> float:
-    """Return the sum of squares within groups."""
-    means = np.bincount(codes, weights=values) / np.bincount(codes)
-    apart = values - means[codes]
-    return float(apart @ apart)
-
-
-def _expected_within(table: _Table, grouping: _Grouping, of: _Grouping) -> float:
-    """Return how much one unit of a component adds to the expected sum of squares within groups."""
-    if grouping.holds(of):
-        return 0.0
-    return table.n - float((table.sizes(grouping.joined(of)) / table.sizes(grouping)).sum())
 
 
 def _codes_of(keys: Clusters | None, n: int) -> Codes:
@@ -365,14 +367,6 @@ def _paired(first: Codes, second: Codes) -> Codes:
         numbers: Codes = np.cumsum(there) - 1
         return np.asarray(numbers[joint])
     return np.asarray(np.unique(joint, return_inverse=True)[1])
-
-
-def _most_within(outer: Codes, inner: Codes) -> int:
-    """Return the largest number of inner groups in one outer group; each inner one lies in one."""
-    if not outer.size:
-        return 0
-    first = np.unique(inner, return_index=True)[1]
-    return int(np.bincount(outer[first]).max())
 
 
 def _student_quantile(probability: float, df: float) -> float:

@@ -151,7 +151,9 @@ def _decisive(settings: Settings) -> Settings:
     return msgspec.structs.replace(
         settings,
         run=RunSection(name=settings.run.name, seed=settings.run.seed),
-        answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
+        answer=AnswerSection(
+            model=settings.answer.model, prompt=settings.answer.prompt, repeats=settings.answer.repeats
+        ),
         bench=BenchSection(answerers=settings.bench.answerers),
         blame=Settings().blame,
         build=Settings().build,
@@ -177,6 +179,8 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
             "No question can be answered: that they are refused is what tells the cells apart, and a judge "
             "that compares with a reference scores none of them."
         )
+    if any(row.spent.n_answers > row.n_questions for row in board.standings):
+        notes.append("Questions were answered several times: each counts once, by the mean of its answers.")
     notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
