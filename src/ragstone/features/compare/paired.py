@@ -197,7 +197,7 @@ class _Both:
         values = np.array([scores for _, *scores in scored], dtype=np.float64)
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
-        people = self.people.corrected(systems, (ours, theirs), self._clusters) if self.people else None
+        people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:

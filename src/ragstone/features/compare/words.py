@@ -150,8 +150,10 @@ def _table(comparison: Comparison) -> Table:
 def noise_lines(comparison: Comparison) -> list[str]:
     """Return the difference over all judges of the metric that says most, and what its noise is made of.
 
-    Empty where each metric was measured once.
+    Empty where each metric was measured once, and where people's labels decide: theirs is no judge's noise.
     """
+    if any(row.corrected for row in comparison.metrics):
+        return []
     rows = comparison.components or []
     pooled = [row for row in rows if row.components.estimate.method == "components"][:1]
     lines = [
