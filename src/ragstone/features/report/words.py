@@ -43,6 +43,7 @@ from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -122,6 +123,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             Findings(findings=findings(summary, blamed)),
             *(_leaderboard(board, "Interval", LONGEST_LIST) if board else []),
             *_means_of_systems(summary, 2 * LONGEST_LIST),
+            *noise_blocks(summary),
             *(
                 block
                 for row in summary.retrieval
@@ -214,6 +216,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
+        *noise_blocks(summary),
         *beside_means(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),

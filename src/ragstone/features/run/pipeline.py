@@ -23,6 +23,7 @@ from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of,
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
 from ragstone.kernel.judging.fields import members_of
+from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
@@ -292,6 +293,9 @@ def _summarise(
     clusters = question_clusters(rows.questions)
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     corrected = corrected_of_run(settings, rows.judgements, clusters)
+    noise = NoiseTally(clusters)
+    for row in rows.judgements:
+        noise.add(row)
     same = same_documents(documents, settings.documents.copies)
     missing = missing_documents(rows.questions, documents) if documents else {}
     placed = place_evidence(rows.questions, documents) if rows.rankings else PlacedEvidence(questions=[])
@@ -319,7 +323,9 @@ def _summarise(
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
+            *noise.notes(),
         ],
+        components=noise.components(seed) or msgspec.UNSET,
         cascades=cascade_savings(rows.judgements),
         distributions=distributions(rows.judgements),
         by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
