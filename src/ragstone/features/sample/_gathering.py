@@ -9,13 +9,12 @@ from itertools import islice
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import Source, rows_of
+from ragstone.kernel.dataset.logs.reading import SHOWN, Source, nothing_asked, nothing_readable, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
 
-SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"
 LONGEST = 4000  # characters of a question: what is longer is a pasted document
 
@@ -221,7 +220,7 @@ def _check(
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:
-        raise DataError("no row of the log can be read:\n" + "\n".join(problems))
+        raise nothing_readable(problems)
     there = ", ".join(names[:40]) or "none"
     tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
     plain = (columns.question, columns.answer, columns.quality, columns.reference, columns.time)
@@ -229,10 +228,7 @@ def _check(
         if name is not None and name.partition(".")[0] not in names and name not in names:
             raise DataError(f"the log has no column {name!r}. Its columns: {there}.")
     if without == n_rows - malformed:
-        raise DataError(
-            "no row of the log holds a question under a name that is known. Name its column with --question. "
-            f"The columns: {there}."
-        )
+        raise nothing_asked("Name its column with --question.", names[:40])
 
 
 def _check_month(sorting: _Sorting, columns: Columns) -> None:

@@ -26,7 +26,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, count_statuses
