@@ -26,7 +26,7 @@ from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
@@ -129,7 +129,7 @@ def forecast_run(settings: Settings) -> Forecast:
     settings = with_system(settings)
     judges = checked_judges(settings)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         if settings.answer.sheet:
             path = settings.questions.path
             questions = {row.id: row for row in asked_questions(settings)} if path else {}
@@ -138,16 +138,13 @@ def forecast_run(settings: Settings) -> Forecast:
                 lambda: islice(join_questions(read_rows(sheet, Answer), questions), settings.answer.limit),
                 judges,
                 session,
-                forecaster,
             )
         else:
-            await hear_judged(
-                await hear_answering(settings, session, forecaster), judges, session, forecaster
-            )
+            await hear_judged(await hear_answering(settings, session), judges, session)
         if settings.agree.sheet:
             labelled = settings.path(settings.agree.sheet)
             measured = measured_judges(settings, judges)
-            await hear_judging(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+            await hear_judging(lambda: read_rows(labelled, Answer), measured, session)
 
     return forecast_of(settings, work)
 
