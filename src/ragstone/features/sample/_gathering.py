@@ -9,12 +9,13 @@ from itertools import islice
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import SHOWN, Source, nothing_asked, nothing_readable, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, nothing_asked, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
 
+SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"
 LONGEST = 4000  # characters of a question: what is longer is a pasted document
 
@@ -220,7 +221,7 @@ def _check(
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:
-        raise nothing_readable(problems)
+        raise DataError("no row of the log can be read:\n" + "\n".join(problems))
     there = ", ".join(names[:40]) or "none"
     tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
     plain = (columns.question, columns.answer, columns.quality, columns.reference, columns.time)

@@ -26,11 +26,9 @@ from ragstone.features.watch._logged import Feedback, Logged, Masker, Reader
 from ragstone.features.watch.store import Mark, MonitorStore
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.dataset.logs.reading import (
-    SHOWN,
     is_json_lines,
     log_files,
     nothing_asked,
-    nothing_readable,
     read_log,
     read_spans,
     row_in,
@@ -268,6 +266,7 @@ def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Itera
         yield LogBatch([], _whole_mark(file.path, file.status, held=file.path in held))
 
 
+SHOWN = 10  # rows that cannot be read
 MOST_COLUMNS = 40
 
 
@@ -414,7 +413,7 @@ class _Taking:
         if not total.rows or self._store.count():
             return total
         if total.malformed == total.rows:
-            raise nothing_readable(total.shown)
+            raise DataError("no row of the log can be read:\n" + "\n".join(total.shown))
         if total.without_question == total.rows - total.malformed:
             remedy = "Name its column as question in the table [monitor] of ragstone.toml."
             raise nothing_asked(remedy, total.columns)

@@ -144,14 +144,6 @@ LENIENT: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
 """Ending -> what reads a log of it: one bad row is no end of it. The others as all tables are read."""
 
 
-SHOWN = 10  # rows that cannot be read
-
-
-def nothing_readable(problems: Sequence[str]) -> DataError:
-    """Return the error for a log of which no row can be read. problems: why, of the first SHOWN."""
-    return DataError("no row of the log can be read:\n" + "\n".join(problems))
-
-
 def nothing_asked(remedy: str, columns: Sequence[str]) -> DataError:
     """Return the error for a log of which no row asks anything. remedy: how a user names the column."""
     return DataError(
