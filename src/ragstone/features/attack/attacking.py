@@ -24,10 +24,11 @@ from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
-from ragstone.kernel.tables import check_output, held, read_rows, write_rows
+from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 JUDGED = "judgements.jsonl"

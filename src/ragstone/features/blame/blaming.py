@@ -21,11 +21,12 @@ from ragstone.kernel.judging import MetricSummary, question_clusters
 from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
 from ragstone.kernel.runs.wording import plural
-from ragstone.kernel.tables import held, write_rows
+from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
 

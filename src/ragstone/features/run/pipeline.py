@@ -27,6 +27,7 @@ from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
@@ -53,7 +54,7 @@ from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
-from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 

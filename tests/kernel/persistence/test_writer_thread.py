@@ -15,8 +15,8 @@ from ragstone.kernel.engine.cluster._coordinator import Coordinator
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.prompt import Completion
-from ragstone.kernel.tables.appending import Appender
-from ragstone.kernel.tables.writer_thread import WriterThread
+from ragstone.kernel.persistence.appending import Appender
+from ragstone.kernel.persistence.writer_thread import WriterThread
 
 ANY = [
     ValueError("odd"),
@@ -33,7 +33,7 @@ WAITS_S = 10.0
 
 # Every module that starts a thread of its own, and what is done there that none is waited for in vain.
 THREADS = {
-    "kernel.tables.writer_thread": "here",
+    "kernel.persistence.writer_thread": "here",
     "kernel.engine.cluster._channel": "here",
     "kernel.engine.progress_file": "tests/kernel/engine/test_progress_file.py",
     "kernel.config.python_function": "hands on BaseException through a Future",
