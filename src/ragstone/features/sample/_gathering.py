@@ -14,6 +14,7 @@ from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
+from ragstone.kernel.tables.reading import question_key
 
 SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"
@@ -206,7 +207,7 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
     names: Counter[tuple[str, str | None]] = Counter()
 
     def quality_of(exchange: LoggedExchange) -> float | None:
-        name = "q-" + _digest(exchange.question, 6).hex()
+        name = question_key(exchange.question)
         names[name, exchange.system] += 1
         n = names[name, exchange.system]
         own = judged(exchange.id) if exchange.id is not None else None
