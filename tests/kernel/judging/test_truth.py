@@ -247,7 +247,7 @@ def _said(*rows):
     ]
 
 
-def judged_answers(judge, answers):
+def _judged(judge, answers):
     judgements = asyncio.run(_judgements(load_judge(judge), answers))
     return judgements, summarise(judgements)[0]
 
@@ -268,7 +268,7 @@ ANSWERS = _said(
 
 @pytest.mark.parametrize("judge", ["verdict", "containment", "token_f1", "coverage"])
 def test_statements_are_counted_by_what_was_said_of_them(judge):
-    judgements, summary = judged_answers(judge, ANSWERS)
+    judgements, summary = _judged(judge, ANSWERS)
     assert [row.score for row in judgements] == [1, 0, 1, 1, 0, 0]  # so accuracy is 3 of 6
     assert summary.estimate.value == 0.5
     assert summary.truth.true == {"true": 1, "false": 1, "neither": 0}
@@ -280,6 +280,6 @@ def test_statements_are_counted_by_what_was_said_of_them(judge):
 
 
 def test_verdict_says_nothing_of_a_question_that_is_no_statement():
-    judgements, summary = judged_answers("verdict", _said(("5 tonnes", "It is true.")))
+    judgements, summary = _judged("verdict", _said(("5 tonnes", "It is true.")))
     assert judgements[0].status == "not_applicable"
     assert summary.truth is None
