@@ -112,7 +112,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
-    part = blame_part() if blamed else None
+    part = blame_part(blamed)
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -151,7 +151,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
     head = _interval_head(summary)
     causes = [row for rows in run.causes.values() for row in rows] if run else []
     measured_blame = bool(summary.retrieval or summary.blame)
-    part = blame_part() if run and run.blamed else None
+    part = blame_part(run.blamed if run else None)
     return [
         Findings(findings=[right, blame, trust]),
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),

@@ -27,7 +27,8 @@ from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
@@ -60,7 +61,7 @@ from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
-from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 
@@ -138,7 +139,7 @@ def forecast_run(settings: Settings) -> Forecast:
     judges = checked_judges(settings)
     check_labels(settings, judges)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         if settings.answer.sheet:
             path = settings.questions.path
             questions = {row.id: row for row in asked_questions(settings)} if path else {}
@@ -147,16 +148,13 @@ def forecast_run(settings: Settings) -> Forecast:
                 lambda: islice(join_questions(read_rows(sheet, Answer), questions), settings.answer.limit),
                 judges,
                 session,
-                forecaster,
             )
         else:
-            await hear_judged(
-                await hear_answering(settings, session, forecaster), judges, session, forecaster
-            )
+            await hear_judged(await hear_answering(settings, session), judges, session)
         if settings.agree.sheet:
             labelled = settings.path(settings.agree.sheet)
             measured = measured_judges(settings, judges)
-            await hear_judging(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+            await hear_judging(lambda: read_rows(labelled, Answer), measured, session)
 
     return forecast_of(settings, work)
 

@@ -32,7 +32,7 @@ from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Sett
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import RagstoneError, checks_arguments
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
@@ -269,10 +269,10 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     bench_input = read_input(settings, grid)
     _labels(settings, grid, bench_input)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        questions = sample_of(bench_input.questions, forecaster, SAMPLED)
+    async def work(session: Session) -> None:
+        questions = sample_of(bench_input.questions, session, SAMPLED)
         if settings.bench.answerers.race:
-            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+            session.forecaster.assume("No configuration is stopped early: the race may ask far less.")
         sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
@@ -286,12 +286,11 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
                     for row in await answers_of(cell, questions, means, session)
                 ]
         if any(judge.needs_model for judge in bench_input.judges):
-            forecaster.assumptions[ASSUMPTION] = None
-        assumed = (judge.assumption for judge in bench_input.judges if judge.assumption)
-        forecaster.assumptions |= dict.fromkeys(assumed)
+            session.forecaster.assume(ASSUMPTION)
+        session.forecaster.assume(*(judge.assumption for judge in bench_input.judges))
         async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
-        forecaster.weight = 1.0
+        session.forecaster.weight = 1.0
         await cards_of_sheet(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)
