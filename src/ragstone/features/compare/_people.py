@@ -21,7 +21,7 @@ from ragstone.kernel.agreement.labels import with_metrics
 from ragstone.kernel.agreement.pairing import UNNAMED
 from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import DataError, plural
-from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, cluster_codes
 from ragstone.kernel.statistics.intervals import student_quantile
 from ragstone.kernel.tables.reading import question_key
