@@ -22,7 +22,7 @@ N = 200
 
 
 def scores_of(seed: int = 0, gain: float = 0.0, taste: float = 0.3, n: int = N):
-    """People's and the judge's scores of A and B: B is better by `gain`, and its wrong answers are flattered."""
+    """People's and the judge's scores of A and B: B is better by `gain`, its wrong answers are flattered."""
     rng = np.random.default_rng(seed)
     human_a = (rng.random(n) < 0.6).astype(float)
     human_b = np.where((human_a == 0) & (rng.random(n) < gain / 0.4), 1.0, human_a)
@@ -273,6 +273,22 @@ def test_the_judges_family_is_named_where_one_side_alone_is_of_it(folder, says):
     for model in ("openai/gpt-3.5-turbo", "my/own"):
         family = [line for line in api.compare(written("c", judge[0], model), kin).notes if "family" in line]
         assert bool(family) == (model == "my/own")
+
+
+def test_labels_that_show_a_taste_for_the_own_family_say_so(folder, says):
+    human, judge = scores_of(taste=0.5)
+    for name, scores, model in zip("ab", judge, ("anthropic/claude-sonnet", "openai/gpt-4o"), strict=True):
+        write_run(
+            folder / name,
+            judged(scores, "correct", metric="correctness", model=MODEL, system=name),
+            digests={"correct": "1"},
+            settings={"answer": {"model": model}},
+            models={"answer": model},
+        )
+    for line in api.compare("a", "b", labels=labels_of(human, 100)).notes:
+        says(line)
+    fair = api.compare("a", "b", labels=labels_of(judge, 100)).notes
+    assert not any("family" in line for line in fair)
 
 
 @pytest.mark.parametrize(

@@ -101,43 +101,41 @@ class People:
         for label in self._labels:
             if label.question_id not in self._wanted:
                 continue
-            system = split_repeat(label.system)[0]
-            named = [at for at in (0, 1) if system == systems[at] and self._is_of_run(label, at)]
-            of_text = [at for at in named if self._has_text(label, at)]
-            if (
-                len(of_text) == 2
-                and systems[0] == systems[1]
-                and not self._are_same(label.question_id, systems)
-            ):
-                raise DataError(
-                    f"{self._given.name}: both runs call their system {systems[0]!r}, and the label of "
-                    "question "
-                    f"{label.question_id!r} does not say which run it is of. Add a column `run` with "
-                    f"{_run_name(self._runs[0])} or {_run_name(self._runs[1])}, or a column `answer` with "
-                    "its text."
-                )
-            n_stale += bool(named) and not of_text
-            for at in of_text:
+            named, meant = self._meant(label, systems)
+            if len(meant) == 2:
+                texts = [
+                    of_side.get((system, label.question_id))
+                    for of_side, system in zip(self._texts, systems, strict=True)
+                ]
+                if texts[0] is None or texts[0] != texts[1]:
+                    raise DataError(
+                        f"{self._given.name}: both runs call their system {systems[0]!r}, and the label of "
+                        f"question {label.question_id!r} does not say which run it is of. Add a column `run` "
+                        f"with {' or '.join(map(_run_name, self._runs))}, or a column `answer` with its text."
+                    )
+            n_stale += bool(named) and not meant
+            for at in meant:
                 sides[at].append(label)
         return SideLabels(fold_labels(sides[0]), fold_labels(sides[1]), n_stale)
 
-    def _is_of_run(self, label: Label, at: int) -> bool:
-        run = (label.metadata or {}).get("run")
-        if run in (None, ""):
-            return True
-        return str(run) in (self._runs[at].name, _run_name(self._runs[at]), SIDES[at])
+    def _meant(self, label: Label, systems: tuple[str, str]) -> tuple[list[int], list[int]]:
+        """Return the sides whose system and run a label names, and those whose answer it can be of.
 
-    def _has_text(self, label: Label, at: int) -> bool:
-        """Return whether a label is of this run's answer, as far as its own text tells."""
-        text = (label.metadata or {}).get("answer")
-        answer = self._texts[at].get((label.system, label.question_id))
-        return not isinstance(text, str) or answer is None or text.split() == answer.split()
-
-    def _are_same(self, name: str, systems: tuple[str, str]) -> bool:
-        first, second = (
-            texts.get((system, name)) for texts, system in zip(self._texts, systems, strict=True)
-        )
-        return first is not None and first == second
+        The text of an answer, where the label has it, must be that of the run.
+        """
+        notes = label.metadata or {}
+        run, text = notes.get("run"), notes.get("answer")
+        named, meant = [], []
+        for at, of_run in enumerate(self._runs):
+            if split_repeat(label.system)[0] != systems[at]:
+                continue
+            if run not in (None, "") and str(run) not in (of_run.name, _run_name(of_run), SIDES[at]):
+                continue
+            named.append(at)
+            answer = self._texts[at].get((label.system, label.question_id))
+            if not isinstance(text, str) or answer is None or text.split() == answer.split():
+                meant.append(at)
+        return named, meant
 
     def _length_slope(self, systems: tuple[str, str], differences: LabelledDifferences) -> LengthSlope | None:
         """Return how the judge's errors go with the length of answers; None where too few are known."""
