@@ -1,12 +1,12 @@
 """What a comparison without labels cannot exclude: that the judge has a taste for one side."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.values import LabelCost, MetricComparison
+from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.statistics import Estimate, Floats
 from ragstone.kernel.statistics.ppi_difference import labelled_pairs_for
@@ -16,34 +16,6 @@ POINTS = 0.05  # of the scale: the half width whose price is named
 FOUND = (
     1.959964 + 0.841621
 ) / 1.959964  # standard errors of a difference found 4 times out of 5, per half width
-FAMILIES = {
-    "GPT": r"gpt|chatgpt|o[1345](-|$)|davinci",
-    "Claude": r"claude",
-    "Gemini": r"gemini",
-    "Gemma": r"gemma",
-    "Llama": r"llama",
-    "Qwen": r"qwen|qwq",
-    "Mistral": r"mistral|mixtral|ministral|magistral|codestral",
-    "DeepSeek": r"deepseek",
-    "Phi": r"phi(-|\d)",
-    "Command": r"command-|c4ai",
-    "Grok": r"grok",
-    "GLM": r"glm",
-    "Kimi": r"kimi",
-    "SmolLM": r"smollm",
-}
-"""Family -> how the last part of a model's name begins; models that are tuned from one carry its name."""
-
-
-def model_family(model: str) -> str | None:
-    """Return the family of a model, by its name; None where that tells none."""
-    name = model.lower().rsplit("/", 1)[-1].removesuffix(".gguf")
-    found = [
-        (match.start(), family)
-        for family, pattern in FAMILIES.items()
-        if (match := re.search(rf"(?:^|[-_. :]|meta-)(?:{pattern})", name))
-    ]
-    return min(found)[1] if found else None
 
 
 def taste_notes(compared: Sequence[MetricComparison], a: JudgedRun, b: JudgedRun) -> list[str]:
