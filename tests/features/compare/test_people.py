@@ -11,9 +11,9 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.surfaces import shown
 
 import ragstone as api
-from ragstone.kernel.llm.families import model_family
 from ragstone.features.compare.words import comparison_document, gate_told, metric_told, outcome
 from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.tables import write_rows
 
