@@ -261,4 +261,5 @@ def test_questions_for_labels_of_two_runs_are_drawn_of_first_answers(project, ap
         assert ragstone("run", f"{name}.toml").code == 0
     ran = ragstone("label", "runs/one", "runs/three", "--compare", "-n", "2", "-o", "pairs.jsonl")
     assert ran.code == 0
-    assert {json.loads(line)["system"] for line in (project / "pairs.jsonl").open()} == {"mine"}
+    lines = (project / "pairs.jsonl").read_text().splitlines()
+    assert {json.loads(line)["system"] for line in lines} == {"mine"}

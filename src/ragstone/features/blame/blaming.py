@@ -46,8 +46,7 @@ NOT_ASKED = (
 def notes_of_run(plan: BlamePlan) -> list[str]:
     """Return the notes that hold for all systems."""
     notes = [*plan.notes]
-    answers = (row for rows in plan.run.answers.values() for row in rows)
-    n_further = sum(split_repeat(row.system)[1] > 1 for row in answers)
+    n_further = sum(split_repeat(row.system)[1] > 1 for row in plan.run.answers)
     if n_further:
         left_out = "1 further one is" if n_further == 1 else f"{n_further:,} further ones are"
         notes.append(f"Only the first answer to each question is looked at: {left_out} left out.")

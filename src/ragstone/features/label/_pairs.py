@@ -51,8 +51,9 @@ def compared_sides(
 ) -> tuple[str, str]:
     """Return the names of the two systems that are compared.
 
-    b: None for two systems of one run. Of repeated answers the first are compared. Raises DataError where a system is not there, where names are needed
-    to tell which ones are meant, and for a system compared with itself.
+    b: None for two systems of one run. Of repeated answers the first are compared. Raises DataError where a
+    system is not there, where names are needed to tell which ones are meant, and for a system compared with
+    itself.
     """
     ours, theirs = (
         list(dict.fromkeys(row.system for row in rows if split_repeat(row.system)[1] == 1))
