@@ -125,3 +125,95 @@ def test_instructions_are_kept_once_and_their_digest_goes_with_the_labels(two_ru
     (two_runs / "mine.jsonl").write_text(done)
     ran = ragstone("agree", "runs/before", "mine.jsonl", "--policy", "bdd9ab72")
     assert "4 labelled answers" in ran.out
+
+
+@pytest.fixture
+def reasoned(project):
+    """A run of 60 answers, on 15 of which people find the unit missing and the judge does not mind."""
+    rows, judged, labels = [], [], []
+    for n in range(60):
+        gap = n < 15
+        topic = f"topic{chr(97 + n % 26)}{n} matters"
+        key = {"question_id": f"q{n}", "system": "mine"}
+        rows.append(key | {"question": f"Question {n}?", "answer": f"It is {n}."})
+        judged.append(
+            {
+                "question_id": f"q{n}",
+                "system": "mine",
+                "judge": "rubric",
+                "metric": "correctness",
+                "status": "scored",
+            }
+            | {"score": 1.0 if gap or n % 2 else 0.0, "scale": [0, 1], "model": "m", "prompt_version": 1}
+            | {"rationale": topic}
+        )
+        labels.append(
+            key
+            | {"metric": "correctness", "annotator": "ann"}
+            | {"score": 0 if gap else n % 2, "rationale": f"{topic}, unit missing" if gap else topic}
+            | {"policy": "f3a90c1d"}
+        )
+    folder = project / "runs" / "now"
+    folder.mkdir(parents=True)
+    for path, of in (
+        (folder / "answers.jsonl", rows),
+        (folder / "judgements.jsonl", judged),
+        (project / "labels.jsonl", labels),
+    ):
+        path.write_text("".join(json.dumps(row) + "\n" for row in of))
+    (project / "clearer.md").write_text("A missing unit is wrong.")
+    return project
+
+
+def test_gaps_are_shown_labelled_again_and_flips_counted(reasoned, says):
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--gaps")
+    assert ran.code == 0
+    says(ran.out[: ran.out.index("q0,")])
+    ran = ragstone(
+        "label",
+        "runs/now",
+        "labels.jsonl",
+        "--gaps",
+        "-n",
+        "10",
+        "--instructions",
+        "clearer.md",
+        "-o",
+        "again.jsonl",
+    )
+    says(ran.err)
+    rows = [json.loads(line) for line in (reasoned / "again.jsonl").read_text().splitlines()]
+    assert len(rows) == 10
+    assert {row["policy"] for row in rows} == {"bbeab373"}
+    assert all(row["score"] is None and row["again"] and row["answer"] for row in rows)
+    done = [{**row, "score": int(at < 7), "annotator": "ann"} for at, row in enumerate(rows)]
+    (reasoned / "again.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done))
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--again", "again.jsonl")
+    says(ran.out)
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--again", "again.jsonl", "--gaps", "--json")
+    told = json.loads(ran.out)
+    assert told["again"]["correctness"][0]["n_flipped"] == 7
+    assert len(told["gaps"][0]["gaps"]) == 1
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--gaps", "--page", "gaps.html")
+    assert "unit" in (reasoned / "gaps.html").read_text()
+    ran = ragstone("agree", "runs/now", "again.jsonl")
+    says(ran.err)
+    assert ran.code == 2
+
+
+def test_no_gap_nothing_to_label_again_and_no_labels_are_told(reasoned, says):
+    for given in (
+        ["label", "runs/now", "--gaps"],
+        ["agree", "runs/now", "--gaps"],
+        ["agree", "runs/now", "--again", "labels.jsonl"],
+    ):
+        ran = ragstone(*given)
+        says(ran.err)
+        assert ran.code == 2
+    rows = [json.loads(line) for line in (reasoned / "labels.jsonl").read_text().splitlines()]
+    (reasoned / "labels.jsonl").write_text(
+        "".join(json.dumps({**row, "rationale": ""}) + "\n" for row in rows)
+    )
+    ran = ragstone("label", "runs/now", "labels.jsonl", "--gaps")
+    says(ran.err)
+    assert (ran.code, (reasoned / "to-label.jsonl").exists()) == (2, False)

@@ -5,6 +5,16 @@ from .corrected_words import corrected_line as corrected_line
 from .corrected_words import corrected_of as corrected_of
 from .corrected_words import halving as halving
 from .corrected_words import labelled_share as labelled_share
+from .flips import Flips as Flips
+from .flips import flips_of as flips_of
+from .gap_words import flip_lines as flip_lines
+from .gap_words import gap_evidence as gap_evidence
+from .gap_words import gap_name as gap_name
+from .gap_words import gaps_lead as gaps_lead
+from .gap_words import row_grades as row_grades
+from .gaps import GapRow as GapRow
+from .gaps import SpecGaps as SpecGaps
+from .gaps import spec_gaps as spec_gaps
 from .pages import FoundCard as FoundCard
 from .pages import cards_of as cards_of
 from .sequential_words import sequential_sentences as sequential_sentences

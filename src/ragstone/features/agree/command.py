@@ -1,6 +1,7 @@
 """`ragstone agree`: judgements + people's labels -> the judge's report card."""
 
 import math
+from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,8 @@ from ragstone.kernel.console.printing import say, show, show_json
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
     from ragstone.features.agree._parity import LanguageParity
+    from ragstone.features.agree.flips import Flips
+    from ragstone.features.agree.gaps import SpecGaps
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.agreement.sequential import SequentialAgreement
@@ -51,6 +54,14 @@ Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
 ]
 
+Gaps = Annotated[
+    bool,
+    typer.Option("--gaps", help="Show where grades differ for the same stated reason."),
+]
+Again = Annotated[
+    Path | None,
+    typer.Option("--again", help="Labels of the same answers given again: how many flipped."),
+]
 Policy = Annotated[
     str | None,
     typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
@@ -73,6 +84,8 @@ def agree(
     mapping: Mapping = None,
     by: GroupBy = None,
     policy: Policy = None,
+    gaps: Gaps = False,
+    again: Again = None,
     parallel: Parallel = None,
     base: Base = None,
     page: Annotated[
@@ -109,11 +122,13 @@ def agree(
     - `ragstone agree judgements.jsonl labels.jsonl --trust 0.8`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
-    from ragstone.features.agree._labels import columns_of_run
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
+    from ragstone.features.agree.flips import flips_in
+    from ragstone.features.agree.gaps import spec_gaps
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
     from ragstone.kernel.errors import ConfigError
@@ -124,8 +139,10 @@ def agree(
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     sheet = sheet or answers_of(judgements)
-    if policy and not labels:
-        raise ConfigError(f"--policy {policy} chooses among labels. Name their file after the judgements.")
+    needs = {"--policy": policy, "--gaps": gaps, "--again": again}
+    wanted = [option for option, value in needs.items() if value]
+    if wanted and not labels:
+        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
     by_word, mapped = _mapping(mapping)
@@ -135,6 +152,11 @@ def agree(
         labelled = labels_under(labelled, policy)
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
+    if gaps or again:
+        second = _read_labels(again, sheet, {row.metric for row in judged}, by_word) if again else []
+        reports = spec_gaps(judged, labelled, threshold=cut, mapping=mapped, seed=seed) if gaps else []
+        _tell_gaps(reports, flips_in(labelled, second) if again else {}, page, json=json)
+        return
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
     copies = read_copies(judgements, sheet, judged, labelled, parallel)
     languages = languages_of(copies, judged, labelled, request, threshold=cut, mapping=mapped, seed=seed)
@@ -168,11 +190,30 @@ def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labell
         raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
 
 
+def _tell_gaps(
+    reports: "Sequence[SpecGaps]", flips: "Map[str, Sequence[Flips]]", page: Path | None, *, json: bool
+) -> None:
+    """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
+    from ragstone.features.agree.gap_words import gaps_document
+    from ragstone.kernel.document.html import write_page
+    from ragstone.kernel.document.terminal import render_terminal
+
+    document = gaps_document(reports, flips)
+    if page:
+        write_page(page, document)
+    if json:
+        show_json({"gaps": reports, "again": flips})
+        return
+    show(render_terminal(document))
+    if page:
+        show(f"Gaps: {page}")
+
+
 def _read_labels(
     labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
-    from ragstone.features.agree._labels import with_metrics, with_texts
+    from ragstone.kernel.agreement.labels import with_metrics, with_texts
     from ragstone.kernel.records import Answer, Label
     from ragstone.kernel.tables import read_rows
 

@@ -33,6 +33,10 @@ def label(
     known: Annotated[
         Path | None, typer.Option("--labels", help="With --compare: labels that exist already.")
     ] = None,
+    gaps: Annotated[
+        bool,
+        typer.Option("--gaps", help="Label again where grades differ for the same stated reason."),
+    ] = False,
     instructions: Annotated[
         Path | None,
         typer.Option("--instructions", help="What annotators are told: labels carry the text's digest."),
@@ -65,6 +69,7 @@ def label(
     - `ragstone label judgements.jsonl --sheet answers.jsonl -n 50`
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     - `ragstone label runs/before runs/after --compare -n 100`
+    - `ragstone label runs/now labels.jsonl --gaps -n 10 --instructions clearer.md`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
@@ -82,6 +87,15 @@ def label(
         pairs = _pairs(judgements, labels, known, (system_a, system_b), metric, count, seed)
         write_rows(output, _under(pairs, policy), ToLabel, force=force)
         say(_said_of_pairs(output, pairs, count))
+        return
+    if gaps:
+        again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
+        write_rows(output, _under(again, policy), ToLabel, force=force)
+        say(
+            f"{output}: {len(again)} answers to label again for {again[0].metric}, on which grades differ "
+            "for the same reason. Fill in `score`; then `ragstone agree "
+            f"{judgements} {labels} --again {output}` says how many flipped."
+        )
         return
     _check_single({"--system-a": system_a, "--system-b": system_b, "--labels": known})
     chosen = next_to_label(
@@ -164,6 +178,27 @@ def _pairs(
         system_a=systems[0],
         system_b=systems[1],
         runs=(a.name, b.name if b else ""),
+        metric=metric,
+        seed=seed,
+    )
+
+
+def _gap_rows(
+    judgements: Path, labels: Path | None, sheet: Path | None, metric: str | None, count: int, seed: int
+) -> "list[ToLabel]":
+    from ragstone.features.label.labelling import gaps_to_label
+    from ragstone.kernel.errors import ConfigError
+    from ragstone.kernel.records import Answer, Judgement, Label
+    from ragstone.kernel.stages.given import judgements_of
+    from ragstone.kernel.tables import read_rows
+
+    if labels is None:
+        raise ConfigError("--gaps looks at labels that exist. Name their file after the judgements.")
+    return gaps_to_label(
+        read_rows(judgements_of(judgements), Judgement),
+        read_rows(labels, Label),
+        n=count,
+        answers=read_rows(sheet, Answer) if sheet else (),
         metric=metric,
         seed=seed,
     )

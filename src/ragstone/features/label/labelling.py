@@ -4,10 +4,12 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import numpy as np
 
+from ragstone.features.agree import GapRow, SpecGaps, gaps_lead, spec_gaps
 from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
-from ragstone.kernel.errors import takes_rows
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 
 
@@ -15,7 +17,8 @@ class ToLabel(Row, frozen=True, kw_only=True):
     """An answer with an empty score. With the score filled in it is a label.
 
     inclusion and queue: its chance in the draw, and which draw that was, where the chances were not equal.
-    policy: the digest of the instructions. run: whose answer it is, where two runs name their system alike.
+    policy: the digest of the instructions. again: chosen because grades differed on it, so it is no sample.
+    run: whose answer it is, where two runs name their system alike.
     """
 
     question_id: str
@@ -29,6 +32,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
     queue: str | None = None
     policy: str | None = None
     run: str | None = None
+    again: bool | None = None
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
@@ -68,6 +72,58 @@ def _draw_name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
     keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
     digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
     return f"{choice.by}-{digest[:8]}"
+
+
+@takes_rows(judgements=Judgement, labels=Label, answers=Answer)
+def gaps_to_label(
+    judgements: Iterable[Judgement],
+    labels: Iterable[Label],
+    *,
+    n: int = 10,
+    answers: Iterable[Answer] = (),
+    metric: str | None = None,
+    policy: str | None = None,
+    seed: int = 0,
+) -> list[ToLabel]:
+    """Return up to n answers of the gaps that spec_gaps finds, to be labelled again, in random order.
+
+    The most telling gap comes first; of one that has more rows they are drawn. The rows carry `again`: they
+    were chosen because grades differ on them, so their labels say how many flip, and nothing of all answers.
+    Raises DataError where no gap is found.
+    """
+    texts = {(row.question_id, row.system): row for row in answers}
+    reports = spec_gaps(judgements, labels, metric=metric, policy=policy, seed=seed)
+    report = next((report for report in reports if report.gaps), None)
+    if report is None:
+        raise DataError(
+            "no gap to label again: "
+            + (gaps_lead(reports[0]) if reports else "no label is of an answer that was judged.")
+        )
+    return [
+        ToLabel(
+            question_id=row.question_id,
+            system=row.system,
+            score=None,
+            metric=report.metric,
+            question=text.question if text else None,
+            answer=text.answer if text else None,
+            reference=text.reference if text else None,
+            again=True,
+        )
+        for row in gap_rows(report, n, seed)
+        for text in [texts.get((row.question_id, row.system))]
+    ]
+
+
+def gap_rows(report: SpecGaps, n: int, seed: int = 0) -> list[GapRow]:
+    """Return up to n rows of the gaps, the most telling gap's first, in random order."""
+    rng = np.random.default_rng(seed)
+    rows: dict[tuple[str, str], GapRow] = {}
+    for gap in report.gaps:
+        for at in rng.permutation(len(gap.rows)).tolist():
+            rows.setdefault((gap.rows[at].question_id, gap.rows[at].system), gap.rows[at])
+    chosen = [*rows.values()][:n]
+    return [chosen[at] for at in rng.permutation(len(chosen)).tolist()]
 
 
 @takes_rows(a=Judgement, b=Judgement, labels=Label, answers_a=Answer, answers_b=Answer)

@@ -35,7 +35,13 @@ from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
-from ragstone.kernel.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run, measured_judges
+from ragstone.kernel.stages.calibrate import (
+    cards_of_run,
+    cards_of_sheet,
+    check_labels,
+    corrected_of_run,
+    measured_judges,
+)
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
@@ -50,7 +56,7 @@ from ragstone.kernel.stages.notes import (
     system_notes,
 )
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
+from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
 from ragstone.kernel.tables import held, read_rows, write_rows
@@ -98,6 +104,7 @@ def run(
 async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: bool) -> RunSummary:
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
     folder = run_folder(settings)
     make_folder(folder)
     with held(folder), contextlib.ExitStack() as ending:
@@ -128,6 +135,7 @@ def forecast_run(settings: Settings) -> Forecast:
     """
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         if settings.answer.sheet:
@@ -164,6 +172,7 @@ def checked_judges(settings: Settings) -> list[Judge]:
         raise ConfigError(
             "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
         )
+    check_repeats(settings)
     if searches(settings):
         _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
@@ -239,6 +248,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
             session,
             documents=corpus.documents,
             from_ledger=from_ledger,
+            repeats=settings.answer.repeats or 1,
         )
     answers: list[Answer] = []
     await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)

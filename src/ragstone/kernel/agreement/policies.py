@@ -58,6 +58,21 @@ def check_one_policy(labels: Iterable[Label], metric: str) -> None:
         )
 
 
+AGAIN = "again"
+"""The field of a label's metadata that says that its answer was chosen to be labelled again."""
+
+
+def check_sample(labels: Iterable[Label]) -> None:
+    """Check that no answer was chosen because grades differed on it. Raises DataError."""
+    n = sum(bool((label.metadata or {}).get(AGAIN)) for label in labels)
+    if n:
+        raise DataError(
+            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were labelled again because grades "
+            f"differed on them (column {AGAIN!r}), so they are no sample of the answers. Leave them out "
+            "here; `ragstone agree --again FILE` says how many flipped."
+        )
+
+
 def mixed_policy_note(labels: Iterable[Label]) -> list[str]:
     """Return a note where some of the labels name a policy and others none; else nothing."""
     counts = policies_of(labels)
