@@ -8,7 +8,7 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 import ragstone.features.check.checking
 import ragstone.kernel.runs
 import ragstone.pytest
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Label, Question
 from ragstone.kernel.tables import write_rows
 
 pytest_plugins = ["pytester"]
@@ -235,6 +235,31 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
     assert "against main: " in said
 
 
+@pytest.mark.parametrize("place", ["mark", "settings"])
+def test_labels_take_the_judges_error_out_of_the_difference(folder, place):
+    # Containment sees none of the answers right that it saw right before; people see no difference.
+    write_run(
+        folder.path / "main",
+        judged([1.0] * 10, system="before"),
+        said=answers(["x"] * 10, system="before"),
+        asked=questions(10),
+    )
+    labels = [
+        Label(question_id=f"q{at}", system=system, score=1.0)
+        for at in range(10)
+        for system in ("before", "silent")
+    ]
+    write_rows(folder.path / "people.jsonl", labels, Label)
+    if place == "settings":
+        (folder.path / "ragstone.toml").write_text('[gate]\nlabels = "people.jsonl"\n', encoding="utf-8")
+    more = ', labels="people.jsonl"' if place == "mark" else ""
+    silent = "def silent(question):\n    return 'No idea.'\n\n"
+    test = BASELINE.format(more=more) + "def test_app(ragstone_check):\n    ragstone_check(silent)\n"
+    outcomes, said = ran(folder, silent + test)
+    assert outcomes == {"passed": 1}, said
+    assert "corrected by people's labels" in said
+
+
 @pytest.mark.parametrize(
     ("mark", "told"),
     [
@@ -255,6 +280,7 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
         (MARK.replace("thresholds=", 'judges="containment", thresholds='), "judges are a list"),
         (MARK.replace("})", "}, max_unscored=5)"), "max_unscored is a share between 0 and 1"),
         (MARK.replace("})", "}, margin=0.1)"), "name the run as baseline"),
+        (MARK.replace("})", '}, labels="people.jsonl")'), "labels are of a comparison"),
         (MARK.replace("})", '}, model="nobody/x")').replace("containment", "correctness"), "nobody"),
     ],
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
 MARK = (
-    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin): "
+    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin, labels): "
     "what the fixture `ragstone_check` asks an application, and how good its answers have to be."
 )
 WORST = 3  # questions that a failure shows
@@ -37,7 +37,9 @@ class Wanted(NamedTuple):
     questions: a file, relative to pytest's root folder, or rows. thresholds: judge or metric -> least mean,
     on the judge's scale. judges: those asked, the names in `thresholds` if empty. model: that they ask.
     max_unscored: share of the judgements of each judge that may have failed. baseline: a run that the answers
-    must not be worse than; margin: by how much they may be, as a share of the scale.
+    must not be worse than; margin: by how much they may be, as a share of the scale. labels: a file
+    of people's labels of answers of both, by which the judges' differences are corrected; else that of
+    `[gate]` in ragstone.toml.
     """
 
     questions: "str | Path | Sequence[Question]"
@@ -47,6 +49,7 @@ class Wanted(NamedTuple):
     max_unscored: float = 0.0
     baseline: str | Path | None = None
     margin: float | None = None
+    labels: str | Path | None = None
 
 
 def pytest_configure(config: "pytest.Config") -> None:
@@ -138,6 +141,8 @@ def _check_mark(wanted: Wanted) -> None:
         "max_unscored is a share between 0 and 1": not 0 <= wanted.max_unscored <= 1,
         "margin is of a comparison: name the run as baseline": wanted.margin is not None
         and wanted.baseline is None,
+        "labels are of a comparison: name the run as baseline": wanted.labels is not None
+        and wanted.baseline is None,
     }
     for text, is_so in mistakes.items():
         if is_so:
@@ -204,7 +209,8 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     if wanted.baseline is not None:
         from ragstone.features.check.checking import check_against
 
-        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin)
+        labels = root / wanted.labels if wanted.labels else _gate_labels(root)
+        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin, labels=labels)
         lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
         if comparison.gate.outcome == "failed" or (
             wanted.margin and comparison.gate.outcome == "cannot tell"
@@ -212,6 +218,15 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
             text = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in comparison.metrics)
             problems.append(f"Against {wanted.baseline}. {gate_told(comparison.gate)}\n{text}")
     return problems, lines
+
+
+def _gate_labels(root: Path) -> Path | None:
+    """Return the labels that `[gate]` of the project names."""
+    from ragstone.kernel.config import load_settings
+
+    file = root / "ragstone.toml"
+    settings = load_settings(file) if file.is_file() else None
+    return settings.path(settings.gate.labels) if settings and settings.gate.labels else None
 
 
 def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:

@@ -5,8 +5,9 @@ import pytest
 from tests.support.scripts import always, fail
 
 import ragstone
+from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.config import choose, load_settings
-from ragstone.kernel.errors import ConfigError, DataError, ModelError
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.kernel.records import Document, Evidence, Question
 from ragstone.kernel.runs.run import read_run, read_summary
 from ragstone.kernel.tables import write_rows
@@ -120,6 +121,23 @@ def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
     )
     [card] = ragstone.run(load_settings(tmp_path / "ragstone.toml")).cards
     assert card.agreement["exact agreement"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "agree",
+    ['labels = "labels.jsonl"', 'sheet = "labels.jsonl"', 'sheet = "sheet.jsonl"\nmetric = "tone"'],
+)
+def test_labels_that_cannot_be_read_end_a_run_before_anything_is_judged(tmp_path, agree):
+    (tmp_path / "sheet.jsonl").write_text('{"id": "1", "answer": "a", "reference": "a", "score": 1}\n')
+    (tmp_path / "labels.jsonl").write_text('{"id": "1", "answer": "a", "score": "perhaps"}\n')
+    (tmp_path / "ragstone.toml").write_text(
+        f'[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\n{agree}\n'
+    )
+    settings = load_settings(tmp_path / "ragstone.toml")
+    for refuse in (ragstone.run, forecast_run):
+        with pytest.raises(RagstoneError):
+            refuse(settings)
+        assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,12 @@ def agree(
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
-    from ragstone.features.agree._labels import columns_of_run
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
@@ -171,7 +171,7 @@ def _read_labels(
     labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
-    from ragstone.features.agree._labels import with_metrics, with_texts
+    from ragstone.kernel.agreement.labels import with_metrics, with_texts
     from ragstone.kernel.records import Answer, Label
     from ragstone.kernel.tables import read_rows
 

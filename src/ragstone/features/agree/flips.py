@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragstone.features.agree._labels import USUAL
+from ragstone.kernel.agreement.labels import USUAL
 from ragstone.kernel.agreement.pairing import Key, human_scores
 from ragstone.kernel.agreement.policies import check_one_policy, policies_of, policy_of
 from ragstone.kernel.errors import DataError, takes_rows

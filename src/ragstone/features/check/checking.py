@@ -5,7 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.compare import Comparison, JudgedRun, compare_judged, read_judged
+from ragstone.features.compare import (
+    Comparison,
+    JudgedRun,
+    compare_judged,
+    read_judged,
+    read_people,
+)
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
@@ -73,8 +79,13 @@ def check_application(
     )
 
 
-def check_against(checked: CheckedApplication, baseline: Path, *, margin: float | None = None) -> Comparison:
-    """Return what these answers are against those of a run. Raises DataError where they are not alike."""
+def check_against(
+    checked: CheckedApplication, baseline: Path, *, margin: float | None = None, labels: Path | None = None
+) -> Comparison:
+    """Return what these answers are against those of a run. Raises DataError where they are not alike.
+
+    labels: people's, of answers of both; one with the text of its answer counts only while that is the same.
+    """
     now = JudgedRun(
         name="this test",
         judgements=checked.judgements,
@@ -82,4 +93,5 @@ def check_against(checked: CheckedApplication, baseline: Path, *, margin: float 
         questions=checked.questions,
         judges={},
     )
-    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin)
+    people = read_people(labels, {}) if labels else None
+    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin, labels=people)

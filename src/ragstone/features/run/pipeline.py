@@ -35,7 +35,13 @@ from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
-from ragstone.kernel.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run, measured_judges
+from ragstone.kernel.stages.calibrate import (
+    cards_of_run,
+    cards_of_sheet,
+    check_labels,
+    corrected_of_run,
+    measured_judges,
+)
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
@@ -98,6 +104,7 @@ def run(
 async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: bool) -> RunSummary:
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
     folder = run_folder(settings)
     make_folder(folder)
     with held(folder), contextlib.ExitStack() as ending:
@@ -128,6 +135,7 @@ def forecast_run(settings: Settings) -> Forecast:
     """
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         if settings.answer.sheet:

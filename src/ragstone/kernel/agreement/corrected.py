@@ -74,7 +74,7 @@ def corrected_means(
         measured = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if measured.comparison is None:
             continue
-        bounds = _bounds(measured, measured.comparison, mapped=mapping is not None)
+        bounds = bounds_of_people(measured, measured.comparison, mapped=mapping is not None)
         means = [
             _mean(judge, system, scores, measured.comparison, bounds, seed=seed, resamples=resamples)
             for system, scores in _by_system(measured, measured.comparison, rows, clusters or {}).items()
@@ -89,7 +89,7 @@ def corrected_means(
     return every
 
 
-def _bounds(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
+def bounds_of_people(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
     human, scale = comparison.human, judge.scale
     if not mapped and bool(np.isin(human, YES_NO).all()):

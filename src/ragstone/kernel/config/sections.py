@@ -176,6 +176,17 @@ class AgreeSection(Section, frozen=True, kw_only=True):
     thresholds: dict[str, float] = {}
 
 
+class GateSection(Section, frozen=True, kw_only=True):
+    """`[gate]`: what decides whether a new run may replace an old one, as of `ragstone compare --gate`.
+
+    labels: a file of people's labels of answers of both, by which the judge's difference is corrected.
+    margin: how much worse is let pass, as a share of the scale.
+    """
+
+    labels: str | None = None
+    margin: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+
+
 class BlameSection(Section, frozen=True, kw_only=True):
     """`[blame]`: how lost points are assigned.
 
@@ -240,6 +251,7 @@ class Settings(Section, frozen=True, kw_only=True):
     answer: AnswerSection = AnswerSection()
     judge: JudgeSection = JudgeSection()
     agree: AgreeSection = AgreeSection()
+    gate: GateSection = GateSection()
     blame: BlameSection = BlameSection()
     bench: BenchSection = BenchSection()
     build: BuildSection = BuildSection()

@@ -17,6 +17,15 @@ from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.tables import read_rows
 
 
+def check_labels(settings: Settings, judges: Sequence[Judge]) -> None:
+    """Raise ConfigError or DataError where the labels of `[agree]` cannot be used, before judges are paid."""
+    declared = settings.agree
+    if declared.sheet is not None:
+        measured_judges(settings, judges)
+    for path in filter(None, (declared.labels, declared.sheet)):
+        _labels(settings, path)
+
+
 def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[ReportCard]:
     """Return the report cards from `[agree] labels`; none without them."""
     if settings.agree.labels is None:
