@@ -80,6 +80,8 @@ from .kernel.agreement.card import ReportCard as ReportCard
 from .kernel.agreement.corrected import corrected_means as corrected_means
 from .kernel.agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .kernel.agreement.grading import report_cards as report_cards
+from .kernel.agreement.sequential import SequentialAgreement as SequentialAgreement
+from .kernel.agreement.sequential import sequential_agreement as sequential_agreement
 from .kernel.config import Settings as Settings
 from .kernel.config import load_settings as load_settings
 from .kernel.console.progress_line import progress_line as progress_line

@@ -14,6 +14,7 @@ from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label.queue import read_queue
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.sequential import sequential_agreement
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.document.numbers import interval, number
 from ragstone.kernel.errors import DataError
@@ -355,6 +356,32 @@ def test_the_page_ends_with_the_judges_card_of_these_labels(run, people, olga):
     page = olga.get(f"{LABEL}/first/progress").text
     told = page[page.index("How far the judge agrees with them") :]
     assert number(card.agreement["exact agreement"].value) in told
+
+
+def test_while_labels_come_in_the_page_shows_the_interval_for_every_look(run, people, olga, says):
+    made(olga, n=50)
+    for place in range(30):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    [look] = sequential_agreement(judgements, labels_of(run))
+    page = olga.get(f"{LABEL}/first/progress").text
+    told = element(page, "holds at every look")
+    says(told)
+    says(element(page, "appears here when"))
+    assert f"{look.value:.2f}".replace("-", "−") in told
+    assert "How far the judge agrees" not in page  # its intervals are for one look at the end
+    barred = olga.get(f"{LABEL}/first/progress?trust=0.9").text
+    says(element(barred, "Labelling may stop"))
+    assert "Labelling may stop" not in page
+
+
+def test_the_card_comes_when_each_answer_is_labelled_or_skipped(run, people, olga, says):
+    made(olga, n=12)
+    for place in range(12):
+        mark(olga, place, "skip" if place == 5 else "label", annotator="olga", score=float(place % 3 != 0))
+        page = olga.get(f"{LABEL}/first/progress").text
+        assert ("How far the judge agrees" in page) == (place == 11)
+    says(element(page, "Done:"))
 
 
 def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):

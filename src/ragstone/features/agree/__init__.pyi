@@ -17,6 +17,7 @@ from .gaps import SpecGaps as SpecGaps
 from .gaps import spec_gaps as spec_gaps
 from .pages import FoundCard as FoundCard
 from .pages import cards_of as cards_of
+from .sequential_words import sequential_sentences as sequential_sentences
 from .words import card_document as card_document
 from .words import contained as contained
 from .words import folded_card as folded_card

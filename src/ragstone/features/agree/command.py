@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from ragstone.features.agree.gaps import SpecGaps
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+    from ragstone.kernel.agreement.sequential import SequentialAgreement
     from ragstone.kernel.records import Label
+
+DEFAULT_MEASURE = "kappa"
+EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
 
 Thresholds = Annotated[
     list[str] | None,
@@ -91,6 +95,18 @@ def agree(
         Path | None,
         typer.Option("--sheet", help="The answer sheet: adds the texts to the list of disagreements."),
     ] = None,
+    sequential: Annotated[
+        bool,
+        typer.Option("--sequential", help="Also intervals that may be looked at after every label."),
+    ] = False,
+    trust: Annotated[
+        float | None,
+        typer.Option("--trust", help="A bar, e.g. 0.8: exit code 0 trusted, 1 not trusted, 3 undecided."),
+    ] = None,
+    measure: Annotated[
+        str,
+        typer.Option("--measure", help="Of --sequential and --trust: kappa, agreement or error."),
+    ] = "kappa",
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
@@ -103,27 +119,34 @@ def agree(
 
     - `ragstone agree judgements.jsonl labels.jsonl`
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
+    - `ragstone agree judgements.jsonl labels.jsonl --trust 0.8`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
+    from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
+    from ragstone.kernel.agreement.sequential import sequential_agreement
     from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
+    while_labelling = sequential or trust is not None
+    _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     sheet = sheet or answers_of(judgements)
     needs = {"--policy": policy, "--gaps": gaps, "--again": again}
     wanted = [option for option, value in needs.items() if value]
     if wanted and not labels:
         raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+    if while_labelling and (gaps or again):
+        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
     if page:
-        keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
+        keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
     by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):
@@ -145,7 +168,28 @@ def agree(
         else []
     )
     corrected = corrected_means(judged, labelled, threshold=cut, mapping=mapped, seed=seed)
-    _tell(cards, corrected, languages, page, json=json)
+    looks = (
+        sequential_agreement(
+            judged, labelled, measure=measure, trust=trust, mapping=mapped, threshold=cut, seed=seed
+        )
+        if while_labelling
+        else []
+    )
+    _tell(cards, corrected, languages, looks, page, json=json)
+    if trust is not None and (code := EXIT_CODES[verdict_of(looks)]):
+        raise typer.Exit(code)
+
+
+def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labelled: bool) -> None:
+    """Check the options of what is measured while labels come in. Raises ConfigError."""
+    from ragstone.kernel.agreement.sequential import check_trust
+    from ragstone.kernel.errors import ConfigError
+
+    check_trust(measure, trust)
+    if wanted and not labelled:
+        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels, too.")
+    if measure != DEFAULT_MEASURE and not wanted:
+        raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
 
 
 def _tell_gaps(
@@ -185,6 +229,7 @@ def _tell(
     cards: "Sequence[ReportCard]",
     corrected: "Sequence[CorrectedMean]",
     languages: "JudgedLanguages",
+    looks: "Sequence[SequentialAgreement]",
     page: Path | None,
     *,
     json: bool,
@@ -192,32 +237,37 @@ def _tell(
     """Show the cards, the corrected means and the languages, and write the page that was asked for."""
     from ragstone.features.agree._parity_words import parity_document, with_parity
     from ragstone.features.agree.corrected_words import corrected_document
+    from ragstone.features.agree.sequential_words import sequential_document
     from ragstone.features.agree.words import card_document, cards_document
     from ragstone.kernel.document.html import write_page
     from ragstone.kernel.document.terminal import render_terminal
 
     parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
+    at_looks = [sequential_document(looks)] if looks else []
     if page:
-        write_page(page, with_parity(cards_document(cards), parity) if cards else parity[0])
+        write_page(page, with_parity(cards_document(cards), [*at_looks, *parity]) if cards else parity[0])
     if json:
-        show_json(_as_json(cards, corrected, languages))
+        show_json(_as_json(cards, corrected, languages, looks))
         return
     show(*(render_terminal(card_document(card)) for card in cards))
     if corrected:
         show(render_terminal(corrected_document(corrected)))
     if languages.corrected:
         show(render_terminal(corrected_document(languages.corrected, "What people would give, by language")))
-    show(*map(render_terminal, parity))
+    show(*map(render_terminal, [*parity, *at_looks]))
     if page:
         show(f"Report cards: {page}")
 
 
 def _as_json(
-    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", languages: "JudgedLanguages"
+    cards: "Sequence[ReportCard]",
+    corrected: "Sequence[CorrectedMean]",
+    languages: "JudgedLanguages",
+    looks: "Sequence[SequentialAgreement]" = (),
 ) -> list[dict[str, object]]:
     """Return each report card's fields with what else is known of its judge; without labels, that alone."""
 
-    def key(row: "ReportCard | CorrectedMean | LanguageParity") -> tuple[object, ...]:
+    def key(row: "ReportCard | CorrectedMean | LanguageParity | SequentialAgreement") -> tuple[object, ...]:
         return row.judge, row.metric, row.model, row.prompt_version
 
     fields_of: dict[tuple[object, ...], dict[str, object]] = {
@@ -230,6 +280,8 @@ def _as_json(
             fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
             fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
         fields["parity"] = [row for row in languages.parity if key(row) == judge]
+        if looks:
+            fields["sequential"] = next((row for row in looks if key(row) == judge), None)
     return list(fields_of.values())
 
 

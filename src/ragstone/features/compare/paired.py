@@ -7,6 +7,12 @@ import msgspec
 import numpy as np
 
 from ragstone.features.compare._people import People, PeopleLabels
+from ragstone.features.compare._repeats import (
+    answers_by_question,
+    fold_repeats,
+    nearest,
+    repeat_notes,
+)
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare._taste import label_cost, taste_notes
@@ -25,9 +31,9 @@ from ragstone.features.compare.values import (
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.judging import question_clusters
+from ragstone.kernel.judging import question_clusters, summarise
 from ragstone.kernel.judging.summary import bounds_of
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
@@ -72,6 +78,7 @@ def compare_judged(
             raise ConfigError(
                 f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
             )
+    a, b = fold_repeats(a), fold_repeats(b)
     matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
     both = _Both(a, b, matched, seed, labels)
     rows = [
@@ -105,6 +112,7 @@ def compare_judged(
             *_manifest_notes(a, b),
             *(both.people.notes if both.people else []),
             *taste_notes(compared, a, b),
+            *repeat_notes(a, b, matched.systems, matched.ids),
             *unranked,
             *both.notes(compared, sum(map(len, matched.keys.values()))),
         ],
@@ -147,7 +155,13 @@ class _Both:
                 if row.question_id in wanted:
                     key = (row.system, (row.judge, row.metric, row.model))
                     judgements.setdefault(key, {})[row.question_id] = row
-        self._answers = tuple({(row.system, row.question_id): row for row in side.answers} for side in (a, b))
+        self._unfolded: tuple[dict[tuple[str, Key], list[Judgement]], ...] = ({}, {})
+        for side, unfolded in zip((a, b), self._unfolded, strict=True):
+            for row in side.unfolded:
+                if row.question_id in wanted:
+                    key = (split_repeat(row.system)[0], (row.judge, row.metric, row.model))
+                    unfolded.setdefault(key, []).append(row)
+        self._answers = tuple(answers_by_question(side.answers) for side in (a, b))
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
@@ -249,8 +263,13 @@ class _Both:
             raise ValueError("a metric without scores: paired returns None for it")
         judged = row.rows[at].values()
         own = [judgement.score for judgement in judged if judgement.score is not None]
-        statuses, stated = count_statuses(judged), next(iter(judged)).scale
-        bounds = bounds_of(sum(own) / len(own), statuses, stated)
+        unfolded = self._unfolded[at].get((row.systems[at], row.key))
+        statuses, stated = count_statuses(unfolded or judged), next(iter(judged)).scale
+        if unfolded:
+            [whole] = summarise(unfolded, seed=self.seed)
+            bounds = whole.bounds
+        else:
+            bounds = bounds_of(sum(own) / len(own), statuses, stated)
         return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
 
     def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
@@ -278,9 +297,7 @@ class _Both:
         return down, up, both
 
     def _flip(self, row: _Paired, name: str, score: float, other: float) -> Flip:
-        answers = [
-            of_side.get((system, name)) for of_side, system in zip(self._answers, row.systems, strict=True)
-        ]
+        answers = [self._answer_of(row, at, name, of_side) for at, of_side in enumerate((score, other))]
         return Flip(
             question_id=name,
             score_a=score,
@@ -291,6 +308,15 @@ class _Both:
             documents_a=self._documents(0, name, answers[0]),
             documents_b=self._documents(1, name, answers[1]),
         )
+
+    def _answer_of(self, row: _Paired, at: int, name: str, score: float) -> Answer | None:
+        """Return an answer to a question; of repeats the one whose score is nearest to their mean."""
+        answers = self._answers[at].get((row.systems[at], name), [])
+        unfolded = self._unfolded[at].get((row.systems[at], row.key), [])
+        if unfolded and answers:
+            system = nearest((judged for judged in unfolded if judged.question_id == name), score).system
+            return next((answer for answer in answers if answer.system == system), None)
+        return answers[0] if answers else None
 
     def _documents(self, at: int, name: str, answer: Answer | None) -> list[GivenDocument] | None:
         contexts = answer.contexts if answer else None
@@ -308,13 +334,16 @@ class _Both:
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:
         """Return whether every answer is the same; None where one is missing that the other side has."""
         pairs = [
-            tuple(answers.get((system, name)) for answers, system in zip(self._answers, systems, strict=True))
+            tuple(
+                answers.get((system, name), [])
+                for answers, system in zip(self._answers, systems, strict=True)
+            )
             for name in self.ids
         ]
         answered = [pair for pair in pairs if any(pair)]  # of several systems each may have its own questions
-        if not answered or not all(all(pair) for pair in answered):
+        if not answered or not all(len(first) == len(other) for first, other in answered):
             return None
-        return all(_said(first) == _said(other) for first, other in answered)
+        return all([*map(_said, first)] == [*map(_said, other)] for first, other in answered)
 
     def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
         """Return what to know before the numbers are relied on."""
@@ -396,9 +425,7 @@ def _text(answer: Answer | None) -> str | None:
     return None if answer is None else answer.answer or answer.error
 
 
-def _said(answer: Answer | None) -> tuple[object, ...] | None:
-    if answer is None:
-        return None
+def _said(answer: Answer) -> tuple[object, ...]:
     contexts = None if answer.contexts is None else [context.text for context in answer.contexts]
     return answer.answer, answer.error, contexts
 

@@ -231,11 +231,12 @@ class AnnotatorProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a queue has come. n_items, n_begun, n_done: answers, those with a label, those with all
-    theirs."""
+    theirs. n_open: those that somebody has neither labelled nor skipped yet."""
 
     n_items: int
     n_begun: int
     n_done: int
+    n_open: int
     shares: list[AnnotatorProgress]
 
     @property
@@ -265,17 +266,22 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
             labelled.setdefault(key, set()).add(label.annotator or "")
             own[label.annotator or ""] = own.get(label.annotator or "", 0) + 1
     skipped: dict[str, int] = {}
+    passed: dict[tuple[str, str], set[str]] = {}
     for skip in skips:
         skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
+        passed.setdefault((skip.question_id, skip.system), set()).add(skip.annotator)
     names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
-    n_done = 0
+    n_done = n_open = 0
     for key, item in wanted.items():
         by = labelled.get(key, set())
         n_done += set(item.annotators) <= by if item.annotators else bool(by)
+        seen = by | passed.get(key, set())
+        n_open += not (set(item.annotators) <= seen if item.annotators else seen)
     return Progress(
         n_items=len(wanted),
         n_begun=len(labelled),
         n_done=n_done,
+        n_open=n_open,
         shares=[
             AnnotatorProgress(
                 annotator=name,

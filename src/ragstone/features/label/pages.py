@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.features.agree import card_document, halving, labelled_share, title
+from ragstone.features.agree import card_document, halving, labelled_share, sequential_sentences, title
 from ragstone.features.label._again import flips_shown
 from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label._choosing import AnswerDraw, Way, way_of
@@ -17,6 +17,7 @@ from ragstone.features.label._marking import (
     RESAMPLES,
     LabelledMean,
     MeanReach,
+    Progress,
     fitted,
     labelled_means,
     progress_of,
@@ -38,6 +39,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.policies import policy_of
+from ragstone.kernel.agreement.sequential import SequentialAgreement, sequential_agreement
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
@@ -317,25 +319,36 @@ def progress(
     person: AtPerson,
     opened: AtQueue,
     within: FromQuery[float | None] = None,
+    trust: FromQuery[float | None] = None,
 ) -> Response[str]:
-    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels."""
+    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels.
+
+    trust: a bar of kappa, at which the page says that labelling may stop.
+    """
     queue, labels = opened.queue, opened.labels()
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
     # Judge and systems must not be shown to somebody who still has items to label.
     n_labelled, n_items = opened.share_of(person.name)
     is_blind = person.role == "annotator" and n_labelled < n_items
-    result = LabelledResult() if is_blind or queue.again_of else _result(app, opened, labels, target)
+    skips = opened.marks.skips.rows()
+    so_far = progress_of(queue, labels, skips)
+    bar = trust if trust and 0 < trust < 1 else None
+    result = LabelledResult()
+    if not is_blind and not queue.again_of:
+        result = _result(app, opened, labels, target, bar, so_far)
     return page(
         request,
         "features/label/progress.html",
         f"Progress of {queue.name}",
         queue=queue,
         way=WAY_WORDS[queue.choice.by],
-        progress=progress_of(queue, labels, opened.marks.skips.rows()),
+        progress=so_far,
         agreement=annotator_agreement(labels, queue.metric, queue.grades),
         result=result,
         cards=[(title(card), render_blocks(card_document(card).blocks)) for card in result.cards],
+        looks=[sequential_sentences(look) for look in result.looks],
+        bar=bar,
         halving=halving,
         labelled_share=labelled_share,
         is_blind=is_blind,
@@ -354,17 +367,25 @@ class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
 
     reach: of each system with answers that wait for a label, what people would give in all. people: of the
     other systems, what people gave. cards: how far the judge agrees with them,
-    by each of its models. wrong: why one of these cannot
-    be told.
+    by each of its models, when no answer waits any more; looks: the same until then. wrong: why one of these
+    cannot be told.
     """
 
     reach: list[MeanReach] = []
     people: list[LabelledMean] = []
     cards: list[ReportCard] = []
+    looks: list[SequentialAgreement] = []
     wrong: str | None = None
 
 
-def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float) -> LabelledResult:
+def _result(
+    app: AppState,
+    opened: OpenQueue,
+    labels: list[Label],
+    target: float,
+    bar: float | None,
+    progress: Progress,
+) -> LabelledResult:
     """Return what the labels say so far; without the run, what people gave is all that they can say."""
     queue = opened.queue
     means = labelled_means(queue, labels)
@@ -373,14 +394,24 @@ def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float
     try:
         judgements = judgements_of(app, queue)
         reach = reach_of(queue, judgements, labels, target)
-        cards = list(report_cards(judgements, labels, resamples=RESAMPLES))
+        looks = _looks(judgements, labels, bar)
+        cards = [] if progress.n_open else list(report_cards(judgements, labels, resamples=RESAMPLES))
     except HTTPException as mistake:
         return LabelledResult(people=means, wrong=mistake.detail)
     except RagstoneError as mistake:
         return LabelledResult(people=means, wrong=str(mistake))
     predicted = {mean.mean.system for mean in reach}
     people = [mean for mean in means if mean.system not in predicted]
-    return LabelledResult(reach=reach, people=people, cards=cards)
+    return LabelledResult(reach=reach, people=people, cards=cards, looks=looks)
+
+
+def _looks(judgements: list[Judgement], labels: list[Label], bar: float | None) -> list[SequentialAgreement]:
+    """Return kappa while labels come in; without a bar the signed error where grades cannot be compared."""
+    looks = sequential_agreement(judgements, labels, trust=bar)
+    if bar is None and all(look.reason for look in looks):
+        errors = sequential_agreement(judgements, labels, measure="error")
+        return [error if error.reason is None else look for look, error in zip(looks, errors, strict=True)]
+    return list(looks)
 
 
 @get("/label/{name:str}/export/{form:str}", sync_to_thread=True, guards=[OWNER])

@@ -140,8 +140,9 @@ class AnswerSection(Sampling, frozen=True, kw_only=True):
     """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
 
     system: one of `[systems]`, or a table as they are, or `extractive`; it answers in place of both. limit:
-    only the first questions are answered and judged; retrieval is measured on all of them. temperature,
-    top_p, max_tokens: of the built-in application; 0, none, and as the prompt says if absent.
+    only the first questions are answered and judged; retrieval is measured on all of them. repeats: answers
+    to each question, 1 if absent; see records.split_repeat. temperature, top_p, max_tokens: of the built-in
+    application; 0, none, and as the prompt says if absent.
     """
 
     model: str | None = None
@@ -149,6 +150,7 @@ class AnswerSection(Sampling, frozen=True, kw_only=True):
     sheet: str | None = None
     system: str | None = None
     limit: Positive | None = None
+    repeats: Positive | None = None
 
 
 class JudgeSection(Section, frozen=True, kw_only=True):
