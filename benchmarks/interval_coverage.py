@@ -1,9 +1,10 @@
 """How often each interval that Ragstone shows holds the true value, in simulation: it should be 95 of 100.
 
-Run: python benchmarks/interval_coverage.py [quick]
+Run: python benchmarks/interval_coverage.py [quick] [--repeats]
 
 A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
-columns are its size. A star marks what lies outside 95 ± 1.5, beyond what the number of simulations can tell.
+columns are its size. --repeats: of answers generated anew alone. A star marks what lies outside 95 ± 1.5,
+beyond what the number of simulations can tell.
 """
 
 import math
@@ -25,8 +26,10 @@ from ragstone.kernel.statistics import (
     prediction_powered_mean,
     wilson_interval,
 )
+from ragstone.kernel.statistics.mean import mean_estimates
+from ragstone.kernel.statistics.passes import all_of_k, any_of_k
 
-QUICK = sys.argv[1:] == ["quick"]
+QUICK = "quick" in sys.argv[1:]
 SIMULATIONS = 100 if QUICK else 1000
 RESAMPLES = 400 if QUICK else 1000
 CLUSTERS = (5, 10, 20, 50, 200)
@@ -271,10 +274,63 @@ def width(found: Estimate) -> float:
     return found.high - found.low
 
 
+QUESTIONS = (10, 20, 50, 100, 200)
+REPEATS = 3
+DRAWN_QUESTIONS = 400_000  # questions that the truth is computed from
+
+# How sure the application is of its answer to a question.
+SURE: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "half of the questions sure, half not": lambda n, rng: np.where(
+        rng.random(n) < 0.5, rng.choice([0.0, 1.0], n, p=[0.3, 0.7]), rng.random(n)
+    ),
+    "every question at 70 %": lambda n, _rng: np.full(n, 0.7),
+    "mostly right (90 %), seldom sure": lambda n, rng: rng.beta(4.5, 0.5, n),
+    "the same answer each time, 70 % right": lambda n, rng: (rng.random(n) < 0.7).astype(float),
+}
+OF_REPEATS = ("mean", "mean, answers as rows", "pass@2", "pass@3", "pass^2", "pass^3")
+
+
+def repeated() -> None:
+    """Answers generated anew: each question has a chance of its own that an answer to it is right.
+
+    The truth is that of all such questions: the mean chance p, 1 - (1 - p)^k for pass@k, p^k for pass^k.
+    """
+    for title, chances in SURE.items():
+        head(f"{REPEATS} answers a question; {title}; questions", QUESTIONS)
+        p = chances(DRAWN_QUESTIONS, np.random.default_rng(0))
+        truths = [p, p, 1 - (1 - p) ** 2, 1 - (1 - p) ** 3, p**2, p**3]
+        truth = [float(values.mean()) for values in truths]
+
+        def draw(
+            rng: np.random.Generator,
+            n: int,
+            chances: Callable[[int, np.random.Generator], Floats] = chances,
+            truth: Sequence[float] = truth,
+        ) -> Sequence[Held]:
+            right = (rng.random((n, REPEATS)) < chances(n, rng)[:, None]).astype(float)
+            c, full = right.sum(axis=1), np.full(n, float(REPEATS))
+            columns = {
+                "mean": c / REPEATS,
+                **{f"any {k}": any_of_k(full, c, k) for k in (2, 3)},
+                **{f"all {k}": all_of_k(full, c, k) for k in (2, 3)},
+            }
+            found = mean_estimates(columns, resamples=RESAMPLES)
+            rows = mean_estimate(right.ravel(), resamples=RESAMPLES)
+            estimates = [found["mean"], rows, *(found[name] for name in list(columns)[1:])]
+            return list(zip(estimates, truth, strict=True))
+
+        results = [shares(lambda rng, n=n, draw=draw: draw(rng, n), n) for n in QUESTIONS]  # type: ignore[misc]
+        for at, name in enumerate(OF_REPEATS):
+            print(line(name, [one[at] for one in results]))
+
+
 def main() -> None:
     start = time.perf_counter()
-    for part in (proportions, means, agreement, corrected):
-        part()
+    if "--repeats" in sys.argv[1:]:
+        repeated()
+    else:
+        for part in (proportions, means, agreement, corrected):
+            part()
     print(f"\n{SIMULATIONS:,} simulations, {time.perf_counter() - start:.0f} s")
 
 

@@ -50,6 +50,7 @@ from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
 from .features.label.labelling import next_to_label as next_to_label
+from .features.label.labelling import pairs_to_label as pairs_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -78,6 +79,8 @@ from .kernel.agreement.card import ReportCard as ReportCard
 from .kernel.agreement.corrected import corrected_means as corrected_means
 from .kernel.agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .kernel.agreement.grading import report_cards as report_cards
+from .kernel.agreement.sequential import SequentialAgreement as SequentialAgreement
+from .kernel.agreement.sequential import sequential_agreement as sequential_agreement
 from .kernel.config import Settings as Settings
 from .kernel.config import load_settings as load_settings
 from .kernel.console.progress_line import progress_line as progress_line

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tests.support.judged_runs import judged
@@ -140,7 +141,12 @@ def write_project(folder: Path, text: str) -> None:
             text=json.dumps("Is {answer} right? " + text[:KB].replace("{", "("), ensure_ascii=False)
         )
     )
-    tool = {"openinference__span__kind": "TOOL", "input__value": text, "output__value": text, "kept": text}
+    tool: dict[str, Any] = {
+        "openinference__span__kind": "TOOL",
+        "input__value": text,
+        "output__value": text,
+        "kept": text,
+    }
     spans = [span(at, parent=at - 1 or None, **tool) for at in range(1, N + 1)]
     ragstone.store_spans(as_protobuf(request(*spans)), folder / ".ragstone" / "traces")
     logged = [row(f"x{at}", answered=at % 2, question=f"{at} {text}", answer=text) for at in range(N)]

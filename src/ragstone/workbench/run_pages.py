@@ -258,10 +258,11 @@ def progress(app: AtApp, folder: RunFolder) -> Progressed:
 
 
 MOST_FLIPS = 100  # of a kind, on a page
+GATE_LABELS = "[gate] labels"
 
 
 class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compared: two runs by id, and as of `ragstone compare`."""
+    """What is to be compared: two runs by id, and as of `ragstone compare`. labels: a name of label_files."""
 
     a: str = ""
     b: str = ""
@@ -270,6 +271,7 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
     system_b: str = ""
     margin: Annotated[str, msgspec.Meta(max_length=20)] = ""
     shared: bool = False
+    labels: str = GATE_LABELS
 
 
 @get("/compare", sync_to_thread=True)
@@ -295,6 +297,7 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
         "Compare",
         runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
         asked=query,
+        labels=[*label_files(app)],
         found=html,
         wrong=wrong,
     )
@@ -311,7 +314,24 @@ def compared(app: AppState, query: RunsToCompare) -> Comparison:
         margin=_share(query.margin),
         shared=query.shared,
         seed=app.settings.run.seed,
+        labels=_labels(app, query.labels),
     )
+
+
+def label_files(app: AppState) -> dict[str, Path]:
+    """Return the files of people's labels that a comparison may use: that of [gate], and those of queues."""
+    own = app.settings.gate.labels
+    queues = app.settings.path(app.settings.workbench.labels)
+    files = {GATE_LABELS: app.settings.path(own)} if own else {}
+    return files | {path.stem: path for path in sorted(queues.glob("*.jsonl"))}
+
+
+def _labels(app: AppState, name: str) -> Path | None:
+    """Return the file of that name. Raises HTTPException for one that is not there."""
+    files = label_files(app)
+    if name and name != GATE_LABELS and name not in files:
+        raise HTTPException(f"There are no labels {name!r} here: choose a queue that has some.")
+    return files.get(name)
 
 
 def _share(text: str) -> float | None:

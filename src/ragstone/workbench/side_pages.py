@@ -89,6 +89,7 @@ def _head(
         mean.estimate
         for mean in (run.summary.metrics if run else ())
         if (mean.system, mean.judge, mean.metric, mean.model) == key
+        and mean.repeats is msgspec.UNSET  # a column is of one repeat, and the mean of them all
     )
     estimate = next(estimates, None)
     return ColumnHead(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from ragstone.features.agree import corrected_line, corrected_of
+from ragstone.features.judge._pass_words import pass_blocks
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.kernel.document.blocks import (
     Block,
@@ -66,7 +67,7 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         version=summary.version,
         blocks=[
             brief_means(summary),
-            *truth_blocks(summary.metrics),
+            *beside_means(summary.metrics),
             *_unsupported(summary.metrics),
             Notes(summary.notes),
         ],
@@ -120,7 +121,12 @@ def mean_cell(row: MetricSummary) -> Cell:
     return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
 
 
-def truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
+def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return what stands below the means: of true and false statements, and of answers generated anew."""
+    return [*_truth_blocks(metrics), *pass_blocks(metrics)]
+
+
+def _truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
     """Return what each system said of true and of false statements; nothing where there were none."""
     rows = [(metric, metric.truth) for metric in metrics if metric.truth]
     several = len({metric.system for metric in metrics}) > 1

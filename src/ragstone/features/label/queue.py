@@ -8,10 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label._choosing import AnswerDraw, choose
+from ragstone.features.label._choosing import AnswerDraw, DrawnAnswer, choose
+from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
+from ragstone.features.label._policies import keep_policy, policy_digest, tidied
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
-from ragstone.kernel.agreement.pairing import ADJUDICATOR
+from ragstone.kernel.agreement.pairing import ADJUDICATOR, Key
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.conversation import reply_notes
@@ -77,6 +79,11 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     rubric: Rubric | None = None
     items: list[QueueItem]
+
+    @property
+    def policy(self) -> str | None:
+        """The digest of the instructions; None without any."""
+        return policy_digest(self.instructions) if self.instructions else None
 
     @property
     def grades(self) -> list[float]:
@@ -146,6 +153,8 @@ def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
     if path.exists():
         raise DataError(f"{taken} Give the new one another name.")
     write_rows(path.with_suffix(".texts.jsonl"), texts, Answer, force=True)
+    if queue.instructions:
+        keep_policy(folder.parent / "policies", queue.instructions)
     made = path.with_name(f".{path.name}.{os.getpid()}")
     made.write_bytes(msgspec.json.format(msgspec.json.encode(queue), indent=1))
     try:
@@ -240,7 +249,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     """Return a queue and its texts: the same for the same plan and rows.
 
     Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
-    that is none, and where an answer to label is not among the answers.
+    that is none, for instructions that nobody could read, and where an answer to label is not among the
+    answers.
     """
     check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
@@ -251,7 +261,11 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         )
     texts = {(row.question_id, row.system): row for row in material.answers}
     tags = {key: row_tags for key, row in texts.items() if (row_tags := _tags(row, material.questions))}
-    chosen = choose(material.judgements, material.labels, plan.choice, tags)
+    compares = plan.choice.by == "difference"
+    if compares:
+        chosen = _pairs(plan.choice, material, texts)
+    else:
+        chosen = choose(material.judgements, material.labels, plan.choice, tags)
     missing = [drawn.row for drawn in chosen if (drawn.row.question_id, drawn.row.system) not in texts]
     if missing:
         raise DataError(
@@ -260,12 +274,11 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
             f"{missing[0].system!r}. Take a run that has its answers, or name their file."
         )
     first = chosen[0].row
-    items = deal(
-        [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen],
-        plan.annotators,
-        plan.overlap,
-        plan.each,
-    )
+    keys = [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
+    dealt = deal(keys[::2] if compares else keys, plan.annotators, plan.overlap, plan.each)
+    if compares:  # both answers to a question go to the same people
+        people = [item.annotators for item in dealt for _ in range(2)]
+        dealt = [msgspec.structs.replace(key, annotators=own) for key, own in zip(keys, people, strict=True)]
     queue = Queue(
         name=plan.name,
         source=material.source,
@@ -277,11 +290,21 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         overlap=plan.overlap,
         each=plan.each,
         reference=plan.reference,
-        instructions=plan.instructions or None,
+        instructions=tidied(plan.instructions) if plan.instructions else None,
         rubric=rubric_of(material.judge, first.metric) if material.judge else None,
-        items=items,
+        items=dealt,
     )
-    return queue, [_text(texts[item.question_id, item.system], material) for item in items]
+    return queue, [_text(texts[item.question_id, item.system], material) for item in dealt]
+
+
+def _pairs(choice: AnswerDraw, material: Material, texts: Mapping[Key, Answer]) -> list[DrawnAnswer]:
+    named = (None, None) if isinstance(choice.systems, msgspec.UnsetType) else choice.systems
+    sides = [
+        ComparedSide(system=system, judgements=material.judgements, answers=texts)
+        for system in compared_sides(material.judgements, None, *named)
+    ]
+    pairs = choose_pairs(sides[0], sides[1], material.labels, choice)
+    return [answer for answer, _ in both_answers(pairs, choice.seed)]
 
 
 def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[float, float]]]:

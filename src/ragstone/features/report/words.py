@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
-from ragstone.features.judge import asked_lines, brief_means, mean_cell, savings_line, truth_blocks
+from ragstone.features.judge import asked_lines, beside_means, brief_means, mean_cell, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
@@ -208,7 +208,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
-        *truth_blocks(summary.metrics),
+        *beside_means(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(

@@ -57,7 +57,7 @@ from ragstone.kernel.stages.notes import (
     system_notes,
 )
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
+from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
 from ragstone.kernel.tables import read_rows, write_rows
@@ -170,6 +170,7 @@ def checked_judges(settings: Settings) -> list[Judge]:
         raise ConfigError(
             "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
         )
+    check_repeats(settings)
     if searches(settings):
         _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
@@ -245,6 +246,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
             session,
             documents=corpus.documents,
             from_ledger=from_ledger,
+            repeats=settings.answer.repeats or 1,
         )
     answers: list[Answer] = []
     await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)

@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
@@ -49,6 +50,7 @@ def corrected_means(
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
     clusters: Mapping[str, str] | None = None,
+    policy: str | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Rows[CorrectedMean]:
@@ -56,14 +58,14 @@ def corrected_means(
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
     that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
-    judgements, and mapping and threshold are understood, as in report_cards. The mean speaks of the answers
-    that the judge has scored; labels of others are left out. So are, labelled or not, answers to questions
-    that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what it
-    shares with other questions, such as their document; without it a question stands for itself. Raises
-    DataError as report_cards does for labels that cannot be paired, thresholds and mappings; no label at all
-    gives no means.
+    judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
+    answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
+    questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
+    it shares with other questions, such as their document; without it a question stands for itself. Raises
+    DataError as report_cards does for labels that cannot be paired, policies, thresholds and mappings; no
+    label at all gives no means.
     """
-    labels, rows_of = list(labels), by_judge(judgements)
+    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     every: Rows[CorrectedMean] = Rows((), CorrectedMean)
@@ -72,7 +74,7 @@ def corrected_means(
         measured = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if measured.comparison is None:
             continue
-        bounds = _bounds(measured, measured.comparison, mapped=mapping is not None)
+        bounds = bounds_of_people(measured, measured.comparison, mapped=mapping is not None)
         means = [
             _mean(judge, system, scores, measured.comparison, bounds, seed=seed, resamples=resamples)
             for system, scores in _by_system(measured, measured.comparison, rows, clusters or {}).items()
@@ -87,7 +89,7 @@ def corrected_means(
     return every
 
 
-def _bounds(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
+def bounds_of_people(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
     human, scale = comparison.human, judge.scale
     if not mapped and bool(np.isin(human, YES_NO).all()):
@@ -192,7 +194,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     if mean.n_labelled < FEW_LABELS:
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
-    pairs = zip(judge.pairs.keys, judge.pairs.humans, strict=True)
+    pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
     if any(
         inclusion_of(label) for (_, name), human in pairs if name == mean.system for label in human.labels
     ):
@@ -200,6 +202,12 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."
         )
+    notes += [
+        f"{whose}: {note}"
+        for note in mixed_policy_note(
+            label for (_, name), human in pairs if name == mean.system for label in human.labels
+        )
+    ]
     ours = [row for row in rows if row.system == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [

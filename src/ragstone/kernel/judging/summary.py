@@ -1,5 +1,6 @@
 """Judgements on their way past -> means, counts of each status, and statements that lack support."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
@@ -8,7 +9,16 @@ import msgspec
 
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
-from ragstone.kernel.records import STATUSES, Judgement, Question, StatementsOf, Status, Verdict
+from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
+from ragstone.kernel.records import (
+    STATUSES,
+    Judgement,
+    Question,
+    StatementsOf,
+    Status,
+    Verdict,
+    split_repeat,
+)
 from ragstone.kernel.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
@@ -143,7 +153,8 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     as one); they vary together, which widens the interval. None where every row stands alone. shares: what
     they are of, where some are replies of a conversation. bounds: the
     mean in the worst and in the best case, see bounds_of; it follows from the others. truth: of
-    answers to true and false statements, what was said of them; None where there are none.
+    answers to true and false statements, what was said of them; None where there are none. repeats: absent
+    where each question was answered once; else the mean is over questions, of the means of their answers.
     """
 
     system: str
@@ -162,10 +173,13 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     shares: Literal["documents", "conversations"] = "documents"
     bounds: tuple[float, float] | None = None
     truth: TruthCounts | None = None
+    repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if self.estimate is not None:  # also for summaries that were written before there were bounds
             bounds = bounds_of(self.estimate.value, self.statuses, self.scale)
+            if self.repeats is not msgspec.UNSET:
+                bounds = self.repeats.bounds
             msgspec.structs.force_setattr(self, "bounds", bounds)
 
 
@@ -197,6 +211,7 @@ class _MetricGroup:
         self.errors: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
         self.said: list[SaidOf] = []
+        self.repeated = RepeatedRows()
 
 
 class Tally:
@@ -212,9 +227,11 @@ class Tally:
 
     def add(self, row: Judgement) -> None:
         """Count one judgement."""
-        key = (row.system, row.judge, row.metric, row.model)
+        system, repeat = split_repeat(row.system)
+        key = (system, row.judge, row.metric, row.model)
         group = self._groups.get(key) or self._groups.setdefault(key, _MetricGroup(row))
         group.statuses[row.status] += 1
+        group.repeated.add(row, repeat)
         if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
             group.reasons[row.rationale] += 1
         if row.error and row.status != "app_error" and len(group.errors) < MOST_REASONS:
@@ -238,7 +255,7 @@ class Tally:
 def summarise(
     judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
 ) -> Rows[MetricSummary]:
-    """Return a summary for each (system, judge, metric, model); see Tally."""
+    """Return a summary for each (system, judge, metric, model), repeats of a system as one; see Tally."""
     tally = Tally(clusters)
     for row in judgements:
         tally.add(row)
@@ -246,23 +263,32 @@ def summarise(
 
 
 def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
-    first, n_documents = group.first, len(set(group.clusters))
+    first, n_documents, n_alone = group.first, len(set(group.clusters)), len(group.clusters)
+    unit = first.scale is None or first.scale == (0, 1)
+    repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
+    if group.repeated.most > 1 or group.repeated.needed:
+        rows = group.repeated
+        scored = (name for name, score in zip(rows.ids, rows.outcomes, strict=True) if math.isfinite(score))
+        shared = dict(zip(scored, group.clusters, strict=True))
+        estimate, repeats = fold(first, rows, shared, seed=seed)
+        n_alone = len(shared)
+    else:
+        estimate = mean_estimate(group.scores, group.clusters, seed=seed, proportion=unit)
     return MetricSummary(
-        system=first.system,
+        system=split_repeat(first.system)[0],
         judge=first.judge,
         metric=first.metric,
         model=first.model,
         prompt_version=first.prompt_version,
         scale=first.scale,
-        estimate=mean_estimate(
-            group.scores, group.clusters, seed=seed, proportion=first.scale is None or first.scale == (0, 1)
-        ),
+        estimate=estimate,
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
         reasons=dict(group.reasons.most_common(SHOWN_REASONS)),
         errors=dict(group.errors.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
-        n_documents=n_documents if n_documents < len(group.clusters) else None,
+        n_documents=n_documents if n_documents < n_alone else None,
         shares="conversations" if group.replies else "documents",
         truth=count_said(group.said, seed=seed),
+        repeats=repeats,
     )

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.kernel.dataset.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
-from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking, split_repeat
 from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.summary import RunSummary, read_numbers
@@ -170,7 +170,7 @@ def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, lis
     counted: dict[tuple[str, str, str, str], int] = defaultdict(int)
     for rows in judgements.values():
         for row in rows:
-            counted[row.system, row.judge, row.metric, row.model] += 1
+            counted[split_repeat(row.system)[0], row.judge, row.metric, row.model] += 1
     summarised = {(m.system, m.judge, m.metric, m.model): m.n_rows for m in summary.metrics}
     for key in summarised.keys() | counted.keys():
         n_rows, n_summarised = counted.get(key, 0), summarised.get(key, 0)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
@@ -45,9 +47,13 @@ def n_scored(metric: MetricSummary) -> int:
 
 
 def denominator(metric: MetricSummary) -> str:
-    """Return `358 scored of 365 rows`, and whether rows share documents or conversations."""
+    """Return `358 scored of 365 rows`, of how many questions where answers were repeated, and what they share.
+
+    That is documents, or conversations.
+    """
+    repeated = "" if metric.repeats is UNSET else f"; {plural(metric.repeats.n_questions, 'question')}"
     shared = f"; {shares}" if (shares := shared_rows(metric)) else ""
-    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
+    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{repeated}{shared}"
 
 
 def failures(metric: MetricSummary, least: float = BOUNDS_FROM) -> str:
