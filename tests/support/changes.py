@@ -162,7 +162,6 @@ UNTRIED: dict[str, str] = {
     "kernel.corpus.readers.pdf._paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
     "features.build.fictional:_moved_reference": "names that are changed on purpose",
     "features.improve.judge_files:replaced_line": SETTING,
-    "features.export.mlflow:_refused": "a message of MLflow",
     "features.new._own_data:_commented": SETTING,
     "features.label.pages:_free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",

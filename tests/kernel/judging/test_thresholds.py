@@ -52,4 +52,7 @@ def test_every_threshold_that_is_shown_is_one_of_its_judges_scale():
 
 def test_what_was_meant_is_asked(says):
     says(off_scale("correctness", 0.5, (0, 100)))
+    says(off_scale("containment", 60, (0, 1)))
+    assert "mean" not in off_scale("rubric", 60, (1, 5)), "60 of what?"
+    assert "mean" not in off_scale("containment", 101, (0, 1))
     assert label("q", 1).score == judgement("q", 1).score

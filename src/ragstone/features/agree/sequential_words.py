@@ -42,12 +42,13 @@ def sequential_sentences(result: SequentialAgreement) -> list[str]:
     verdict = [] if result.trust is None else [_verdict(result, result.trust)]
     if result.value is None or result.low is None or result.high is None:
         return [f"{result.measure} is undefined: people and the judge gave one grade.", *verdict]
-    unequal = ", drawn with unequal chances that this makes up for" if result.unequal else ""
+    unequal = ", drawn with unequal chances, which this makes up for" if result.unequal else ""
+    of = f" of {plural(result.n_questions, 'question')}" if result.n_questions < result.n else ""
     low = math.floor(result.low * 100 + 1e-9) / 100  # outwards: an end is never said to be further in
     high = math.ceil(result.high * 100 - 1e-9) / 100
     return [
         f"{result.measure} so far {number_of(result.value)}: at least {number_of(low)}, at most "
-        f"{number_of(high)} ({plural(result.n, 'label')}{unequal}; holds at every look).",
+        f"{number_of(high)} ({plural(result.n, 'label')}{of}{unequal}; holds at every look).",
         *verdict,
     ]
 

@@ -22,7 +22,7 @@ from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
 from ragstone.kernel.runs.wording import plural
@@ -47,6 +47,10 @@ NOT_ASKED = (
 def notes_of_run(plan: BlamePlan) -> list[str]:
     """Return the notes that hold for all systems."""
     notes = [*plan.notes]
+    n_further = sum(split_repeat(row.system)[1] > 1 for row in plan.run.answers)
+    if n_further:
+        left_out = "1 further one is" if n_further == 1 else f"{n_further:,} further ones are"
+        notes.append(f"Only the first answer to each question is looked at: {left_out} left out.")
     if plan.second is None and plan.labels is None:
         notes += [NO_SECOND, *_card_note(plan)]
     declared = plan.settings.blame.model
