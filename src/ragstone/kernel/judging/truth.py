@@ -6,6 +6,9 @@ from typing import Literal
 from ragstone.kernel.judging._truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
 from ragstone.kernel.records import alternatives
 
+Said = Literal["true", "false", "neither"]
+STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
+
 # What says it only if it is the whole answer: `1.` may begin a list.
 SIGNS = {
     "t": True,
@@ -95,9 +98,3 @@ def _in_sequence(clauses: list[str], read: list[Clause]) -> list[Clause]:
             elif settled[at - 1] != "nothing" or not is_frame(clauses[at - 1]):
                 settled[at] = "open"
     return settled
-
-
-Said = Literal["true", "false", "neither"]
-
-
-STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
