@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
+from ragstone.features.compare._noise import difference_components
 from ragstone.features.compare._people import People, PeopleLabels
 from ragstone.features.compare._repeats import (
     answers_by_question,
@@ -105,6 +107,7 @@ def compare_judged(
         both.told(row, (float(of_judge), float(decisive)), len(rows), effect)
         for row, (of_judge, decisive) in zip(rows, adjusted, strict=True)
     ]
+    components = difference_components(a, b, matched, both.shared, seed=seed)
     return Comparison(
         a=a.name,
         b=b.name,
@@ -126,6 +129,7 @@ def compare_judged(
             *unranked,
             *both.notes(compared, sum(map(len, matched.keys.values())) - len(numbered)),
         ],
+        components=components or UNSET,
         seed=seed,
         gate=gate_of(compared, margin),
     )
@@ -187,7 +191,7 @@ class _Both:
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
+        self.shared = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
         self._ranked = tuple(
@@ -215,12 +219,12 @@ class _Both:
         values = np.array([scores for _, *scores in scored], dtype=np.float64)
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
-        people = self.people.corrected(systems, (ours, theirs), self._clusters) if self.people else None
+        people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
-        cached = self._clusters
+        cached = self.shared
         return [f"shared {cached[name]}" if name in cached else f"question {name}" for name in ids]
 
     def told(self, row: _Paired, p_holm: tuple[float, float], family: int, effect: float) -> MetricComparison:

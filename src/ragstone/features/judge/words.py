@@ -23,6 +23,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     calls_line,
@@ -68,6 +69,7 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         version=summary.version,
         blocks=[
             brief_means(summary),
+            *noise_blocks(summary),
             *beside_means(summary.metrics),
             *_unsupported(summary.metrics),
             Notes(summary.notes),

@@ -41,7 +41,7 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    part = blame_part() if blamed else None
+    part = blame_part(blamed)
     wrong = (part.finding(blamed) if part and blamed else None) or _blame(summary)
     parts = [_right(summary), wrong, _trust(summary)]
     return [
@@ -50,9 +50,11 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     ]
 
 
-def blame_part() -> BlamePart | None:
-    """Return what the feature `blame` shows of a run, None without it; only runs that it has seen load it."""
-    return cast(BlamePart, import_module(PARTS["blame"])) if "blame" in PARTS else None
+def blame_part(blamed: BlameSummary | None) -> BlamePart | None:
+    """Return what the feature `blame` shows of a run; None without it, and for a run that it has not seen."""
+    if blamed is None or "blame" not in PARTS:
+        return None
+    return cast(BlamePart, import_module(PARTS["blame"]))
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:

@@ -43,6 +43,7 @@ from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -111,7 +112,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
-    part = blame_part() if blamed else None
+    part = blame_part(blamed)
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -122,6 +123,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             Findings(findings=findings(summary, blamed)),
             *(_leaderboard(board, "Interval", LONGEST_LIST) if board else []),
             *_means_of_systems(summary, 2 * LONGEST_LIST),
+            *noise_blocks(summary),
             *(
                 block
                 for row in summary.retrieval
@@ -149,7 +151,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
     head = _interval_head(summary)
     causes = [row for rows in run.causes.values() for row in rows] if run else []
     measured_blame = bool(summary.retrieval or summary.blame)
-    part = blame_part() if run and run.blamed else None
+    part = blame_part(run.blamed if run else None)
     return [
         Findings(findings=[right, blame, trust]),
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),
@@ -214,6 +216,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
+        *noise_blocks(summary),
         *beside_means(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),

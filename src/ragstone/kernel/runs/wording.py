@@ -65,9 +65,9 @@ def mean_text(metric: MetricSummary, none: str = "none") -> str:
 
 
 def denominator(metric: MetricSummary) -> str:
-    """Return `358 scored of 365 rows`, of how many questions where answers were repeated, and what they share.
+    """Return `358 scored of 365 rows`, and whether rows share documents or conversations.
 
-    That is documents, or conversations.
+    Where answers were repeated, also of how many questions they are.
     """
     repeated = "" if metric.repeats is UNSET else f"; {plural(metric.repeats.n_questions, 'question')}"
     shared = f"; {shares}" if (shares := shared_rows(metric)) else ""

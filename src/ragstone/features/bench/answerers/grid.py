@@ -32,7 +32,7 @@ from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Sett
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import RagstoneError, checks_arguments
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
@@ -170,7 +170,9 @@ def _decisive(settings: Settings) -> Settings:
     return msgspec.structs.replace(
         settings,
         run=RunSection(name=settings.run.name, seed=settings.run.seed),
-        answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
+        answer=AnswerSection(
+            model=settings.answer.model, prompt=settings.answer.prompt, repeats=settings.answer.repeats
+        ),
         # Labels decide no answer and no judgement: they may be added to a bench that is done.
         bench=BenchSection(answerers=msgspec.structs.replace(settings.bench.answerers, labels=None)),
         blame=Settings().blame,
@@ -201,6 +203,8 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
             "No question can be answered: that they are refused is what tells the cells apart, and a judge "
             "that compares with a reference scores none of them."
         )
+    if any(row.spent.n_answers > row.n_questions for row in board.standings):
+        notes.append("Questions were answered several times: each counts once, by the mean of its answers.")
     notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
@@ -265,10 +269,10 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     bench_input = read_input(settings, grid)
     _labels(settings, grid, bench_input)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        questions = sample_of(bench_input.questions, forecaster, SAMPLED)
+    async def work(session: Session) -> None:
+        questions = sample_of(bench_input.questions, session, SAMPLED)
         if settings.bench.answerers.race:
-            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+            session.forecaster.assume("No configuration is stopped early: the race may ask far less.")
         sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
@@ -282,12 +286,11 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
                     for row in await answers_of(cell, questions, means, session)
                 ]
         if any(judge.needs_model for judge in bench_input.judges):
-            forecaster.assumptions[ASSUMPTION] = None
-        assumed = (judge.assumption for judge in bench_input.judges if judge.assumption)
-        forecaster.assumptions |= dict.fromkeys(assumed)
+            session.forecaster.assume(ASSUMPTION)
+        session.forecaster.assume(*(judge.assumption for judge in bench_input.judges))
         async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
-        forecaster.weight = 1.0
+        session.forecaster.weight = 1.0
         await cards_of_sheet(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)
