@@ -125,7 +125,12 @@ def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
 
 @pytest.mark.parametrize(
     "agree",
-    ['labels = "labels.jsonl"', 'sheet = "labels.jsonl"', 'sheet = "sheet.jsonl"\nmetric = "tone"'],
+    [
+        'labels = "labels.jsonl"',
+        'sheet = "labels.jsonl"',
+        'sheet = "sheet.jsonl"\nmetric = "tone"',
+        "thresholds = { containment = 60 }",
+    ],
 )
 def test_labels_that_cannot_be_read_end_a_run_before_anything_is_judged(tmp_path, agree):
     (tmp_path / "sheet.jsonl").write_text('{"id": "1", "answer": "a", "reference": "a", "score": 1}\n')

@@ -34,11 +34,12 @@ from ragstone.features.compare.values import (
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import question_clusters, summarise
-from ragstone.kernel.judging.summary import bounds_of
+from ragstone.kernel.judging.summary import bounds_of, is_category
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
+from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.statistics import (
     Floats,
     cluster_codes,
@@ -90,6 +91,14 @@ def compare_judged(
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
         )
+    numbered = [row for row in rows if row.is_numbered]
+    rows = [row for row in rows if not row.is_numbered]
+    if not rows:
+        judges = ", ".join(dict.fromkeys(row.key[0] for row in numbered))
+        raise DataError(
+            f"{a.name} and {b.name}: nothing is compared, because no label of {judges} is better than "
+            "another. Judge both with a judge that grades."
+        )
     if both.people and not any(row.people for row in rows):
         raise both.people.why_unused(matched)
     retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
@@ -115,9 +124,10 @@ def compare_judged(
             *_manifest_notes(a, b),
             *(both.people.notes if both.people else []),
             *taste_notes(compared, a, b),
+            *map(_shares_note, numbered),
             *repeat_notes(a, b, matched.systems, matched.ids),
             *unranked,
-            *both.notes(compared, sum(map(len, matched.keys.values()))),
+            *both.notes(compared, sum(map(len, matched.keys.values())) - len(numbered)),
         ],
         components=components or UNSET,
         seed=seed,
@@ -138,10 +148,22 @@ class _Paired(NamedTuple):
     people: tuple[CorrectedDifference, LengthSlope | None] | None = None
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether its scores only number labels, of which none is better."""
+        return any(map(is_category, self.rows[0].values()))
+
+    @property
     def p(self) -> float:
         """What the verdict follows: of the labels where there are some, 1 where they are too few to tell."""
         p = self.people[0].p if self.people else self.test.p
         return 1.0 if p is None else p
+
+
+def _shares_note(row: _Paired) -> str:
+    """Return the labels of a judge on both sides, in place of a comparison."""
+    sides = [summarise(side[name] for name in row.ids)[0] for side in row.rows]
+    shares = "; ".join(f"{side} {mean_text(mean)}" for side, mean in zip("AB", sides, strict=True))
+    return f"{row.key[0]} gives labels, of which none is better, so it has no verdict: {shares}."
 
 
 class _Both:

@@ -15,9 +15,10 @@ from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 
 ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"

@@ -137,7 +137,7 @@ def unread_notes(metrics: Sequence[MetricSummary], sheet: AnswerSheet) -> tuple[
     a reader made itself, of a trace, is no column. Options are given where name and values speak for one
     column alone; else all are listed, and the user says which.
     """
-    scored = {metric.judge for metric in metrics if metric.estimate is not None}
+    scored = {metric.judge for metric in metrics if metric.statuses.get("scored")}
     blind = [
         metric
         for metric in metrics

@@ -1,12 +1,12 @@
 """The names of this room that others take from it; each is imported when it is first used."""
 
-from .examples import question_digest
 from .finding import JudgeContext
 from .judge import Judge, judge_names, parse_judge
 from .judging import failed_judgements, judge_answer
 from .noise import MetricComponents, NoiseTally, noise_components
 from .summary import MetricSummary, Tally, question_clusters, summarise
 from .together import can_join, joined, judge_together
+from .tuned import question_digest
 from .variant import load_judge
 
 __all__ = [

@@ -179,7 +179,7 @@ def plain_notes(
     notes += repeat_notes(metrics)
     notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
-    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.statuses.get("scored")}
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
