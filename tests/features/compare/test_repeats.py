@@ -6,12 +6,10 @@ import pytest
 from tests.kernel.judging.test_repeated import needing, repeats
 from tests.support.judged_runs import answers, judged
 
-from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.several import compare_several
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Label
 
 
 def run(rows, **parts) -> JudgedRun:
@@ -114,30 +112,3 @@ def test_several_runs_have_a_column_each_and_flips_go_by_the_mean():
     assert len(several.columns) == 2  # and not one for each repeat
     [metric] = several.metrics
     assert metric.n_flips == 1
-
-
-def test_labels_correct_the_difference_of_the_answers_that_people_have_seen(says):
-    rng = np.random.default_rng(7)
-    human = rng.integers(0, 2, (2, 60)).astype(float)
-    judge = np.where(rng.random((2, 60)) < 0.1, 1 - human, human)
-    further = rng.integers(0, 2, (2, 60)).astype(float)
-    labels = [
-        Label(question_id=f"q{at}", system=name, score=float(scores[at]))
-        for name, scores in zip("ab", human, strict=True)
-        for at in range(40)
-    ]
-
-    def compared(*repeated, more=()):
-        sides = [
-            repeats(first.tolist(), *([extra.tolist()] if repeated else []), system=name)
-            for name, first, extra in zip("ab", judge, further, strict=True)
-        ]
-        return compare(*sides, labels=[*labels, *more])
-
-    once, twice = compared(), compared(True)
-    assert once.metrics[0].corrected == twice.metrics[0].corrected
-    assert once.metrics[0].difference != twice.metrics[0].difference
-    says("\n".join(note for note in twice.notes if "labels" in note))
-    again = compared(True, more=[Label(question_id="q1", system="a@repeat=2", score=1.0)])
-    assert again.metrics[0].corrected == twice.metrics[0].corrected
-    says("\n".join(note for note in again.notes if "labels" in note))

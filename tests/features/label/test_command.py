@@ -82,6 +82,10 @@ def test_compare_writes_both_answers_to_each_question(two_runs, says):
     assert not any(row["answer"] == "I do not know." and row["run"] == "before" for row in rows)
     labels = "".join(json.dumps({**row, "score": 1}) + "\n" for row in rows)
     (two_runs / "mine.jsonl").write_text(labels)
+    ran = ragstone("compare", "runs/before", "runs/after", "--labels", "mine.jsonl", "--json")
+    [metric] = json.loads(ran.out)["metrics"]
+    assert (ran.code, metric["corrected"]["n_labelled"]) == (0, 4)
+    assert any("unequal chances" in note for note in metric["corrected"]["notes"])
     ran = ragstone(
         "label", "runs/before", "runs/after", "--compare", "-n", "999", "--labels", "mine.jsonl", "--force"
     )
@@ -206,6 +210,7 @@ def test_no_gap_nothing_to_label_again_and_no_labels_are_told(reasoned, says):
         ["label", "runs/now", "--gaps"],
         ["agree", "runs/now", "--gaps"],
         ["agree", "runs/now", "--again", "labels.jsonl"],
+        ["agree", "runs/now", "labels.jsonl", "--gaps", "--trust", "0.8"],
     ):
         ran = ragstone(*given)
         says(ran.err)

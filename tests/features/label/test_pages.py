@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.sequential import sequential_agreement
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -712,3 +713,94 @@ def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga):
         f"{LABEL}/new", json=form | {"system_a": SYSTEMS[0], "system_b": SYSTEMS[0]}, headers=SCRIPT
     )
     assert (reply.status_code, "nothing can differ" in reply.text) == (422, True)
+
+
+def with_a_gap(project, client):
+    """Forty labels, on ten of which the judge says right and people find the unit missing."""
+    made(client, n=80, by="random", instructions="Grade the facts.")
+    judged = {
+        (row.question_id, row.system): row.score
+        for row in read_rows(project / "runs" / "mine" / "judgements.jsonl", Judgement)
+    }
+    n_gap = 0
+    for place, item in enumerate(queue_of(project).items):
+        score = judged[item.question_id, item.system]
+        is_gap = score == 1 and n_gap < 14 and place % 2 == 0
+        n_gap += is_gap
+        comment = f"unit missing {HOSTILE}" if is_gap else f"read twice {place}"
+        mark(client, place, annotator="olga", score=0 if is_gap else score, comment=comment)
+
+
+def test_a_gap_is_shown_its_rows_labelled_again_and_flips_counted(run, people, olga, says):
+    with_a_gap(run, olga)
+    page = olga.get(f"{LABEL}/first/gaps").text
+    assert "<img src=x" not in page
+    says(element(page, "Grades differ on"))
+    says(element(page, "reasons where grades differ"))
+    assert "unit" in element(page, "“")
+    assert not any(system in page for system in SYSTEMS)
+    form = {"name": "first-again", "instructions": "A missing unit is wrong.", "n": 10}
+    reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
+    assert reply.json() == {"go": f"{LABEL}/first-again/progress"}
+    says(element(olga.get(f"{LABEL}/first-again/progress").text, "labelled again yet"))
+    assert queue_of(run, "first-again").annotators == ["olga"]
+    for place in range(10):
+        shown = olga.get(f"{LABEL}/first-again/items/{place}").json()
+        assert (shown["given"], "missing" in str(shown)) == (None, False)  # blind to the first label
+        mark(olga, place, annotator="olga", score=int(place < 6), queue="first-again")
+    rows = labels_of(run, "first-again")
+    assert all(row.metadata["again"] is True and "inclusion" not in row.metadata for row in rows)
+    for name in ("first", "first-again"):
+        page = olga.get(f"{LABEL}/{name}/progress").text
+        assert "6 of 10 answers got another grade" in page
+        assert "under another text" in page
+    says(element(page, "6 of 10"))
+    assert "What people would give" not in page
+    assert "How far the judge agrees" not in page
+    reply = olga.post(
+        f"{LABEL}/first/again",
+        json=form | {"name": "same", "instructions": "Grade the facts."},
+        headers=SCRIPT,
+    )
+    mark(olga, 0, annotator="olga", score=0, queue="same")
+    assert "under the same text" in olga.get(f"{LABEL}/first/progress").text
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    with pytest.raises(DataError, match="no sample"):
+        report_cards(judgements, rows)
+    # nor do these labels keep their answers from being drawn for another queue
+    form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    form["instructions"] = "A missing unit is wrong."
+    assert olga.post(f"{LABEL}/new", json=form, headers=SCRIPT).status_code == 200
+
+
+def test_without_a_gap_nothing_can_be_labelled_again(run, people, olga, says):
+    made(olga, n=10, instructions="Grade the facts.")
+    says(element(olga.get(f"{LABEL}/first/gaps").text, "no labels yet"))
+    for place in range(10):
+        mark(olga, place, annotator="olga", score=1, comment="yes")
+    page = olga.get(f"{LABEL}/first/gaps").text
+    says(element(page, "Grades differ on"))
+    assert "Label some of them again" not in page
+    form = {"name": "x", "instructions": "Two.", "n": 10}
+    says(olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).json()["detail"])
+    says(olga.post(f"{LABEL}/first/again", json=form | {"n": 0}, headers=SCRIPT).json()["detail"])
+    ann = people.person("ann", "annotator")
+    assert ann.get(f"{LABEL}/first/gaps").status_code == 403
+    assert ann.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": "first"}, "would be mixed"),
+        ({"name": "new"}, "cannot be called"),
+        ({"name": "../x"}, "cannot be the name"),
+        ({"instructions": " "}, "are empty"),
+        ({"instructions": "a\x00"}, "U+0000"),
+    ],
+)
+def test_what_cannot_be_labelled_again_is_told(run, people, olga, given, words):
+    with_a_gap(run, olga)
+    form = {"name": "again", "instructions": "Two.", "n": 10} | given
+    reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
+    assert (reply.status_code, words in reply.json()["detail"]) == (422, True)

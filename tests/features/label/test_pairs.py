@@ -57,10 +57,10 @@ def test_both_answers_stand_beside_each_other_either_one_first_with_one_chance()
 
 
 def test_size_is_the_root_of_doubts_difference_and_base_worked_by_hand():
-    # bare 0 and 1 have no doubt: sqrt(0.1); 0 beside 1: sqrt(0.1 + 2); 0.5 is a coin's doubt of 1, its
-    # distance to 1 counts 2 * 0.25: sqrt(0.1 + 1 + 0.5)
+    # bare 0 and 1 have no doubt: sqrt(0.4); 0 beside 1: sqrt(0.4 + 2); 0.5 is a coin's doubt of 1, its
+    # distance to 1 counts 2 * 0.25: sqrt(0.4 + 1 + 0.5)
     a, b = side("old", [1, 0, 0.5]), side("new", [1, 1, 1])
-    assert sizes_of(a, b) == pytest.approx([0.1**0.5, 2.1**0.5, 1.6**0.5])
+    assert sizes_of(a, b) == pytest.approx([0.4**0.5, 2.4**0.5, 1.9**0.5])
 
 
 def test_answers_in_the_same_words_have_no_size_and_are_drawn_by_the_floor_alone():
@@ -72,8 +72,8 @@ def test_answers_in_the_same_words_have_no_size_and_are_drawn_by_the_floor_alone
     ] * 20
     rows = pairs_to_label(a, b, n=10, answers_a=texts("old", *same), answers_b=texts("new", *other))
     chances = {row.question_id: row.inclusion for row in rows}
-    # 3 of 10 for all 40 alike: 0.075 each; the other 7 go to 20: 0.35 each
-    assert {round(chance, 6) for chance in chances.values()} <= {0.075, 0.425}
+    # 7 of 10 for all 40 alike: 0.175 each; the other 3 go to 20: 0.15 more
+    assert {round(chance, 6) for chance in chances.values()} == {0.175, 0.325}
 
 
 def test_chances_are_what_they_say():
@@ -88,7 +88,7 @@ def test_chances_are_what_they_say():
     shares = np.array([drawn[name] / 2000 for name in sorted(said)])
     assert len(said) == 60
     assert np.abs(shares - chances).max() < 4 * (0.25 / 2000) ** 0.5
-    assert chances.max() > 2 * chances.min()
+    assert chances.max() > 1.2 * chances.min()
 
 
 def test_labels_of_twenty_questions_tell_where_the_judge_errs():

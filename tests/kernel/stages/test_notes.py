@@ -5,7 +5,6 @@ import pytest
 from tests.kernel.judging.test_repeated import needing, repeats
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.run.pipeline import unranked_notes
 from ragstone.kernel.config import (
     ChatSystem,
     ModelSettings,
@@ -68,16 +67,6 @@ def test_a_threshold_fitted_with_another_model_is_told_unless_a_card_or_that_mod
     card = SimpleNamespace(judge="right_answer", model="openai/gpt-4o")
     assert notes_with("openai/gpt-4o", [card]) == []
     assert len(notes_with("openai/other", [card])) == 1
-
-
-def test_systems_without_a_common_question_are_said_to_stand_in_no_order(says):
-    rows = [
-        judged("correctness", NO_MODEL),
-        msgspec.structs.replace(judged("correctness", NO_MODEL), system="t"),
-    ]
-    [note] = unranked_notes(summarise(rows))
-    says(note)
-    assert unranked_notes(summarise(rows[:1])) == []
 
 
 def test_answers_that_failed_are_told_once_and_not_as_failures_of_each_judge(says):

@@ -11,7 +11,7 @@ from ragstone.features.label.queue import Queue, QueueItem
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
-from ragstone.kernel.agreement.policies import policy_of
+from ragstone.kernel.agreement.policies import AGAIN, policy_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Metadata, Row
 from ragstone.kernel.statistics import Estimate, mean_estimate
@@ -126,6 +126,7 @@ def carried(queue: Queue, text: Answer, inclusion: float | None, policy: str | N
     """Return what a label carries beside its score: the texts, how its answer was drawn, and its policy."""
     metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "policy": policy, "tags": text.tags}
     metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
+    metadata |= {AGAIN: True} if queue.again_of else {}
     return {name: value for name, value in metadata.items() if value is not None}
 
 

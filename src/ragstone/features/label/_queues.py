@@ -3,6 +3,7 @@
 Nothing that is shown of an item tells the system, the judge's score or who else labels.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -183,6 +184,21 @@ class OpenQueue:
         again = {label_key(row) for row in rows if self.marks.policy_of(row) == policy}
         earlier = {label_key(row): row for row in rows if self.marks.policy_of(row) != policy}
         return [row for key, row in earlier.items() if key not in again]
+
+    def counts(self) -> list[int]:
+        """Return the number of labels under each version; of a text that came back, where it holds last."""
+        policies = [version.policy for version in self.versions()]
+        counts = Counter(map(self.marks.policy_of, self.marks.labels.rows()))
+        return [
+            counts[policy] if policy not in policies[at + 1 :] else 0 for at, policy in enumerate(policies)
+        ]
+
+    def labels_under(self, policy: str | None) -> list[Label]:
+        """Return the labels given under a policy, with its digest in each."""
+        rows = [row for row in self.marks.labels.rows() if self.marks.policy_of(row) == policy]
+        return [
+            msgspec.structs.replace(row, metadata={**(row.metadata or {}), "policy": policy}) for row in rows
+        ]
 
     def share_of(self, person: str) -> tuple[int, int]:
         """Return how many of a person's items they have labelled, and how many are theirs."""

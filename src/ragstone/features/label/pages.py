@@ -1,7 +1,6 @@
 """The queues of a workbench: their list, making one from a run, how far each has come, labels in and out."""
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.agree import card_document, halving, labelled_share, sequential_sentences, title
+from ragstone.features.label._again import flips_shown
 from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label._choosing import AnswerDraw, Way, way_of
 from ragstone.features.label._marking import (
@@ -76,6 +76,7 @@ WAY_WORDS: dict[Way, str] = {
     "uncertain": "mostly those that the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
     "difference": "both answers of two systems, where labels tell most of their difference",
+    "gaps": "labelled again, because grades differed for the same reason",
 }
 
 
@@ -149,15 +150,20 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
             if all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
         ],
         judges=judges,
-        ways={way: text for way, text in WAY_WORDS.items() if way != "difference" or len(systems) > 1},
+        ways={
+            way: text
+            for way, text in WAY_WORDS.items()
+            if way != "gaps" and (way != "difference" or len(systems) > 1)
+        },
         systems=systems,
         label=LABEL,
-        name=_free_name(app, run),
+        name=free_name(app, run),
         annotator=person.name,
     )
 
 
-def _free_name(app: AppState, run: str) -> str:
+def free_name(app: AppState, run: str) -> str:
+    """Return a name for a queue that none has: the run's, with a number where it is taken."""
     base = "".join(
         sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
     ).strip("-")
@@ -177,8 +183,6 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
         raise DataError(f"{data.n} answers to label: give 1 or more.")
     if data.seed < 0:
         raise DataError(f"The seed {data.seed}: give 0 or more.")
-    if data.name == NEW:
-        raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
     plan = Plan(
         name=data.name.strip(),
@@ -200,13 +204,20 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     )
     policy = policy_digest(plan.instructions) if plan.instructions else None
     queue, texts = make_queue(plan, _material(app, data.run, judge, metric, policy))
+    keep_queue(app, queue, texts)
+    app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
+    return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
+    """Write a queue. Raises DataError where there are labels of that name."""
+    if queue.name == NEW:
+        raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     if (there := app.part(queues_of).labels / f"{queue.name}.jsonl").exists():
         raise DataError(
             f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
         )
     write_queue(app.part(queues_of).folder, queue, texts)
-    app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
-    return {"go": f"{LABEL}/{queue.name}/progress"}
 
 
 def _scale(text: str) -> tuple[float, float] | None:
@@ -253,7 +264,8 @@ def _labels_of(app: AppState, run: str, metric: str, policy: str | None) -> list
     """
     labels: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
-        if (opened.queue.source, opened.queue.metric) == (run, metric):
+        same = (opened.queue.source, opened.queue.metric) == (run, metric)
+        if same and not opened.queue.again_of:
             for row in opened.marks.labels.rows():
                 if policy_of(row) not in (None, policy):
                     continue
@@ -322,7 +334,8 @@ def progress(
     skips = opened.marks.skips.rows()
     so_far = progress_of(queue, labels, skips)
     bar = trust if trust and 0 < trust < 1 else None
-    result = LabelledResult() if is_blind else _result(app, opened, labels, target, bar, so_far)
+    is_hidden = is_blind or bool(queue.again_of)
+    result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
     return page(
         request,
         "features/label/progress.html",
@@ -344,6 +357,7 @@ def progress(
         forms=FORMS,
         n_earlier=len(opened.earlier()),
         n_versions=len(opened.versions()),
+        flips=[] if is_blind else flips_shown(app.part(queues_of), opened),
     )
 
 
@@ -403,7 +417,7 @@ def _looks(judgements: list[Judgement], labels: list[Label], bar: float | None) 
 def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Response[bytes]:
     """Give the labels as jsonl, csv or parquet, with annotators and comments; as md the instructions."""
     if form == "md":
-        content = as_markdown(opened.versions(), _labels_under(opened)).encode()
+        content = as_markdown(opened.versions(), opened.counts()).encode()
         headers = {"Content-Disposition": f'attachment; filename="{name}-instructions.md"'}
         return Response(content, media_type="text/markdown", headers=headers)
     if form not in FORMS:
@@ -443,41 +457,4 @@ def take_in(
     return {"n_labels": len(rows), "n_new": n_new}
 
 
-@get("/label/{name:str}/instructions", sync_to_thread=True)
-def instructions(request: AnyRequest, opened: AtQueue) -> Response[str]:
-    """Give the versions of a queue's instructions, the one that holds first, with the labels under each."""
-    versions = opened.versions()
-    return page(
-        request,
-        "features/label/instructions.html",
-        f"Instructions of {opened.queue.name}",
-        queue=opened.queue,
-        versions=[*enumerate(zip(versions, _labels_under(opened), strict=True), 1)][::-1],
-        label=LABEL,
-    )
-
-
-def _labels_under(opened: OpenQueue) -> list[int]:
-    """Return the number of labels under each version; what came back later is counted where it holds last."""
-    counts = Counter(map(opened.marks.policy_of, opened.marks.labels.rows()))
-    last = {version.policy: at for at, version in enumerate(opened.versions())}
-    return [counts[v.policy] if last[v.policy] == at else 0 for at, v in enumerate(opened.versions())]
-
-
-class InstructionsForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The new text of a queue's instructions."""
-
-    instructions: str
-
-
-@post("/label/{name:str}/instructions", sync_to_thread=True, status_code=200, guards=[OWNER])
-def change_instructions(
-    request: AnyRequest, app: AtApp, opened: AtQueue, name: FromPath[str], data: JSONBody[InstructionsForm]
-) -> dict[str, str]:
-    """Make a text the instructions of a queue; earlier labels keep theirs. Raises DataError."""
-    if opened.change(data.instructions):
-        app.audit(request, "instructions changed", queue=name, policy=policy_digest(data.instructions))
-    return {"go": f"{LABEL}/{name}/progress"}
-
-
-ROUTES = (queues, new_queue, make, progress, export, take_in, instructions, change_instructions)
+ROUTES = (queues, new_queue, make, progress, export, take_in)

@@ -22,9 +22,9 @@ from ragstone.kernel.judging.fields import Example as JudgeExample
 from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.rubric import Criterion, RubricJudge
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Judgement, Label, Question, alternatives, references
 from ragstone.kernel.tables import read_rows, write_rows
-from ragstone.kernel.tables.private import make_folder
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 MOST_KEYS = 10  # whole grades from 0 to 9 have a key each; on other scales a number is typed
@@ -63,7 +63,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     source: the run or the file that the judgements came from. metric and scale: of the labels. annotators:
     who gets items, [] for everybody who may label. overlap: the share of the items that `each` of them get,
     so that people can be compared. reference: whether the right answer is shown. instructions: the owner's
-    own.
+    own. again_of, again_policy: the queue whose answers are labelled again, and the policy of its labels.
     """
 
     name: str
@@ -79,6 +79,8 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     rubric: Rubric | None = None
     items: list[QueueItem]
+    again_of: str | None = None
+    again_policy: str | None = None
 
     @property
     def policy(self) -> str | None:
@@ -295,6 +297,37 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         items=dealt,
     )
     return queue, [_text(texts[item.question_id, item.system], material) for item in dealt]
+
+
+def queue_again(
+    queue: Queue,
+    name: str,
+    keys: Sequence[Key],
+    labels: Sequence[Label],
+    instructions: str,
+    policy: str | None,
+) -> Queue:
+    """Return a queue of answers of another one, each for the people who labelled it first.
+
+    labels: the first ones, given under policy. Raises DataError for a name or instructions that are none.
+    """
+    check_name(name)
+    people: dict[Key, list[str]] = {}
+    for row in labels:
+        if row.annotator and not row.annotator.startswith(ADJUDICATOR):
+            people.setdefault((row.question_id, row.system), []).append(row.annotator)
+    items = [QueueItem(key[0], key[1], annotators=people.get(key, [])) for key in keys]
+    return msgspec.structs.replace(
+        queue,
+        name=name,
+        choice=AnswerDraw(by="gaps", n=len(items), metric=queue.metric, judge=queue.judge),
+        annotators=list(dict.fromkeys(person for item in items for person in item.annotators)),
+        overlap=0.0,
+        instructions=tidied(instructions),
+        items=items,
+        again_of=queue.name,
+        again_policy=policy,
+    )
 
 
 def _pairs(choice: AnswerDraw, material: Material, texts: Mapping[Key, Answer]) -> list[DrawnAnswer]:

@@ -20,6 +20,7 @@ from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of,
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
@@ -61,15 +62,18 @@ def corrected_means(
     judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
     answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
     questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
-    it shares with other questions, such as their document; without it a question stands for itself. Raises
-    DataError as report_cards does for labels that cannot be paired, policies, thresholds and mappings; no
-    label at all gives no means.
+    it shares with other questions, such as their document; without it a question stands for itself. None of a
+    judge whose scores only number its labels (see judging.summary.is_category). Raises DataError as
+    report_cards does for labels that cannot be paired, policies, thresholds and mappings; no label at all
+    gives no means.
     """
     labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     every: Rows[CorrectedMean] = Rows((), CorrectedMean)
     for judge, rows in rows_of.items():
+        if any(map(is_category, rows)):
+            continue
         cut = threshold_of(judge, threshold, rows)
         measured = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if measured.comparison is None:

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.document.numbers import count, interval, number, usd, with_ends
+from ragstone.kernel.document.numbers import count, interval, number, percent, usd, with_ends
 from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.records import Status
@@ -44,6 +44,24 @@ def scale(metric: MetricSummary) -> str:
 def n_scored(metric: MetricSummary) -> int:
     """Return the denominator of the mean."""
     return metric.statuses.get("scored", 0)
+
+
+MOST_LABELS = 4  # of a category whose shares are shown in one cell, the commonest
+
+
+def mean_text(metric: MetricSummary, none: str = "none") -> str:
+    """Return the mean; of a judge whose scores only number its labels the share of each label.
+
+    none: what stands where no row was scored.
+    """
+    if metric.estimate is not None:
+        return number(metric.estimate.value)
+    if not metric.labels:
+        return none
+    commonest = sorted(metric.labels.items(), key=lambda labelled: -labelled[1].value)
+    parts = [f"{label} {percent(share.value)}" for label, share in commonest[:MOST_LABELS]]
+    more = len(commonest) - len(parts)
+    return ", ".join([*parts, *([f"{count(more)} more"] if more else [])])
 
 
 def denominator(metric: MetricSummary) -> str:
