@@ -6,8 +6,8 @@ import pytest
 from tests.support.judged_runs import judged
 
 from ragstone.kernel.judging import question_clusters, summarise
-from ragstone.kernel.judging.repeated import K_OF_N, question_score
-from ragstone.kernel.records import Question, name_repeat
+from ragstone.kernel.judging.repeated import question_score
+from ragstone.kernel.records import K_OF_N, Question, name_repeat
 from ragstone.kernel.statistics import mean_estimate, wilson_interval
 from ragstone.kernel.statistics.passes import all_of_k
 

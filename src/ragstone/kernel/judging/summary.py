@@ -10,6 +10,7 @@ import msgspec
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
 from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
+from ragstone.kernel.judging.truth import STATEMENT, Said
 from ragstone.kernel.records import (
     STATUSES,
     Judgement,
@@ -23,8 +24,6 @@ from ragstone.kernel.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
 
-Said = Literal["true", "false", "neither"]
-STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
 FIRST = 3  # unsupported statements that are kept, of each text
 
 
