@@ -9,6 +9,7 @@ simulations out. --labels: also the labels for ± 5 points on the packs in a fol
 import argparse
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
