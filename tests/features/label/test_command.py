@@ -210,6 +210,7 @@ def test_no_gap_nothing_to_label_again_and_no_labels_are_told(reasoned, says):
         ["label", "runs/now", "--gaps"],
         ["agree", "runs/now", "--gaps"],
         ["agree", "runs/now", "--again", "labels.jsonl"],
+        ["agree", "runs/now", "labels.jsonl", "--gaps", "--trust", "0.8"],
     ):
         ran = ragstone(*given)
         says(ran.err)

@@ -143,8 +143,10 @@ def agree(
     wanted = [option for option, value in needs.items() if value]
     if wanted and not labels:
         raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+    if while_labelling and (gaps or again):
+        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
     if page:
-        keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
+        keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
     by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):

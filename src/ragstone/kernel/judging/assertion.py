@@ -14,7 +14,7 @@ from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, lacks, not_applicable
-from ragstone.kernel.judging.render import part_of
+from ragstone.kernel.judging.inputs import part_of
 from ragstone.kernel.judging.repeated import K_OF_N
 from ragstone.kernel.judging.thresholds import is_of_another_scale
 from ragstone.kernel.llm import CallFailed

@@ -12,8 +12,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.records import OWN_THRESHOLD, Judgement, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
-from ragstone.kernel.statistics.mean import mean_estimates
-from ragstone.kernel.statistics.passes import all_of_k, any_of_k
+from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
 
 EACH_UP_TO = 10  # k of pass@k; beyond, the largest alone: a curve of a thousand points is no table
 FAILED, NOT_APPLICABLE = math.inf, math.nan
@@ -155,7 +154,11 @@ def fold(
 
     scores, failed = scores_of(outcomes), np.isposinf(outcomes)
     has, unit = np.isfinite(scores), first.scale is None or first.scale == (0, 1)
-    estimate = mean_estimate(scores[has], shared(has), seed=seed, proportion=unit)
+    if unit and has.any() and np.isin(outcomes[np.isfinite(outcomes)], (0.0, 1.0)).all():
+        n_answers = max(has.sum(), np.isfinite(outcomes).sum())
+        estimate: Estimate | None = share_estimate(scores[has], float(n_answers), shared(has), seed=seed)
+    else:
+        estimate = mean_estimate(scores[has], shared(has), seed=seed, proportion=unit)
     bounds = None
     if failed.any() and first.scale:
         low, high = (scores_of(np.where(failed, end, outcomes)) for end in first.scale)
@@ -204,9 +207,11 @@ def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) ->
     for k in sorted({*range(1, min(largest, EACH_UP_TO) + 1), *([largest] if largest else [])}):
         has = n >= k
         groups = [cluster for cluster, inside in zip(clusters, has, strict=True) if inside]
-        columns = {
-            "at_least_one": any_of_k(n[has], right[has], k),
-            "every_one": all_of_k(n[has], right[has], k),
-        }
-        rates.append(PassRate(k=k, **mean_estimates(columns, groups, seed=seed)))
+        # A chance of k answers at once is a share of n / k independent draws at most.
+        n_draws = float(n[has].sum() / k)
+        one, every = (
+            share_estimate(of_k(n[has], right[has], k), n_draws, groups, seed=seed)
+            for of_k in (any_of_k, all_of_k)
+        )
+        rates.append(PassRate(k=k, at_least_one=one, every_one=every))
     return rates
