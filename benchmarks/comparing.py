@@ -23,7 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.kernel.statistics import Floats, mcnemar_p
+from ragstone.features.label._choosing import chances_of, draw
+from ragstone.features.label._pairs import BASE, PAIR_SPREAD
+from ragstone.kernel.statistics import Codes, Floats, mcnemar_p
 from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.statistics.paired import paired_p_values
 from ragstone.kernel.statistics.power import POWER, Spread, paired_power, spread_of
@@ -187,13 +189,32 @@ class Outcome(NamedTuple):
     held: float
 
 
-def corrected(n: int, labelled: int, systems: Systems, errors: Errors, simulations: int) -> Outcome:
-    """Return how comparisons of n questions end of which people have labelled some."""
+def drawn(judge: Floats, labelled: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+    """Return which pairs `label --compare` draws, and their chances. judge: its differences."""
+    sizes = np.sqrt(BASE + 2 * judge**2)
+    chances = chances_of(sizes, labelled, PAIR_SPREAD)
+    order = np.lexsort((rng.random(judge.size), sizes, judge))
+    places = draw(chances, order, rng)
+    return places, chances[places]
+
+
+def corrected(
+    n: int, labelled: int, systems: Systems, errors: Errors, simulations: int, *, chosen: bool = False
+) -> Outcome:
+    """Return how comparisons of n questions end of which people have labelled some.
+
+    chosen: those that `label --compare` draws, else each with the same chance.
+    """
     rng = np.random.default_rng([n, labelled, 3])
     better = worse = held = 0
     for _ in range(simulations):
         human, judge = (np.diff(scores, axis=1)[:, 0] for scores in play(n, systems, errors, rng))
-        told = prediction_powered_difference(human[:labelled], judge[:labelled], judge[labelled:], width=1.0)
+        places, shares = np.arange(labelled), None
+        if chosen:
+            places, chances = drawn(judge, labelled, rng)
+            shares = 1 / chances
+        others = np.delete(judge, places)
+        told = prediction_powered_difference(human[places], judge[places], others, width=1.0, shares=shares)
         low, high = told.corrected.low, told.corrected.high
         assert low is not None
         assert high is not None
@@ -229,12 +250,18 @@ def biased(simulations: int) -> None:
             outcomes = [corrected(300, labelled, one, errors, simulations) for one in EQUAL]
             line(f"  {labelled} labelled pairs", [f"{one.better:.1f}" for one in outcomes])
             line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
+        outcomes = [corrected(300, 150, one, errors, simulations, chosen=True) for one in EQUAL]
+        line("  150 pairs, chosen", [f"{one.better:.1f}" for one in outcomes])
+        line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
     print("\nB is better by 5 points: found in percent")
     line("answers that differ", [f"{100 * one.differ:g} %" for one in BETTER])
     for n in (300, 1000, 3000):
         for name, errors in (("taste", TASTE), ("fair, 5 % errors", FAIR), ("fair, 2 % errors", GOOD)):
             outcomes = [corrected(n, 150, one, errors, simulations) for one in BETTER]
             line(f"{n:,}, 150 labelled, {name}", [f"{one.better:.1f}" for one in outcomes])
+            line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
+            outcomes = [corrected(n, 150, one, errors, simulations, chosen=True) for one in BETTER]
+            line("  150 chosen", [f"{one.better:.1f}" for one in outcomes])
             line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
     outcomes = [corrected(150, 150, one, FAIR, simulations) for one in BETTER]
     line("150 labels alone", [f"{one.better:.1f}" for one in outcomes])

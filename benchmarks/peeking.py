@@ -9,6 +9,7 @@ points on the packs in a folder, ../shared/data.
 import argparse
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 

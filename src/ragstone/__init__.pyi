@@ -108,6 +108,7 @@ from .kernel.judging import Judge as Judge
 from .kernel.judging import MetricSummary as MetricSummary
 from .kernel.judging import judge_names as judge_names
 from .kernel.judging import load_judge as load_judge
+from .kernel.judging import noise_components as noise_components
 from .kernel.judging import question_digest as question_digest
 from .kernel.judging import summarise as summarise
 from .kernel.judging.finding import Finding as Finding
@@ -147,6 +148,7 @@ from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary
 from .kernel.statistics import Estimate as Estimate
+from .kernel.statistics import mean_components as mean_components
 from .kernel.statistics import mean_estimate as mean_estimate
 from .kernel.tables import Rows as Rows
 from .kernel.tables import read_rows as read_rows

@@ -202,13 +202,13 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
     from ragstone.features.compare.words import gate_told, metric_told, outcome
     from ragstone.kernel.document.numbers import with_level
-    from ragstone.kernel.runs.wording import denominator, statuses
+    from ragstone.kernel.runs.wording import denominator, mean_text, statuses
 
     problems, lines = [], []
     of_metric = _thresholds(checked, wanted.thresholds)
     for metric in checked.metrics:
         threshold = of_metric.get((metric.judge, metric.metric))
-        mean = "no score" if metric.estimate is None else f"{metric.estimate.value:.3g}"
+        mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
         needed = "" if threshold is None else f", threshold {threshold:g}"
         others = statuses(metric.statuses)
         counted = denominator(metric) + (f" ({others})" if others else "")
@@ -259,6 +259,11 @@ def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> d
                 threshold, metric.scale or (0, 1)
             ):
                 raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
+            if metric.labels and name in (metric.judge, metric.metric):
+                raise ConfigError(
+                    f"thresholds: {name} gives labels ({', '.join(metric.labels)}), whose numbers have no "
+                    "mean. Leave its threshold out, or give the labels scores from 0 to 1 in its file."
+                )
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
         thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
     return thresholds

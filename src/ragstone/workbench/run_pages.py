@@ -304,7 +304,13 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
 
 
 def compared(app: AppState, query: RunsToCompare) -> Comparison:
-    """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
+    """Return the comparison.
+
+    Raises what compare raises, NotFoundException for a run and HTTPException for labels that are not there.
+    """
+    files = label_files(app)
+    if query.labels and query.labels != GATE_LABELS and query.labels not in files:
+        raise HTTPException(f"There are no labels {query.labels!r} here: choose a queue that has some.")
     return compare(
         app.runs.find(query.a),
         app.runs.find(query.b),
@@ -314,7 +320,7 @@ def compared(app: AppState, query: RunsToCompare) -> Comparison:
         margin=_share(query.margin),
         shared=query.shared,
         seed=app.settings.run.seed,
-        labels=_labels(app, query.labels),
+        labels=files.get(query.labels),
     )
 
 
@@ -324,14 +330,6 @@ def label_files(app: AppState) -> dict[str, Path]:
     queues = app.settings.path(app.settings.workbench.labels)
     files = {GATE_LABELS: app.settings.path(own)} if own else {}
     return files | {path.stem: path for path in sorted(queues.glob("*.jsonl"))}
-
-
-def _labels(app: AppState, name: str) -> Path | None:
-    """Return the file of that name. Raises HTTPException for one that is not there."""
-    files = label_files(app)
-    if name and name != GATE_LABELS and name not in files:
-        raise HTTPException(f"There are no labels {name!r} here: choose a queue that has some.")
-    return files.get(name)
 
 
 def _share(text: str) -> float | None:

@@ -222,3 +222,44 @@ def test_a_named_application_keeps_its_name_in_every_repeat(project, fake_openai
         )
         assert [row[1] for row in rows()][:2] == [name, f"{name}@repeat=2"]
     assert fake_openai.n_requests == 12
+
+
+def test_blame_looks_at_first_answers_and_says_so(project, app, says):
+    rows = [
+        Question(id=f"q{n}", question=f"number {n}", reference=f"number {n}", document_ids=["d"])
+        for n in range(3)
+    ]
+    write_rows(project / "questions.jsonl", rows, Question, force=True)
+    (project / "found.py").write_text(
+        "def reply(question):\n"
+        "    return {'answer': 'no', 'contexts': [{'text': 'a number', 'document_id': 'd'}]}\n"
+    )
+    text = (project / "ragstone.toml").read_text()
+    text = text.replace('[answer]\nsystem = "mine"', '[answer]\nrepeats = 3\nsystem = "found:reply"')
+    (project / "ragstone.toml").write_text(text)
+    assert ragstone("run").code == 0
+    [table] = json.loads((project / "runs" / "run" / "summary.json").read_bytes())["blame"]
+    assert table["found_wrong"] == 9  # every answer is one that had its document
+    ran = ragstone("blame", "runs/run", "--json")
+    blamed = json.loads(ran.out)
+    assert (blamed["systems"][0]["system"], blamed["systems"][0]["n_lost"]) == ("found:reply", 3)
+    says("\n".join(note for note in blamed["notes"] if "first answer" in note))
+
+
+def test_a_summary_with_and_without_repeats_is_a_row_of_a_frame(project, app):
+    for repeats, there in ((1, False), (2, True)):
+        answers = rs.answer(["number 0", "number 1"], system=lambda text: text, repeats=repeats)
+        metrics = rs.summarise(rs.judge(answers, judges=["no_refusal"]))
+        assert (metrics.to_pandas()["repeats"][0] is not None) is there
+        assert (metrics.to_polars()["repeats"][0] is not None) is there
+
+
+def test_questions_for_labels_of_two_runs_are_drawn_of_first_answers(project, app):
+    for name, repeats in (("one", 1), ("three", 3)):
+        text = (project / "ragstone.toml").read_text().replace("[answer]", f"[answer]\nrepeats = {repeats}")
+        (project / f"{name}.toml").write_text(text + f'[run]\nname = "{name}"\n')
+        assert ragstone("run", f"{name}.toml").code == 0
+    ran = ragstone("label", "runs/one", "runs/three", "--compare", "-n", "2", "-o", "pairs.jsonl")
+    assert ran.code == 0
+    lines = (project / "pairs.jsonl").read_text().splitlines()
+    assert {json.loads(line)["system"] for line in lines} == {"mine"}

@@ -11,9 +11,9 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.surfaces import shown
 
 import ragstone as api
-from ragstone.features.compare._taste import model_family
 from ragstone.features.compare.words import comparison_document, gate_told, metric_told, outcome
 from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.tables import write_rows
 
@@ -22,7 +22,7 @@ N = 200
 
 
 def scores_of(seed: int = 0, gain: float = 0.0, taste: float = 0.3, n: int = N):
-    """People's and the judge's scores of A and B: B is better by `gain`, and its wrong answers are flattered."""
+    """People's and the judge's scores of A and B: B is better by `gain`, its wrong answers are flattered."""
     rng = np.random.default_rng(seed)
     human_a = (rng.random(n) < 0.6).astype(float)
     human_b = np.where((human_a == 0) & (rng.random(n) < gain / 0.4), 1.0, human_a)
@@ -275,6 +275,22 @@ def test_the_judges_family_is_named_where_one_side_alone_is_of_it(folder, says):
         assert bool(family) == (model == "my/own")
 
 
+def test_labels_that_show_a_taste_for_the_own_family_say_so(folder, says):
+    human, judge = scores_of(taste=0.5)
+    for name, scores, model in zip("ab", judge, ("anthropic/claude-sonnet", "openai/gpt-4o"), strict=True):
+        write_run(
+            folder / name,
+            judged(scores, "correct", metric="correctness", model=MODEL, system=name),
+            digests={"correct": "1"},
+            settings={"answer": {"model": model}},
+            models={"answer": model},
+        )
+    for line in api.compare("a", "b", labels=labels_of(human, 100)).notes:
+        says(line)
+    fair = api.compare("a", "b", labels=labels_of(judge, 100)).notes
+    assert not any("family" in line for line in fair)
+
+
 @pytest.mark.parametrize(
     ("model", "family"),
     [
@@ -325,3 +341,42 @@ def test_a_mapping_that_is_none_is_refused():
     human, judge = scores_of()
     with pytest.raises((ConfigError, DataError)):
         api.compare(*sides(judge), labels=labels_of(human, 20), mapping={"0.5": 1.0})
+
+
+def test_labels_under_two_policies_are_not_mixed(says):
+    human, judge = scores_of()
+    ours, theirs = (labels_of(human, 60)[at : at + 60] for at in (0, 60))
+    first, second = (
+        [msgspec.structs.replace(row, metadata={"policy": policy}) for row in rows]
+        for rows, policy in ((ours, "aa11"), (theirs, "bb22"))
+    )
+    with pytest.raises(DataError) as error:
+        api.compare(*sides(judge), labels=[*first, *second])
+    says(error.value)
+    mixed = [
+        *first,
+        *(msgspec.structs.replace(row, metadata={"policy": "aa11"}) for row in theirs),
+        second[0],
+    ]
+    found = api.compare(*sides(judge), labels=mixed, policy="aa11").metrics[0].corrected
+    assert found.n_labelled == 60
+    for note in api.compare(*sides(judge), labels=[*first, *theirs]).metrics[0].corrected.notes:
+        says(note)
+
+
+def test_repeats_of_an_answer_count_once_by_the_mean_of_their_labels():
+    human, judge = scores_of()
+    ours, theirs = sides(judge)
+    again = [msgspec.structs.replace(row, system="b@repeat=2") for row in theirs]
+    labels = labels_of(human, 60)
+    opposite = [
+        msgspec.structs.replace(row, system="b@repeat=2", score=1 - row.score)
+        for row in labels
+        if row.system == "b"
+    ]
+    once = api.compare(ours, [*theirs, *again], labels=labels).metrics[0].corrected
+    assert once.n_labelled == 60
+    twice = api.compare(ours, [*theirs, *again], labels=[*labels, *opposite]).metrics[0].corrected
+    # Every answer of B is now right in one of two repeats: one half, less A's mean of the labelled.
+    assert twice.n_labelled == 60
+    assert twice.human.value == pytest.approx(0.5 - np.mean(human[0][:60]))

@@ -166,7 +166,7 @@ def test_bars_and_measures_that_mean_nothing_are_refused(options, words):
 
 
 def test_no_labels_and_labels_of_other_answers_are_refused():
-    human, judge = grades(20, 0.9)
+    _, judge = grades(20, 0.9)
     with pytest.raises(DataError, match="no labels to compare"):
         sequential_agreement(judged(judge), [])
     with pytest.raises(DataError, match="no label is for an answer that was judged"):

@@ -6,9 +6,9 @@ import pytest
 from tests.support.judged_runs import judged
 
 from ragstone.kernel.judging import question_clusters, summarise
-from ragstone.kernel.judging.repeated import K_OF_N, question_score
-from ragstone.kernel.records import Question, name_repeat
-from ragstone.kernel.statistics import mean_estimate
+from ragstone.kernel.judging.repeated import question_score
+from ragstone.kernel.records import K_OF_N, Question, name_repeat
+from ragstone.kernel.statistics import mean_estimate, wilson_interval
 from ragstone.kernel.statistics.passes import all_of_k
 
 
@@ -47,17 +47,43 @@ def test_a_mean_over_three_answers_by_hand():
     assert {rate.every_one.n for rate in found.passes} == {4}
 
 
+def width(estimate):
+    return estimate.high - estimate.low
+
+
 def test_the_interval_is_that_of_the_questions_and_not_of_the_answers():
     rng = np.random.default_rng(5)
-    easy = rng.uniform(size=60) < 0.6
-    once = [float(right) for right in easy]
-    [alike] = summarise(repeats(once, once, once, once, once))  # five answers that never differ tell no more
+    once = [float(right) for right in rng.uniform(size=60) < 0.6]
+    [alike] = summarise(repeats(*[once] * 5))  # five answers that never differ tell no more than one
     [single] = summarise(repeats(once))
-    assert alike.estimate == single.estimate
-    varied = [[float(rng.uniform() < 0.6) for _ in range(60)] for _ in range(5)]
-    [found] = summarise(repeats(*varied))
-    of_questions = mean_estimate(np.mean(varied, axis=0))
-    assert (found.estimate.low, found.estimate.high) == (of_questions.low, of_questions.high)
+    assert alike.estimate.value == pytest.approx(single.estimate.value)
+    assert width(single.estimate) <= width(alike.estimate) <= 1.03 * width(single.estimate)
+    assert width(alike.estimate) > 2 * width(mean_estimate(once * 5))  # what 300 rows would say
+    # Answers that do not depend on the question at all: as many rows as there are.
+    drawn = [[float(rng.uniform() < 0.6) for _ in range(60)] for _ in range(5)]
+    [varied] = summarise(repeats(*drawn))
+    rows = mean_estimate(np.ravel(drawn))
+    assert width(varied.estimate) == pytest.approx(width(rows), rel=0.25)
+    assert width(varied.estimate) < 0.7 * width(single.estimate)
+
+
+def test_the_interval_is_wilsons_of_the_effective_size_by_hand():
+    # Shares 2/3, 0, 1, 1/3 of 12 answers: mean 1/2, the sum of squares around it is 5/9.
+    # Variance of the mean 5/9 / 3 / 4 = 5/108; 0.25 / 11 * 12 / (5/108) = 5.891 answers, times
+    # (t(0.975, 11) / t(0.975, 3))^2 = (2.20099 / 3.18245)^2 = 0.47832: 2.8177.
+    [metric] = summarise(repeats([1, 0, 1, 1], [1, 0, 1, 0], [0, 0, 1, 0]))
+    low, high = wilson_interval(2.8177 / 2, 2.8177)
+    assert (metric.estimate.low, metric.estimate.high) == pytest.approx(
+        (low, high), abs=1e-3
+    )  # the quantile of t is approximate
+    assert metric.estimate.method == "wilson"
+
+
+def test_grades_that_are_not_zero_or_one_are_resampled_by_question():
+    grades = np.random.default_rng(3).uniform(size=(3, 40))
+    [metric] = summarise(repeats(*grades.tolist()))
+    expected = mean_estimate(grades.mean(axis=0))
+    assert (metric.estimate.low, metric.estimate.high) == (expected.low, expected.high)
 
 
 def test_repeats_of_several_systems_are_told_apart_and_of_one_document_drawn_together():
@@ -69,8 +95,8 @@ def test_repeats_of_several_systems_are_told_apart_and_of_one_document_drawn_tog
     first, second = summarise(rows, clusters=clusters)
     assert (first.system, second.system) == ("rag", "other")
     assert (first.n_documents, first.shares) == (2, "documents")
-    expected = mean_estimate([0.5, 0.0, 1.0], documents)
-    assert (first.estimate.low, first.estimate.high) == (expected.low, expected.high)
+    [apart] = summarise(repeats([1, 0, 1], [0, 0, 1]))
+    assert width(first.estimate) != width(apart.estimate)
 
 
 def test_a_summary_of_single_answers_has_no_word_of_repeats():

@@ -1,4 +1,4 @@
-"""Intervals for every look: hand-worked capital, what they promise, what they cost, and what does not matter."""
+"""Intervals for every look: capital worked by hand, what they promise and cost, what does not matter."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,8 @@ def test_p_of_students_t_is_that_of_scipy(df):
 def test_estimate_and_interval_worked_by_hand():
     # People's differences 1 1 0 0 -1 0 0 0, the judge's 1 0 0 0 -1 0 1 0, others 1 0 0 0 0 0 0 0.
     # Means 1/8, 1/8, 1/8: whatever the weight, the estimate is 1/8.
-    # Covariance 2/8 - 1/64 = 15/64, variance of the judge's 3/8 - 1/64 = 23/64: weight 15/23 / (1 + 8/8) = 15/46.
+    # Covariance 2/8 - 1/64 = 15/64, variance of the judge's 3/8 - 1/64 = 23/64.
+    # Weight 15/23 / (1 + 8/8) = 15/46.
     # Rectified h - w j, w = 15/46: 31/46, 1, 0, 0, -31/46, 0, -15/46, 0; their mean 1/8 - w/8 = 31/368.
     # Sum of squares about it: (31/46)^2 * 2 + 1 + (15/46)^2 - 8 * (31/368)^2 = 1.957939 ; / 64 = 0.0305928.
     # Others: w^2 * (1/8 - 1/64) * 8 / 64 = 0.1063327 * 0.109375 / 8 = 0.0014538. Together 0.0320466.

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from ragstone.kernel.agreement.sequential import FEW_LABELS, SequentialAgreement, TrustVerdict
+from ragstone.kernel.agreement.corrected import FEW_LABELS
+from ragstone.kernel.agreement.sequential import SequentialAgreement, TrustVerdict
 from ragstone.kernel.document.blocks import Paragraph, ReportDocument
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import plural
@@ -41,10 +42,13 @@ def sequential_sentences(result: SequentialAgreement) -> list[str]:
     verdict = [] if result.trust is None else [_verdict(result, result.trust)]
     if result.value is None or result.low is None or result.high is None:
         return [f"{result.measure} is undefined: people and the judge gave one grade.", *verdict]
-    unequal = ", drawn with unequal chances that this makes up for" if result.unequal else ""
+    unequal = ", drawn with unequal chances, which this makes up for" if result.unequal else ""
+    of = f" of {plural(result.n_questions, 'question')}" if result.n_questions < result.n else ""
+    low = math.floor(result.low * 100 + 1e-9) / 100  # outwards: an end is never said to be further in
+    high = math.ceil(result.high * 100 - 1e-9) / 100
     return [
-        f"{result.measure} so far {number_of(result.value)}: at least {_down(result.low)}, at most "
-        f"{_up(result.high)} ({plural(result.n, 'label')}{unequal}; holds at every look).",
+        f"{result.measure} so far {number_of(result.value)}: at least {number_of(low)}, at most "
+        f"{number_of(high)} ({plural(result.n, 'label')}{of}{unequal}; holds at every look).",
         *verdict,
     ]
 
@@ -82,12 +86,3 @@ def verdict_of(results: Sequence[SequentialAgreement]) -> TrustVerdict:
 def number_of(value: float) -> str:
     """Return a value with two decimals."""
     return f"{value:z.2f}".replace("-", "−")
-
-
-def _down(value: float) -> str:
-    """Return a lower end with two decimals, never above it."""
-    return number_of(math.floor(value * 100 + 1e-9) / 100)
-
-
-def _up(value: float) -> str:
-    return number_of(math.ceil(value * 100 - 1e-9) / 100)

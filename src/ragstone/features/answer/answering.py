@@ -34,7 +34,7 @@ from ragstone.kernel.engine.session import (
 )
 from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
@@ -249,7 +249,7 @@ def forecast_answering(settings: Settings) -> Forecast:
     check_repeats(settings)
     settings = with_system(settings)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        await hear_answering(settings, session, forecaster)
+    async def work(session: Session) -> None:
+        await hear_answering(settings, session)
 
     return forecast_of(settings, work)

@@ -19,8 +19,9 @@ from ragstone.kernel.agreement.corrected_difference import (
 )
 from ragstone.kernel.agreement.labels import with_metrics
 from ragstone.kernel.agreement.pairing import UNNAMED
+from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import DataError, plural
-from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, cluster_codes
 from ragstone.kernel.statistics.intervals import student_quantile
 from ragstone.kernel.tables.reading import question_key
@@ -33,11 +34,15 @@ ADVICE = "`ragstone label A B --compare` draws questions and asks for both."
 
 
 class PeopleLabels(msgspec.Struct, frozen=True, kw_only=True):
-    """Labels of answers of two runs, by any metric. name: their file. mapping: see corrected_means."""
+    """Labels of answers of two runs, by any metric. name: their file. mapping: see corrected_means.
+
+    policy: digest of the instructions whose labels alone count, see policies.labels_under.
+    """
 
     name: str
     labels: Sequence[Label]
     mapping: Mapping[float, float] | None = None
+    policy: str | None = None
 
 
 class SideLabels(NamedTuple):
@@ -54,7 +59,7 @@ class People:
     def __init__(self, given: PeopleLabels, a: JudgedRun, b: JudgedRun, matched: Matched) -> None:
         self._given, self._runs = given, (a, b)
         metrics = {metric for keys in matched.keys.values() for _, metric, _ in keys}
-        labels, note = with_metrics(_with_ids(given.labels, a, b), metrics)
+        labels, note = with_metrics(_with_ids(labels_under(given.labels, given.policy), a, b), metrics)
         self._labels = labels
         self.notes = [] if note is None else [note]
         self._wanted = set(matched.ids)
@@ -96,42 +101,41 @@ class People:
         for label in self._labels:
             if label.question_id not in self._wanted:
                 continue
-            named = [at for at in (0, 1) if label.system == systems[at] and self._is_of_run(label, at)]
-            of_text = [at for at in named if self._has_text(label, systems[at], at)]
-            if (
-                len(of_text) == 2
-                and systems[0] == systems[1]
-                and not self._are_same(label.question_id, systems)
-            ):
-                raise DataError(
-                    f"{self._given.name}: both runs call their system {systems[0]!r}, and the label of "
-                    "question "
-                    f"{label.question_id!r} does not say which run it is of. Add a column `run` with "
-                    f"{_run_name(self._runs[0])} or {_run_name(self._runs[1])}, or a column `answer` with "
-                    "its text."
-                )
-            n_stale += bool(named) and not of_text
-            for at in of_text:
+            named, meant = self._meant(label, systems)
+            if len(meant) == 2:
+                texts = [
+                    of_side.get((system, label.question_id))
+                    for of_side, system in zip(self._texts, systems, strict=True)
+                ]
+                if texts[0] is None or texts[0] != texts[1]:
+                    raise DataError(
+                        f"{self._given.name}: both runs call their system {systems[0]!r}, and the label of "
+                        f"question {label.question_id!r} does not say which run it is of. Add a column `run` "
+                        f"with {' or '.join(map(_run_name, self._runs))}, or a column `answer` with its text."
+                    )
+            n_stale += bool(named) and not meant
+            for at in meant:
                 sides[at].append(label)
-        return SideLabels(*sides, n_stale)
+        return SideLabels(fold_labels(sides[0]), fold_labels(sides[1]), n_stale)
 
-    def _is_of_run(self, label: Label, at: int) -> bool:
-        run = (label.metadata or {}).get("run")
-        if run in (None, ""):
-            return True
-        return str(run) in (self._runs[at].name, _run_name(self._runs[at]), SIDES[at])
+    def _meant(self, label: Label, systems: tuple[str, str]) -> tuple[list[int], list[int]]:
+        """Return the sides whose system and run a label names, and those whose answer it can be of.
 
-    def _has_text(self, label: Label, system: str, at: int) -> bool:
-        """Return whether a label is of this run's answer, as far as its own text tells."""
-        text = (label.metadata or {}).get("answer")
-        answer = self._texts[at].get((system, label.question_id))
-        return not isinstance(text, str) or answer is None or text.split() == answer.split()
-
-    def _are_same(self, name: str, systems: tuple[str, str]) -> bool:
-        first, second = (
-            texts.get((system, name)) for texts, system in zip(self._texts, systems, strict=True)
-        )
-        return first is not None and first == second
+        The text of an answer, where the label has it, must be that of the run.
+        """
+        notes = label.metadata or {}
+        run, text = notes.get("run"), notes.get("answer")
+        named, meant = [], []
+        for at, of_run in enumerate(self._runs):
+            if split_repeat(label.system)[0] != systems[at]:
+                continue
+            if run not in (None, "") and str(run) not in (of_run.name, _run_name(of_run), SIDES[at]):
+                continue
+            named.append(at)
+            answer = self._texts[at].get((label.system, label.question_id))
+            if not isinstance(text, str) or answer is None or text.split() == answer.split():
+                meant.append(at)
+        return named, meant
 
     def _length_slope(self, systems: tuple[str, str], differences: LabelledDifferences) -> LengthSlope | None:
         """Return how the judge's errors go with the length of answers; None where too few are known."""
@@ -141,7 +145,13 @@ class People:
         ]
         known = [(at, side) for side in (0, 1) for at, text in enumerate(texts[side]) if text]
         errors = np.array([differences.errors[at, side] for at, side in known])
-        if not differences.same_unit or differences.shares is not None or np.count_nonzero(errors) < ERRORS:
+        repeated = any(side.unfolded for side in self._runs)
+        if (
+            repeated
+            or not differences.same_unit
+            or differences.shares is not None
+            or np.count_nonzero(errors) < ERRORS
+        ):
             return None
         lengths = np.log2([float(len((texts[side][at] or "").split())) or 1.0 for at, side in known])
         slope = _slope(lengths, errors, [differences.clusters[at] for at, _ in known])
@@ -154,7 +164,7 @@ class People:
         """Return why no metric has labels of both answers to a question, most likely first."""
         name = self._given.name
         systems = dict.fromkeys(system for pair in matched.systems for system in pair)
-        labelled = dict.fromkeys(label.system for label in self._labels)
+        labelled = dict.fromkeys(split_repeat(label.system)[0] for label in self._labels)
         if not any(label.question_id in self._wanted for label in self._labels):
             ids = ", ".join(map(repr, [*dict.fromkeys(label.question_id for label in self._labels)][:SHOWN]))
             return DataError(
@@ -197,6 +207,26 @@ class People:
             f"{plural(of_sides[0], 'label')} of A's "
             f"answers and {of_sides[1]:,} of B's are of different questions, or annotators tied. {ADVICE}"
         )
+
+
+def fold_labels(labels: Iterable[Label]) -> list[Label]:
+    """Return one label by an annotator for all repeats of an answer: their mean, as a question counts once.
+
+    What is labelled twice stays so, to be refused.
+    """
+    groups: dict[object, list[Label]] = {}
+    seen: set[object] = set()
+    for label in labels:
+        whose = (label.question_id, label.metric, label.annotator)
+        is_again = (whose, label.system) in seen
+        seen.add((whose, label.system))
+        groups.setdefault((whose, len(seen) + len(groups) if is_again else 0), []).append(label)
+    return [
+        msgspec.structs.replace(
+            rows[0], system=split_repeat(rows[0].system)[0], score=sum(row.score for row in rows) / len(rows)
+        )
+        for rows in groups.values()
+    ]
 
 
 def _with_ids(labels: Iterable[Label], a: JudgedRun, b: JudgedRun) -> list[Label]:

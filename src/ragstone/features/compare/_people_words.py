@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ragstone.features.compare._taste import favoured
 from ragstone.features.compare.values import LengthSlope, MetricComparison
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.document.numbers import count, level, number, plural
@@ -27,9 +28,13 @@ def people_told(row: MetricComparison) -> list[str]:
     people = row.corrected
     if people is None:
         return []
+    there = people.corrected
+    interval = "no interval: too few pairs are labelled"
+    if there.low is not None and there.high is not None:
+        interval = f"{level(there)} interval {signed(there.low)} to {signed(there.high)}"
+    judges = signed(row.difference.value)
     return [
-        f"People would see {_with_interval(people.corrected)}; the judge sees "
-        f"{signed(row.difference.value)}.",
+        f"People would see {signed(there.value)} ({interval}); the judge sees {judges}.",
         f"People have labelled both answers to {count(people.n_labelled)} of "
         f"{plural(people.n_rows, 'question')}.",
         *_worth(people),
@@ -54,10 +59,11 @@ def favour_told(favour: Estimate | None, scale: Scale) -> list[str]:
     """Return whom the judge favours beside what people say, or how far that is not excluded."""
     if favour is None or favour.low is None or favour.high is None:
         return []
-    if favour.low > 0 or favour.high < 0:
+    side = favoured(favour)
+    if side:
         near, far = sorted((abs(favour.low), abs(favour.high)))
         return [
-            f"The judge favours {'B' if favour.low > 0 else 'A'} by {size_on(favour.value, scale)} beyond "
+            f"The judge favours {side} by {size_on(favour.value, scale)} beyond "
             "what people "
             f"give ({level(favour)} interval {size_on(near, scale)} to {size_on(far, scale)})."
         ]
@@ -101,13 +107,6 @@ def _outlook(people: CorrectedDifference) -> list[str]:
         f"A difference as large as this one would be found 4 times out of 5 with "
         f"{count(people.to_decide)} labelled pairs in all{halve}."
     ]
-
-
-def _with_interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return f"{signed(estimate.value)}, with no interval: too few pairs are labelled"
-    ends = f"{signed(estimate.low)} to {signed(estimate.high)}"
-    return f"{signed(estimate.value)} ({level(estimate)} interval {ends})"
 
 
 def signed(value: float) -> str:

@@ -1,57 +1,36 @@
 """What a comparison without labels cannot exclude: that the judge has a taste for one side."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.values import LabelCost, MetricComparison
+from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.statistics import Floats
+from ragstone.kernel.statistics import Estimate, Floats
 from ragstone.kernel.statistics.ppi_difference import labelled_pairs_for
 
+SIDES = ("A", "B")
 POINTS = 0.05  # of the scale: the half width whose price is named
 FOUND = (
     1.959964 + 0.841621
 ) / 1.959964  # standard errors of a difference found 4 times out of 5, per half width
-FAMILIES = {
-    "GPT": r"gpt|chatgpt|o[1345](-|$)|davinci",
-    "Claude": r"claude",
-    "Gemini": r"gemini",
-    "Gemma": r"gemma",
-    "Llama": r"llama",
-    "Qwen": r"qwen|qwq",
-    "Mistral": r"mistral|mixtral|ministral|magistral|codestral",
-    "DeepSeek": r"deepseek",
-    "Phi": r"phi(-|\d)",
-    "Command": r"command-|c4ai",
-    "Grok": r"grok",
-    "GLM": r"glm",
-    "Kimi": r"kimi",
-    "SmolLM": r"smollm",
-}
-"""Family -> how the last part of a model's name begins; models that are tuned from one carry its name."""
-
-
-def model_family(model: str) -> str | None:
-    """Return the family of a model, by its name; None where that tells none."""
-    name = model.lower().rsplit("/", 1)[-1].removesuffix(".gguf")
-    found = [
-        (match.start(), family)
-        for family, pattern in FAMILIES.items()
-        if (match := re.search(rf"(?:^|[-_. :]|meta-)(?:{pattern})", name))
-    ]
-    return min(found)[1] if found else None
 
 
 def taste_notes(compared: Sequence[MetricComparison], a: JudgedRun, b: JudgedRun) -> list[str]:
-    """Return what is not excluded where no labels correct the difference; nothing where no score differs."""
+    """Return what is not excluded where no labels correct the difference; nothing where no score differs.
+
+    Where labels show that a judge favours the side whose model is of its family, that is said too.
+    """
     bare = [row for row in compared if row.corrected is None and row.n_changed and not row.same_answers]
     notes = []
     for model in dict.fromkeys(row.model for row in bare if row.model != NO_MODEL):
         rows = [row for row in bare if row.model == model]
         notes += [_in_its_eyes(model, rows), *_kin(model, rows, a, b), *_price(rows)]
+    for row in compared:
+        if row.corrected:
+            notes += _kin(row.model, [row], a, b)
     decided = dict.fromkeys(
         row.judge for row in bare if row.model == NO_MODEL and row.verdict != "cannot tell"
     )
@@ -73,22 +52,35 @@ def _in_its_eyes(model: str, rows: Sequence[MetricComparison]) -> str:
 
 
 def _kin(model: str, rows: Sequence[MetricComparison], a: JudgedRun, b: JudgedRun) -> list[str]:
-    """Return that the judge is of the family of one side's model alone.
+    """Return that the judge is of the family of one side's model alone, with what that means here.
 
-    Judges that know their own texts favour them (Panickssery, Bowman and Feng 2024, arXiv:2404.13076).
+    Judges that know their own texts favour them (Panickssery, Bowman and Feng 2024, arXiv:2404.13076). Of
+    metrics with labels it is said where they show that the judge favours that side.
     """
     own = model_family(model)
     sentences: dict[str, None] = {}
-    for systems in dict.fromkeys((row.a.system, row.b.system) for row in rows):
-        answering = [_answering_model(run, system) for run, system in zip((a, b), systems, strict=True)]
-        kin = [at for at, name in enumerate(answering) if name and own and model_family(name) == own]
-        if len(kin) == 1 and all(answering):
-            sentences[
-                f"{answering[kin[0]]}, which answers in {'AB'[kin[0]]}, is of the judge's family ({own}), "
-                "as "
-                f"{answering[1 - kin[0]]} is not: judges tend to favour their own."
-            ] = None
+    for row in rows:
+        models = [_answering_model(run, side.system) for run, side in ((a, row.a), (b, row.b))]
+        kin = [at for at, name in enumerate(models) if name and own and model_family(name) == own]
+        if len(kin) != 1 or not all(models):
+            continue
+        at = kin[0]
+        if row.corrected is None:
+            what = "Judges tend to favour their own."
+        elif favoured(row.corrected.flattery) == SIDES[at]:
+            what = f"People's labels show that {row.judge} favours {SIDES[at]}."
+        else:
+            continue
+        named = f"{models[at]}, which answers in {SIDES[at]}, is of the judge's family ({own})"
+        sentences[f"{named}, as {models[1 - at]} is not. {what}"] = None
     return [*sentences]
+
+
+def favoured(favour: Estimate | None) -> str | None:
+    """Return the side that a judge is shown to favour; None of neither."""
+    if favour is None or favour.low is None or favour.high is None:
+        return None
+    return SIDES[1] if favour.low > 0 else SIDES[0] if favour.high < 0 else None
 
 
 def _answering_model(run: JudgedRun, system: str) -> str | None:

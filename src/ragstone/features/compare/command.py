@@ -51,6 +51,10 @@ Mapped = Annotated[
     list[str] | None,
     typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: what labels stand for on the judge's scale."),
 ]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
 More = Annotated[
     list[Path] | None,
@@ -77,6 +81,7 @@ def compare(
     bounds: Bounds = False,
     labels: LabelsFile = None,
     mapping: Mapped = None,
+    policy: Policy = None,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
@@ -97,6 +102,7 @@ def compare(
         pair: dict[str, object] = {"--gate": gate, "--margin": margin, "--shared": shared, "--bounds": bounds}
         pair |= {"--questions": questions, "--min-effect": min_effect}
         pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
+        pair |= {"--policy": policy}
         _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
         return
     from ragstone.kernel.agreement.mapping import parse_mapping
@@ -120,6 +126,7 @@ def compare(
         seed=seed,
         bounds=bounds,
         labels=labels,
+        policy=policy,
         mapping=words | {str(label): score for label, score in numbers.items()},
     )
     from ragstone.features.compare.words import comparison_document

@@ -41,6 +41,7 @@ def compare(
     bounds: bool = False,
     labels: Iterable[Label] | Place | None = None,
     mapping: Mapping[str, float] | None = None,
+    policy: str | None = None,
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
@@ -56,6 +57,7 @@ def compare(
     judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
     draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
     what labels stand for on the judge's scale, {"good": 1, "bad": 0}.
+    policy: only labels given under these instructions, by their digest.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; for labels of one side alone, or of nothing that is compared; ConfigError
@@ -80,13 +82,15 @@ def compare(
         margin=margin,
         effect=min_effect,
         seed=seed,
-        labels=None if labels is None else read_people(labels, mapping or {}),
+        labels=None if labels is None else read_people(labels, mapping or {}, policy),
     )
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
-def read_people(labels: Iterable[Label] | Place, mapping: Mapping[str, float]) -> PeopleLabels:
-    """Return people's labels. mapping: see compare. Raises DataError, also where there are none."""
+def read_people(
+    labels: Iterable[Label] | Place, mapping: Mapping[str, float], policy: str | None = None
+) -> PeopleLabels:
+    """Return people's labels. mapping, policy: see compare. Raises DataError, also where there are none."""
     words, numbers = mapping_of(mapping)
     if isinstance(labels, os.PathLike | str):
         rows, name = (
@@ -99,7 +103,7 @@ def read_people(labels: Iterable[Label] | Place, mapping: Mapping[str, float]) -
         raise DataError(
             f"{name}: it holds no labels. Give labels of both systems' answers, or leave them out."
         )
-    return PeopleLabels(name=name, labels=rows, mapping=numbers)
+    return PeopleLabels(name=name, labels=rows, mapping=numbers, policy=policy)
 
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:

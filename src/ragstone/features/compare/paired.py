@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
+from ragstone.features.compare._noise import difference_components
 from ragstone.features.compare._people import People, PeopleLabels
 from ragstone.features.compare._repeats import (
     answers_by_question,
@@ -32,11 +34,12 @@ from ragstone.features.compare.values import (
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import question_clusters, summarise
-from ragstone.kernel.judging.summary import bounds_of
+from ragstone.kernel.judging.summary import bounds_of, is_category
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
+from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.statistics import (
     Floats,
     cluster_codes,
@@ -88,6 +91,14 @@ def compare_judged(
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
         )
+    numbered = [row for row in rows if row.is_numbered]
+    rows = [row for row in rows if not row.is_numbered]
+    if not rows:
+        judges = ", ".join(dict.fromkeys(row.key[0] for row in numbered))
+        raise DataError(
+            f"{a.name} and {b.name}: nothing is compared, because no label of {judges} is better than "
+            "another. Judge both with a judge that grades."
+        )
     if both.people and not any(row.people for row in rows):
         raise both.people.why_unused(matched)
     retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
@@ -96,6 +107,7 @@ def compare_judged(
         both.told(row, (float(of_judge), float(decisive)), len(rows), effect)
         for row, (of_judge, decisive) in zip(rows, adjusted, strict=True)
     ]
+    components = difference_components(a, b, matched, both.shared, seed=seed)
     return Comparison(
         a=a.name,
         b=b.name,
@@ -112,10 +124,12 @@ def compare_judged(
             *_manifest_notes(a, b),
             *(both.people.notes if both.people else []),
             *taste_notes(compared, a, b),
+            *map(_shares_note, numbered),
             *repeat_notes(a, b, matched.systems, matched.ids),
             *unranked,
-            *both.notes(compared, sum(map(len, matched.keys.values()))),
+            *both.notes(compared, sum(map(len, matched.keys.values())) - len(numbered)),
         ],
+        components=components or UNSET,
         seed=seed,
         gate=gate_of(compared, margin),
     )
@@ -134,10 +148,22 @@ class _Paired(NamedTuple):
     people: tuple[CorrectedDifference, LengthSlope | None] | None = None
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether its scores only number labels, of which none is better."""
+        return any(map(is_category, self.rows[0].values()))
+
+    @property
     def p(self) -> float:
         """What the verdict follows: of the labels where there are some, 1 where they are too few to tell."""
         p = self.people[0].p if self.people else self.test.p
         return 1.0 if p is None else p
+
+
+def _shares_note(row: _Paired) -> str:
+    """Return the labels of a judge on both sides, in place of a comparison."""
+    sides = [summarise(side[name] for name in row.ids)[0] for side in row.rows]
+    shares = "; ".join(f"{side} {mean_text(mean)}" for side, mean in zip("AB", sides, strict=True))
+    return f"{row.key[0]} gives labels, of which none is better, so it has no verdict: {shares}."
 
 
 class _Both:
@@ -165,7 +191,7 @@ class _Both:
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
+        self.shared = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
         self._ranked = tuple(
@@ -193,12 +219,12 @@ class _Both:
         values = np.array([scores for _, *scores in scored], dtype=np.float64)
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
-        people = self.people.corrected(systems, (ours, theirs), self._clusters) if self.people else None
+        people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
-        cached = self._clusters
+        cached = self.shared
         return [f"shared {cached[name]}" if name in cached else f"question {name}" for name in ids]
 
     def told(self, row: _Paired, p_holm: tuple[float, float], family: int, effect: float) -> MetricComparison:

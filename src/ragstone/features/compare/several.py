@@ -24,7 +24,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.settings import run_settings
-from ragstone.kernel.runs.wording import judge_name, plural
+from ragstone.kernel.runs.wording import judge_name, mean_text, plural
 from ragstone.kernel.version import __version__
 
 LONGEST_SETTING = 30
@@ -97,7 +97,7 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
 
 
 def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary]) -> int | None:
-    if any(mean.scale is None for mean in means.values()):
+    if any(mean.scale is None or mean.labels for mean in means.values()):
         return None
     passed: dict[str, set[bool]] = {}
     for column, mean in means.items():
@@ -161,6 +161,8 @@ def _of_settings(several: SeveralRuns) -> list[Made[str]]:
 
 def _mean(means: SeveralMeans, column: str) -> Cell | str:
     mean = means.means.get(column)
+    if mean and mean.labels:
+        return mean_text(mean)
     return estimated(mean.estimate) if mean else ""
 
 

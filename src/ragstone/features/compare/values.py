@@ -6,6 +6,7 @@ import msgspec
 
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
+from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import Status
 from ragstone.kernel.runs.settings import SettingDifference
@@ -213,7 +214,8 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     settings: what differs between the runs, None where a manifest does not tell; prompt_diff: the lines of a
     unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
     metrics, and systems, that have no counterpart. notes: what to know before relying on it.
-    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all.
+    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all. components:
+    B minus A over all judges, wordings and repeats of a metric; absent where each was measured once.
     """
 
     a: str
@@ -231,3 +233,4 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     seed: int
     gate: Gate
     bounds_from: float = BOUNDS_FROM
+    components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET

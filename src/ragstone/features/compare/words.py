@@ -41,9 +41,10 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, number, one_line, p_told
+from ragstone.kernel.document.numbers import count, level, number, one_line, p_told
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.runs.wording import bounds, plural, statuses
 from ragstone.kernel.statistics import Estimate
@@ -101,6 +102,7 @@ def comparison_document(
             Heading("Metric by metric", anchor="metrics"),
             _table(comparison),
             *_corrected(comparison),
+            *map(Paragraph, noise_lines(comparison)),
             *explained,
             *_overlap(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
@@ -143,6 +145,24 @@ def _table(comparison: Comparison) -> Table:
     ]
     rows = sorted(in_order(comparison), key=systems_told)
     return table_of("Differences", rows, columns, group=group)
+
+
+def noise_lines(comparison: Comparison) -> list[str]:
+    """Return the difference over all judges of the metric that says most, and what its noise is made of.
+
+    Empty where each metric was measured once, and where people's labels decide: theirs is no judge's noise.
+    """
+    if any(row.corrected for row in comparison.metrics):
+        return []
+    rows = comparison.components or []
+    pooled = [row for row in rows if row.components.estimate.method == "components"][:1]
+    lines = [
+        f"Over {measured_by(row)} of {row.metric}, B − A is {signed(row.components.estimate.value)}, "
+        f"{level(row.components.estimate)} interval {signed_interval(row.components.estimate)} for "
+        f"{drawn_of(pooled)} like these, {signed_interval(row.components.fixed)} for these alone."
+        for row in pooled
+    ]
+    return [line for line in (*lines, noise_sentence(rows, of="B − A in")) if line]
 
 
 def _verdict(row: MetricComparison) -> Cell:

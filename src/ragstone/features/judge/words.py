@@ -21,8 +21,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
-from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
+from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
+from ragstone.kernel.judging.truth import Said
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     calls_line,
@@ -30,6 +32,7 @@ from ragstone.kernel.runs.wording import (
     cost,
     failures,
     judge_name,
+    mean_text,
     n_scored,
     plural,
     scale,
@@ -67,6 +70,7 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         version=summary.version,
         blocks=[
             brief_means(summary),
+            *noise_blocks(summary),
             *beside_means(summary.metrics),
             *_unsupported(summary.metrics),
             Notes(summary.notes),
@@ -95,7 +99,7 @@ def brief_means(summary: RunSummary) -> Table:
 
 
 def _with_scale(row: MetricSummary) -> str:
-    unit = not row.scale or row.scale[1] == 1
+    unit = not row.scale or row.scale[1] == 1 or row.labels
     return f"  {judge_name(row)}" + ("" if unit else f" ({scale(row)})")
 
 
@@ -109,7 +113,7 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
     ]
     return [
         Cell(name),
-        mean_cell(row),
+        Cell(mean_text(row).replace(", ", "\n"), tone="strong") if row.labels else mean_cell(row),
         Cell(interval(row.estimate) if row.estimate else ""),
         Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
         Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
@@ -117,8 +121,8 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
 
 
 def mean_cell(row: MetricSummary) -> Cell:
-    """Return the mean of a judge, or that there is none."""
-    return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
+    """Return the mean of a judge, the shares of its labels, or that there is none."""
+    return Cell(mean_text(row), tone="strong" if row.estimate or row.labels else "")
 
 
 def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:

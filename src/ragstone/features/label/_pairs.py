@@ -19,7 +19,7 @@ from ragstone.kernel.agreement.comparison import JudgeId, by_judge
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.judging.matching import words
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, split_repeat
 from ragstone.kernel.statistics import Floats
 
 # The share of a draw that goes to all pairs alike, by simulation (docs/labelling.md). With less of it, some
@@ -52,11 +52,14 @@ def compared_sides(
 ) -> tuple[str, str]:
     """Return the names of the two systems that are compared.
 
-    b: None for two systems of one run. Raises DataError where a system is not there, where names are needed
-    to tell which ones are meant, and for a system compared with itself.
+    b: None for two systems of one run. Of repeated answers the first are compared. Raises DataError where a
+    system is not there, where names are needed to tell which ones are meant, and for a system compared with
+    itself.
     """
-    ours = list(dict.fromkeys(row.system for row in a))
-    theirs = ours if b is None else list(dict.fromkeys(row.system for row in b))
+    ours, theirs = (
+        list(dict.fromkeys(row.system for row in rows if split_repeat(row.system)[1] == 1))
+        for rows in (a, a if b is None else b)
+    )
     for known, side in ((ours, "A"), (theirs, "B")):
         if not known:
             raise DataError(f"{side} has no judgements to choose questions by: judge it first.")

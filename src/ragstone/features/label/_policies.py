@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.journal import append_whole, held, replace_whole
+from ragstone.kernel.persistence.journal import append_whole, held, replace_whole
 
 LONGEST = 20_000  # characters: some ten pages, more than people keep in mind
 WAIT_S = 10.0

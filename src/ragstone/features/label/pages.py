@@ -334,9 +334,8 @@ def progress(
     skips = opened.marks.skips.rows()
     so_far = progress_of(queue, labels, skips)
     bar = trust if trust and 0 < trust < 1 else None
-    result = LabelledResult()
-    if not is_blind and not queue.again_of:
-        result = _result(app, opened, labels, target, bar, so_far)
+    is_hidden = is_blind or bool(queue.again_of)
+    result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
     return page(
         request,
         "features/label/progress.html",

@@ -22,9 +22,9 @@ from ragstone.kernel.judging.fields import Example as JudgeExample
 from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.rubric import Criterion, RubricJudge
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Judgement, Label, Question, alternatives, references
 from ragstone.kernel.tables import read_rows, write_rows
-from ragstone.kernel.tables.private import make_folder
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 MOST_KEYS = 10  # whole grades from 0 to 9 have a key each; on other scales a number is typed

@@ -14,6 +14,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected import FEW_LABELS, bounds_of_people, shares_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.agreement.policies import check_one_policy, mixed_policy_note
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
@@ -33,7 +34,8 @@ class LabelledDifferences(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     rest. clusters: n + m. shares: as of SystemScores. scale: the lowest and the highest grade of people,
     whose unit human has. same_unit: so has the judge. threshold: what its scores were cut at. n_tied,
     n_single: questions left out because annotators tied, and those with a label of one of the two answers,
-    which count as not labelled. errors: (n, 2), judge minus people, of A's answers and of B's.
+    which count as not labelled. policies: a note where some labels name their instructions. errors: (n, 2),
+    judge minus people, of A's answers and of B's.
     """
 
     human: Floats
@@ -48,6 +50,7 @@ class LabelledDifferences(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     n_tied: int
     n_single: int
     errors: Floats
+    policies: list[str] = []
 
 
 class CorrectedDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +126,7 @@ def labelled_differences(
     if not rows:
         return None
     judge = JudgeId(rows[0].judge, rows[0].metric, rows[0].model, rows[0].prompt_version)
+    check_one_policy([*labels[0], *labels[1]], judge.metric)
     humans = {
         (name, side): human
         for side, of_side in zip(SIDES, labels, strict=True)
@@ -193,6 +197,9 @@ def _differences(
         threshold=cut,
         n_tied=tied,
         n_single=single,
+        policies=mixed_policy_note(
+            label for name in labelled for side in SIDES for label in pairs.humans[places[name, side]].labels
+        ),
         errors=np.column_stack([comparison.judge[at] - comparison.human[at] for at in (firsts, seconds)]),
     )
 
@@ -261,7 +268,7 @@ def _flattery(differences: LabelledDifferences, width: float) -> PoweredDifferen
 
 
 def _notes(differences: LabelledDifferences) -> list[str]:
-    notes = []
+    notes = [*differences.policies]
     if differences.human.size < FEW_LABELS:
         notes.append(
             f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is a rough one."

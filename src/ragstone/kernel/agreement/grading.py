@@ -47,6 +47,7 @@ from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusio
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 from ragstone.kernel.tables import Rows
@@ -180,7 +181,9 @@ def report_card(
     own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
     no_model = best_rival(hits(judge), rivals, own_clusters, **drawn)
     ranking = None
-    if judge.judge.metric != PREFERENCE:
+    numbered = is_category(pairs.rows[0])  # numbers of labels: a mean of them says nothing
+    agreement = {name: value for name, value in agreement.items() if not numbered or name != "signed error"}
+    if judge.judge.metric != PREFERENCE and not numbered:
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]

@@ -8,18 +8,18 @@ import numpy as np
 
 from ragstone.kernel.agreement._unmatched import why_unmatched
 from ragstone.kernel.agreement.comparison import (
-    GradeComparison,
     MeasuredJudge,
     by_judge,
     check_thresholds,
     threshold_of,
 )
 from ragstone.kernel.agreement.comparison import measure as measure_judge
+from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
-from ragstone.kernel.statistics import Floats, exact_matches, usual_kappa
+from ragstone.kernel.statistics import usual_kappa
 from ragstone.kernel.statistics.anytime import (
     Betting,
     anytime_interval,
@@ -32,7 +32,6 @@ from ragstone.kernel.tables import Rows
 MeasureName = Literal["kappa", "agreement", "error"]
 TrustVerdict = Literal["trusted", "not trusted", "undecided"]
 MEASURES: dict[str, MeasureName] = {"kappa": "kappa", "agreement": "agreement", "error": "error"}
-FEW_LABELS = 20  # below, no estimate of the labels still missing
 
 
 class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +87,8 @@ def sequential_agreement(
     or the judge gave, other than by the chances that stand as `inclusion`: then the labels of one queue are
     made up for. measure: `kappa`, `agreement` or `error`. trust: a bar above 0 and below 1 that kappa, or
     agreement, is held against. mapping, threshold, policy: as in report_cards. seed: of the simulated
-    continuations. Raises ConfigError for a bar or a measure that means nothing, DataError as report_cards does for labels
-    that cannot be paired.
+    continuations. Raises ConfigError for a bar or a measure that means nothing, DataError as report_cards
+    does for labels that cannot be paired.
     """
     check_trust(measure, trust)
     labels, rows_of = labels_under(labels, policy), by_judge(judgements)
@@ -131,8 +130,8 @@ def _sequential(
     judge: MeasuredJudge, name: MeasureName, order: Mapping[int, int]
 ) -> tuple[SequentialAgreement, Betting | None]:
     """Return the measure without a bar, and the bets behind it; no bets where nothing can be measured."""
-    pairs, comparison = judge.pairs, judge.comparison
-    grades = comparison.categories if comparison else []
+    pairs = judge.pairs
+    grades = judge.comparison.categories if judge.comparison else []
     result = SequentialAgreement(
         judge=judge.judge.judge,
         metric=judge.judge.metric,
@@ -142,33 +141,29 @@ def _sequential(
         n=len(pairs.keys),
         n_questions=len(set(pairs.clusters)),
     )
-    if comparison is None:
-        return msgspec.structs.replace(result, reason="No labelled answer has a score of this judge."), None
-    # The rows in the order in which their labels came in.
-    came = [min(order.get(id(label), 0) for label in human.labels) for human in pairs.humans]
-    at = np.argsort(came, kind="stable")
-    chances, reason = _chances(pairs)
-    bets = None
-    if reason is None:
-        bets, reason = _bets(judge, comparison, name, at, chances)
+    bets, reason = _bets(judge, name, order)
     if bets is None:
         return msgspec.structs.replace(result, reason=reason), None
     low, high = anytime_interval(bets, result.level)
-    unequal = chances is not None
-    return msgspec.structs.replace(result, value=bets.value, low=low, high=high, unequal=unequal), bets
+    return msgspec.structs.replace(result, value=bets.value, low=low, high=high, unequal=bets.unequal), bets
 
 
 def _bets(
-    judge: MeasuredJudge,
-    comparison: GradeComparison,
-    name: MeasureName,
-    at: np.ndarray[tuple[int, ...], np.dtype[np.intp]],
-    chances: Floats | None,
+    judge: MeasuredJudge, name: MeasureName, order: Mapping[int, int]
 ) -> tuple[Betting | None, str | None]:
     """Return the bets on a measure, or why there are none."""
+    comparison, pairs = judge.comparison, judge.pairs
+    if comparison is None:
+        return None, "No labelled answer has a score of this judge."
+    drawn, reason = _chances(pairs)
+    if reason:
+        return None, reason
+    # The rows in the order in which their labels came in.
+    came = [min(order.get(id(label), 0) for label in human.labels) for human in pairs.humans]
+    at = np.argsort(came, kind="stable")
     human, scored, grades = comparison.human[at], comparison.judge[at], comparison.categories
-    clusters = [judge.pairs.clusters[place] for place in at]
-    drawn = None if chances is None else chances[at]
+    clusters = [pairs.clusters[place] for place in at]
+    chances = None if drawn is None else [drawn[place] for place in at]
     if name == "error":
         low, high = (grades[0], grades[-1]) if grades else judge.scale or (0.0, 0.0)
         if not comparison.same_unit:
@@ -176,28 +171,23 @@ def _bets(
         if not low <= min(human.min(), scored.min()) <= max(human.max(), scored.max()) <= high:
             return None, "The scale of this judge is not known: how far a score can lie off is not, either."
         span = high - low
-        return bet_on_mean(scored - human, (-span, span), clusters, chances=drawn), None
+        return bet_on_mean(scored - human, (-span, span), clusters, chances=chances), None
     if not grades:
         return None, " ".join(comparison.notes[:1])
     if name == "agreement":
-        return bet_on_mean(exact_matches(human, scored), (0.0, 1.0), clusters, chances=drawn), None
+        return bet_on_mean(human == scored, (0.0, 1.0), clusters, chances=chances), None
     if len(grades) < 2:
         return None, "Kappa needs two different grades: people and the judge gave the same one every time."
-    if _is_sorted(human):
+    steps = np.diff(human)
+    if len(human) >= FEW_LABELS and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
         return None, (
             "The labels are sorted by score, so the order in which they came in is lost, and no interval of "
             "kappa for every look can be said. Give them in that order."
         )
-    return bet_on_kappa(human, scored, grades, clusters, chances=drawn), None
+    return bet_on_kappa(human, scored, grades, clusters, chances=chances), None
 
 
-def _is_sorted(human: Floats) -> bool:
-    """Return whether the scores only rise, or only fall, which labels in the order of their coming do not."""
-    steps = np.diff(human)
-    return human.size >= FEW_LABELS and bool(steps.any() and ((steps >= 0).all() or (steps <= 0).all()))
-
-
-def _chances(pairs: GradePairs) -> tuple[Floats | None, str | None]:
+def _chances(pairs: GradePairs) -> tuple[list[float] | None, str | None]:
     """Return the chance of each labelled answer in the draw, None for equal ones; or why none can be had."""
     drawn = [
         {(inclusion_of(label), str((label.metadata or {}).get("queue", ""))) for label in human.labels}
@@ -212,7 +202,7 @@ def _chances(pairs: GradePairs) -> tuple[Floats | None, str | None]:
             "The labels are of several draws, and not all had equal chances: no interval for every look can "
             "be said of them together. Give the labels of one draw."
         )
-    return np.array([next(iter(own)) for own in chances], dtype=np.float64), None
+    return [chance for own in chances for chance in own if chance is not None], None
 
 
 def _held_against(

@@ -24,7 +24,6 @@ from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Ask, Door, Prompt, Reply
-from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import (
@@ -443,19 +442,19 @@ async def answer_given(
             yield answer
 
 
-async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:
-    """Return the sampled questions' answers, and leave the weight of the sample with the forecaster."""
-    questions = sample_of(asked_questions(settings)[: settings.answer.limit], forecaster)
+async def hear_answering(settings: Settings, session: Session) -> list[Answer]:
+    """Return the sampled questions' answers, and leave the weight of the sample with the forecast."""
+    questions = sample_of(asked_questions(settings)[: settings.answer.limit], session)
     corpus = load_corpus(settings, session.embedder)
     chunks, documents = corpus.chunks, corpus.documents
     rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []
     repeats = settings.answer.repeats or 1
     if is_cold(settings):
-        forecaster.assumptions[COLD] = None
+        session.forecaster.assume(COLD)
     made = answer_rows(questions, rankings, chunks, session, documents=documents, repeats=repeats)
     answers = [row async for row in made]
     if any(answer.usage and not answer.usage.calls for answer in answers):
-        forecaster.assumptions[ASSUMPTION] = None
+        session.forecaster.assume(ASSUMPTION)
         if not asks_built_in(settings) and any(answer.contexts for answer in answers):
-            forecaster.assumptions[applications.ASSUMPTION] = None
+            session.forecaster.assume(applications.ASSUMPTION)
     return answers

@@ -14,6 +14,7 @@ from ragstone.kernel.config import ChatSystem, RagSystem, RetrieveSection, Setti
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
+from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.repeated import RepeatedScores
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking, split_repeat
@@ -178,7 +179,7 @@ def plain_notes(
     notes += repeat_notes(metrics)
     notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
-    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.statuses.get("scored")}
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
@@ -218,13 +219,13 @@ def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
             n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
             note = (
-                f"{metric.judge} of {metric.system}: {plural(n, 'question')} say{'s' * (n == 1)} how many of "
-                "its answers must pass (`pass` in `expect`), and count 1 if so many do, else 0."
+                f"{metric.judge} of {metric.system}: `pass` in `expect` says of {plural(n, 'question')} how "
+                "many answers must pass. Such a question counts 1 if so many do, else 0."
             )
             if short:
                 note += (
-                    f" {short} of them have fewer answers than they name, and count nowhere: answer with "
-                    "--repeats."
+                    f" Not counted: {plural(short, 'question')} with fewer answers than `pass` names. Answer "
+                    "with --repeats."
                 )
             notes.append(note)
     return notes
@@ -400,10 +401,17 @@ def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
     return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
 
 
-def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
+def judgements_alone(
+    name: str,
+    metrics: list[MetricSummary],
+    cascades: list[CascadeSavings],
+    noise: NoiseTally | None = None,
+    *,
+    seed: int = 0,
+) -> RunSummary:
     """Return what judgements alone say: their means, what cascades saved, and what to know of them.
 
-    name: of the run, or the path of the judgements' file.
+    name: of the run, or the path of the judgements' file. noise: of the same judgements.
     """
     parts = Path(name).parts  # no more of the path, which is another one on each machine
     file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
@@ -423,6 +431,8 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         cards=[],
         calls=Calls(),
         notes=failed_answers
-        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
+        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl")
+        + (noise.notes() if noise else []),
         cascades=cascades,
+        components=(noise and noise.components(seed)) or UNSET,
     )

@@ -25,7 +25,7 @@ where that of all rows is. Both maxima are taken from the rows so far. That, and
 part is labelled, is outside of Ville's guarantee; `python -m benchmarks.peeking` measures both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -51,7 +51,7 @@ class Betting(msgspec.Struct, frozen=True, eq=False):
     """A quantity that is bet on. value: what the rows so far come to, None where it is undefined.
 
     lowest, highest: what it can be at all. gains: what each cluster brings a gambler who says that it lies
-    above, or below, a given value. n, n_clusters: rows and clusters.
+    above, or below, a given value. n, n_clusters: rows and clusters. unequal: drawn with unequal chances.
     """
 
     value: float | None
@@ -60,14 +60,15 @@ class Betting(msgspec.Struct, frozen=True, eq=False):
     gains: Callable[[float, Side], Gains]
     n: int
     n_clusters: int
+    unequal: bool
 
 
 def bet_on_mean(
-    values: Floats,
+    values: Sequence[float] | Floats,
     bounds: tuple[float, float],
     clusters: Clusters | None = None,
     *,
-    chances: Floats | None = None,
+    chances: Sequence[float] | Floats | None = None,
 ) -> Betting:
     """Return bets on the mean of values that lie within bounds, in their unit.
 
@@ -89,16 +90,16 @@ def bet_on_mean(
         return (sign * (sums - mean * sizes) / (loss * largest))[None, :], np.array([[most / loss]])
 
     value = float(sums.sum() / sizes.sum()) if x.size else None
-    return Betting(value, low, high, gains, x.size, len(sums))
+    return Betting(value, low, high, gains, x.size, len(sums), chances is not None)
 
 
 def bet_on_kappa(
-    human: Floats,
-    judge: Floats,
-    grades: tuple[float, ...] | list[float],
+    human: Sequence[float] | Floats,
+    judge: Sequence[float] | Floats,
+    grades: Sequence[float],
     clusters: Clusters | None = None,
     *,
-    chances: Floats | None = None,
+    chances: Sequence[float] | Floats | None = None,
 ) -> Betting:
     """Return bets on Cohen's kappa, for more than two grades with quadratic weights.
 
@@ -120,7 +121,11 @@ def bet_on_kappa(
         d_around=_near(h - j, weights),
     )
     gains = partial(_kappa_gains, totals / largest, guesses, len(grades) == 2)
-    return Betting(_kappa(totals.sum(axis=0)), -1.0, 1.0, gains, h.size, len(totals))
+    one, *sums = totals.sum(axis=0)
+    h_sum, j_sum, hh, jj, hj = sums
+    expected = hh + jj - 2 * h_sum * j_sum / one if h.size else 0.0
+    value = float(1 - (hh + jj - 2 * hj) / expected) if expected > _SMALL else None
+    return Betting(value, -1.0, 1.0, gains, h.size, len(totals), chances is not None)
 
 
 class _Guesses(msgspec.Struct, frozen=True, eq=False):
@@ -158,12 +163,6 @@ def _kappa_gains(totals: Floats, guesses: _Guesses, is_binary: bool, kappa: floa
     return sign * brought(*totals.T) / loss, np.maximum(gain, _SMALL) / loss
 
 
-def _kappa(totals: Floats) -> float | None:
-    rows, h, j, hh, jj, hj = (float(total) for total in totals)
-    expected = hh + jj - 2 * h * j / rows if rows else 0.0
-    return 1 - (hh + jj - 2 * hj) / expected if expected > _SMALL else None
-
-
 def _near(values: Floats, weights: Floats) -> Floats:
     """Return values around the weighted mean, some of its standard errors apart."""
     if not values.size:
@@ -174,7 +173,7 @@ def _near(values: Floats, weights: Floats) -> Floats:
 
 
 def _footing(
-    n: int, clusters: Clusters | None, chances: Floats | None
+    n: int, clusters: Clusters | None, chances: Sequence[float] | Floats | None
 ) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.intp]], float]:
     """Return the weight of each row, at most 1, its cluster, and the rows of the largest cluster."""
     codes = cluster_codes(clusters, n)
@@ -237,7 +236,10 @@ def labels_to_decide(bets: Betting, bar: float, level: float = 0.95, seed: int =
     from those so far; of fewer than some 20 it is a rough guess.
     """
     wanted, rng = _wanted(level), np.random.default_rng(seed)
-    parts = np.stack([_worst(log_parts(bets.gains(bar, side))) for side in ("above", "below")])
+    sides: tuple[Side, Side] = ("above", "below")
+    scenarios = [log_parts(bets.gains(bar, side)) for side in sides]
+    worst = [int(np.exp(own.sum(axis=1)).mean(axis=-1).argmin()) for own in scenarios]
+    parts = np.stack([own[at] for own, at in zip(scenarios, worst, strict=True)])
     a_cluster = bets.n / bets.n_clusters
     capitals = np.repeat(parts.sum(axis=1)[:, None], FUTURES, axis=1)  # (sides, futures, stakes)
     undecided = np.ones(FUTURES, dtype=bool)
@@ -254,8 +256,3 @@ def labels_to_decide(bets: Betting, bar: float, level: float = 0.95, seed: int =
         drawn = rng.integers(0, bets.n_clusters, (FUTURES, step))
         capitals = capitals + parts[:, drawn].sum(axis=2)
         taken += step
-
-
-def _worst(parts: Floats) -> Floats:
-    """Return the parts of the scenario in which the gambler has least: (clusters, stakes)."""
-    return np.asarray(parts[int(np.exp(parts.sum(axis=1)).mean(axis=-1).argmin())])

@@ -52,13 +52,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on.
 
     low and high are both None where no interval can be had: a single cluster, or resamples that do not vary.
+    method: `components` for one that holds more noise than that of rows, see mean_components.
     """
 
     value: float
     low: float | None
     high: float | None
     n: int
-    method: Literal["wilson", "bootstrap", "student"]
+    method: Literal["wilson", "bootstrap", "student", "components"]
     level: float = 0.95
 
 

@@ -95,12 +95,17 @@ def prediction_powered_difference(
     n, value = rows.human.size, point_estimate(rows, weight)
     limit = max(width, float(np.abs(rows.human).max()))
     outlook = _Outlook(value, powered, alone, n, rows.codes.size, level) if powered and alone else None
+    plain = 1 / float(rows.parts @ rows.parts)  # pairs drawn with equal chances that are as good (Kish 1965)
+    p = None
+    if powered:  # at the variance of a true difference of 0, so that it agrees with the interval
+        at_zero = powered.variance + max(0.0, -powered.skew * value)
+        p = student_p(abs(value) / math.sqrt(at_zero), powered.df)
     return PoweredDifference(
         corrected=_estimate(value, powered, limit, rows.codes.size if weight else n, level),
         human=_estimate(point_estimate(rows, 0.0), alone, limit, n, level),
-        p=_p(value, powered) if powered else None,
+        p=p,
         weight=weight,
-        worth=_plain(rows) * (alone.variance / powered.variance if powered and alone else 1.0),
+        worth=plain * (alone.variance / powered.variance if powered and alone else 1.0),
         to_halve=outlook.to_halve() if outlook else None,
         to_decide=outlook.to_decide() if outlook else None,
     )
@@ -133,17 +138,6 @@ def _estimate(value: float, spread: _Spread | None, limit: float, n: int, level:
     return Estimate(
         value=float(np.clip(value, -limit, limit)), low=low, high=high, n=n, method="student", level=level
     )
-
-
-def _p(value: float, spread: _Spread) -> float:
-    """Return the p-value that agrees with the interval: the variance is that of a true difference of 0."""
-    at_zero = spread.variance + max(0.0, -spread.skew * value)
-    return student_p(abs(value) / math.sqrt(at_zero), spread.df)
-
-
-def _plain(rows: Labelled) -> float:
-    """Return how many pairs drawn with equal chances the labels are worth (Kish 1965)."""
-    return 1 / float(rows.parts @ rows.parts)
 
 
 class _Outlook(NamedTuple):

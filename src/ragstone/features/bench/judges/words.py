@@ -1,5 +1,6 @@
 """A bench of judges: what bench.json holds, and its report."""
 
+import math
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._detection import AT_THRESHOLD, DETECTION
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
@@ -70,11 +72,17 @@ COLUMNS = (
     "quadratic kappa",
     "kappa",
     "ROC AUC",
+    *DETECTION,
     "Spearman",
     "signed error",
 )
 SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # where there is little room, two
-SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
+SHORT = {
+    DETECTION[0]: "F1",
+    "quadratic kappa": "q. kappa",
+    "signed error": "signed",
+    "exact agreement": "exact",
+}
 MOST_ANSWERS = 15  # to one question; a page has all
 NOTHING = "none"  # the price of a judge that asks no model
 
@@ -145,10 +153,13 @@ def _standings(board: JudgeBoard) -> list[Block]:
     """Return the leaderboard, and all measures of agreement."""
     names = columns(board)
     brief = [name for name in SHOWN_COLUMNS if name in names][:2]
+    if DETECTION[0] in names:  # what others print of judges of support
+        brief = [*brief[:1], *(name for name in ("ROC AUC", DETECTION[0]) if name in names)]
     short = SHORT.get(board.measure, board.measure)
     values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
     known = [end for end in values if end is not None]
     ends = min(0.0, *known, 0.0), max(1.0, *known, 1.0)
+    verdicts = [row.verdict for row in board.standings]
     lead = Column(measure_name(board), short=short, beside="interval", ends=ends)
     failing = any(n_failed(row) for row in board.standings)
     lost: Made[JudgeStanding] = (
@@ -162,7 +173,7 @@ def _standings(board: JudgeBoard) -> list[Block]:
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
-        named("Verdict", lambda row: verdict(row.verdict)),
+        named("Verdict", lambda row: verdict(row.verdict, verdicts)),
         (lead, lambda row: estimated(row.value, "strong")),
         *map(measure, brief),
         (
@@ -180,7 +191,11 @@ def _standings(board: JudgeBoard) -> list[Block]:
     every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
     measured = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
-    return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
+    return [
+        board_table,
+        table_of(caption, measured, every, caption=caption, where="page"),
+        *([Paragraph(AT_THRESHOLD, tone="muted", where="page")] if DETECTION[0] in names else []),
+    ]
 
 
 def _apart(board: JudgeBoard) -> list[Block]:
@@ -251,7 +266,7 @@ def _prices(board: JudgeBoard) -> list[Block]:
         "calls, tokens are included, but neither time nor cost."
     )
     lead = Paragraph(
-        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
+        f"Numbers are rows of the leaderboard. Upwards: {name} with its interval{better}. To the right: "
         "the price, on a logarithmic scale. The table below has the same numbers.",
         tone="lead",
     )
@@ -354,14 +369,29 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
     board, choice = summary.board, summary.choice
     if choice is None:
         return ["No cell could be ranked: see “Measured, but not ranked”."]
-    first = board.standings[0]
-    agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
-    best = f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
-    sentences = [best, *_alike(choice, board)]
+    sentences = [_first(choice, board), *_alike(choice, board)]
     if choice.judge is None:
         none = "could be measured" if board.failed else "is in the grid"
         return [*sentences, f"No judge that asks a model {none}."]
     return sentences + _against_baseline(choice)
+
+
+def _first(choice: JudgeChoice, board: JudgeBoard) -> str:
+    """Return the highest agreement; of whom, and that it is the best, only where all others are worse."""
+    first, apart = board.standings[0], board.measure == "difference"
+    value = f"{measure_name(board)} {with_ends(first.value)}"
+    if len(board.standings) > 1 and not choice.alike:
+        return f"{first.cell.name} {'is nearest to people' if apart else 'agrees best with people'}: {value}."
+    same = _as_high(board)
+    have = f"{', '.join(same)} {'has' if len(same) == 1 else 'have'}"
+    if len(board.standings) == len(same):
+        return f"{have} {'the same ' if len(same) > 1 else ''}{value}."
+    return f"{have} the {'lowest' if apart else 'highest'} {value}."
+
+
+def _as_high(board: JudgeBoard) -> list[str]:
+    first = board.standings[0].value.value
+    return [row.cell.name for row in board.standings if math.isclose(row.value.value, first)]
 
 
 def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
@@ -369,14 +399,15 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
         return ["It is the only cell that was measured."]
     if not choice.alike:
         return ["Every other cell is worse."]
-    alike = f"No clear difference from {', '.join(choice.alike)}."
+    others = [name for name in choice.alike if name not in _as_high(board)]
+    alike = [f"No clear difference from {', '.join(others)}."] if others else []
     if choice.cheapest is None or choice.price is None:
-        return [alike, "The cheapest of these is not known: prices and times are missing."]
+        return [*alike, "The cheapest of these is not known: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
     price = price_text(cheapest, choice.price)
     if choice.cheapest == choice.best:
-        return [alike, f"It is also the cheapest of these ({price})."]
-    return [alike, f"The cheapest of these: {choice.cheapest} ({price})."]
+        return [*alike, f"{choice.best} is also the cheapest of these ({price})."]
+    return [*alike, f"The cheapest of these: {choice.cheapest} ({price})."]
 
 
 def _against_baseline(choice: JudgeChoice) -> list[str]:
