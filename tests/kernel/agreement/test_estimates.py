@@ -15,7 +15,7 @@ from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.statistics import Estimate
 
 CORRELATIONS = ["Pearson", "Spearman", "Kendall tau-b"]
-YES_NO = ["exact agreement", "kappa", "alpha", *CORRELATIONS, "ROC AUC"]
+YES_NO = ["kappa", "exact agreement", "alpha", *CORRELATIONS, "ROC AUC"]
 
 
 def estimates(
@@ -42,11 +42,11 @@ def test_grades_have_every_measure_the_most_telling_first():
     # Kappa: humans 2 1 2, judge 2 2 1, chance (4 + 2 + 2) / 25 = 0.32: (0.6 - 0.32) / 0.68.
     found = estimates([0, 0, 1, 2, 2], [0, 1, 1, 2, 0])
     assert list(found) == [
-        "exact agreement",
-        "within one",
+        "quadratic kappa",
         "kappa",
         "linear kappa",
-        "quadratic kappa",
+        "exact agreement",
+        "within one",
         "nominal alpha",
         "ordinal alpha",
         "interval alpha",

@@ -6,12 +6,14 @@ from itertools import pairwise
 import msgspec
 
 from ragstone.kernel.agreement.card import (
+    BEYOND_CHANCE,
     AnswerGroup,
     Baseline,
     Disagreement,
     ReportCard,
     Reversal,
     SystemRanking,
+    chance_corrected,
     grade_name,
 )
 from ragstone.kernel.agreement.corrected_mean import precise
@@ -109,14 +111,16 @@ def card_document(card: ReportCard) -> ReportDocument:
 
 
 def card_dots(cards: Sequence[ReportCard]) -> list[Dots]:
-    """Return each judge's exact agreement with people, beside what a baseline reaches on the same answers."""
-    dots = []
+    """Return each judge's agreement with people beyond chance, then the exact one beside the baselines'."""
+    beyond, exact = [], []
     for card in cards:
         judge = f"{judge_name(card)} ({card.model})"
-        agreement = card.agreement.get("exact agreement")
-        dots += [dot("judge", agreement, judge)] if agreement else []
-        dots += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
-    return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
+        lead, agreement = chance_corrected(card.agreement), card.agreement.get("exact agreement")
+        beyond += [dot(lead[0], lead[1], judge)] if lead else []
+        exact += [dot("judge", agreement, judge)] if agreement else []
+        exact += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
+    charts = {"Agreement with people beyond chance": beyond, "Exact agreement with people": exact}
+    return [Dots(title=title, dots=dots) for title, dots in charts.items() if dots]
 
 
 def words_of_cards() -> dict[str, object]:
@@ -399,7 +403,10 @@ def human_grade(card: ReportCard, value: float) -> str:
 def measures(card: ReportCard) -> dict[str, Estimate]:
     """Return the measures to show: of two grades all correlations are one, so one of them."""
     alike = ("Pearson", "Kendall tau-b") if len(card.categories) == 2 else ()
-    return {name: estimate for name, estimate in card.agreement.items() if name not in alike}
+    # Cards written by earlier versions have the exact one first.
+    first = [name for name in BEYOND_CHANCE if name in card.agreement]
+    names = [name for name in [*first, *card.agreement] if name not in alike]
+    return {name: card.agreement[name] for name in names}
 
 
 def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
@@ -449,7 +456,7 @@ def people_measures(card: ReportCard) -> list[tuple[str, Estimate]]:
     if people is None:
         return []
     kappa = [("quadratic kappa", people.kappa)] if people.kappa else []
-    return [("exact agreement", people.exact_agreement), *kappa, *people.alpha.items()]
+    return [*kappa, ("exact agreement", people.exact_agreement), *people.alpha.items()]
 
 
 def people_footing(card: ReportCard) -> str:

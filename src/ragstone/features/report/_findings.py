@@ -29,6 +29,7 @@ from ragstone.kernel.runs.wording import (
     plural,
     scale,
 )
+from ragstone.kernel.statistics import Estimate
 
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
 SHOWN_FIGURES = 3
@@ -166,17 +167,19 @@ def _trust(summary: RunSummary) -> HeadlineFinding:
     cards = [card for card in leads if card] or others
     if not cards:
         return HeadlineFinding(question, [], [_not_measured(summary)])
-    figures = [_card_figure(card) for card in cards[:1] if card.agreement]
+    figures = [_card_figure(*card.lead, card) for card in cards[:1] if card.lead]
     return HeadlineFinding(question, figures, [cards[0].verdict])
 
 
-def _card_figure(card: ReportCard) -> Figure:
-    name, estimate = next(iter(card.agreement.items()))
+def _card_figure(name: str, estimate: Estimate, card: ReportCard) -> Figure:
+    """Return agreement beyond chance; the exact one stands below it, beside the baselines' on the same."""
+    exact = card.agreement.get("exact agreement")
+    beside = f"exact agreement {number(exact.value)}" if exact and name != "exact agreement" else ""
     return Figure(
         label=f"{judge_name(card)}: {name} with people",
         value=number(estimate.value),
         interval=with_level(estimate),
-        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), rivals(card)])),
+        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), beside, rivals(card)])),
     )
 
 

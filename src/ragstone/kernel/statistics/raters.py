@@ -47,7 +47,7 @@ from ragstone.kernel.statistics.mean import mean_estimate
 
 MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 KAPPAS = {"kappa": nominal, "linear kappa": linear, "quadratic kappa": quadratic}
-ORDER = ("kappa", "alpha")  # of measures that come from one table; correlations come last
+BY_WEIGHT = ("quadratic kappa", "kappa", "linear kappa")  # the most telling first
 
 
 def rater_estimates(
@@ -67,8 +67,8 @@ def rater_estimates(
     human, judge: (n,), at least one item. grades: of both, ascending, [] where they are not compared grade by
     grade. scores: the judge's before they were cut at any threshold. same_unit: whether judge minus human
     means anything. alphas: Krippendorff's of more raters than these two, in place of theirs.
-    Grade by grade: exact agreement, kappa and, for more than two grades, within one, linear and quadratic
-    kappa. In the same unit: Krippendorff's alpha (for more than two grades nominal, ordinal and interval; for
+    Grade by grade: for more than two grades quadratic kappa first; kappa; for more than two grades linear
+    kappa; exact agreement; for more than two grades within one. In the same unit: Krippendorff's alpha (for more than two grades nominal, ordinal and interval; for
     values too many to count interval alone), signed error. For labels of yes and no: ROC AUC. Always:
     Pearson, Spearman, Kendall tau-b.
     """
@@ -85,9 +85,9 @@ def rater_estimates(
             resamples=resamples,
         )
     mean = partial(mean_estimate, clusters=clusters, seed=seed, resamples=resamples)
-    estimates: dict[str, Estimate | None] = {"exact agreement": mean(exact_matches(human, judge))}
+    exact: dict[str, Estimate | None] = {"exact agreement": mean(exact_matches(human, judge))}
     if len(grades) > 2:
-        estimates["within one"] = mean(matches_within_one(human, judge, grades))
+        exact["within one"] = mean(matches_within_one(human, judge, grades))
     statistics: dict[str, Statistic] = {
         name: kappa_of_cells(grades, weights)
         for name, weights in KAPPAS.items()
@@ -109,9 +109,9 @@ def rater_estimates(
         **bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples),
         **(alphas or {}),
     }
-    estimates |= dict(
-        sorted(measured.items(), key=lambda item: next((n for n, o in enumerate(ORDER) if o in item[0]), 2))
-    )
+    kappas = {name: measured.pop(name) for name in BY_WEIGHT if name in measured}
+    alphas_first = sorted(measured.items(), key=lambda item: "alpha" not in item[0])
+    estimates = {**kappas, **exact, **dict(alphas_first)}
     if yes_no:
         estimates["ROC AUC"] = auc_estimate(human, scores, clusters, seed=seed, resamples=resamples)
     estimates["signed error"] = mean(judge - human, proportion=False)
