@@ -35,6 +35,7 @@ from ragstone.features.bench.judges.values import (
     WorthAsking,
 )
 from ragstone.features.bench.suite.cards import SuiteCard
+from ragstone.kernel.agreement.card import BEYOND_CHANCE, chance_corrected
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -48,6 +49,7 @@ from ragstone.kernel.document.blocks import (
     Paragraph,
     ReportDocument,
     SurfacePart,
+    Where,
     dot,
     estimated,
     means,
@@ -145,6 +147,7 @@ def _standings(board: JudgeBoard) -> list[Block]:
     """Return the leaderboard, and all measures of agreement."""
     names = columns(board)
     brief = [name for name in SHOWN_COLUMNS if name in names][:2]
+    beyond = [name for name in BEYOND_CHANCE if name in names][: board.measure == "exact agreement"]
     short = SHORT.get(board.measure, board.measure)
     values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
     known = [end for end in values if end is not None]
@@ -156,15 +159,16 @@ def _standings(board: JudgeBoard) -> list[Block]:
         lambda row: Cell(n_failed(row), tone="warn"),
     )
 
-    def measure(name: str) -> Made[JudgeStanding]:
-        column = Column(name, short=SHORT.get(name, name), where="terminal")
+    def measure(name: str, where: Where) -> Made[JudgeStanding]:
+        column = Column(name, short=SHORT.get(name, name), beside="interval", where=where)
         return column, lambda row: estimated(row.agreement.get(name))
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
         named("Verdict", lambda row: verdict(row.verdict)),
+        *(measure(name, "everywhere") for name in beyond),
         (lead, lambda row: estimated(row.value, "strong")),
-        *map(measure, brief),
+        *(measure(name, "terminal") for name in brief if name not in beyond),
         (
             Column("Below the best by", where="page"),
             lambda row: size(row.comparison.difference) if row.comparison else "",
@@ -175,9 +179,10 @@ def _standings(board: JudgeBoard) -> list[Block]:
         (Column("time", where="terminal"), seconds_each),
     ]
     board_table = table_of("Leaderboard", board.standings, heads)
-    if not names:
+    others = [name for name in names if name not in beyond]
+    every: list[Made[JudgeStanding]] = [*PLACES, *means(others, attrgetter("agreement"))]
+    if not others:
         return [board_table]
-    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
     measured = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
     return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
@@ -355,8 +360,16 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
     if choice is None:
         return ["No cell could be ranked: see “Measured, but not ranked”."]
     first = board.standings[0]
+    # Exact agreement decides the order, for its test is paired; it is not said without one beyond chance.
+    beyond = chance_corrected(first.agreement) if board.measure == "exact agreement" else None
+    lead = f"{beyond[0]} {with_ends(beyond[1])}, " if beyond else ""
     agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
-    best = f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
+    if beyond and any(
+        beyond[0] in row.agreement and row.agreement[beyond[0]].value > beyond[1].value
+        for row in board.standings
+    ):
+        agrees = "has the highest exact agreement with people"
+    best = f"{first.cell.name} {agrees}: {lead}{measure_name(board)} {with_ends(first.value)}."
     sentences = [best, *_alike(choice, board)]
     if choice.judge is None:
         none = "could be measured" if board.failed else "is in the grid"
