@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 F = TypeVar("F")
-TABLE = "_sentences.py"  # of every folder that interprets numbers; its tuple SENTENCES is the table
+TABLES = "*_sentences.py"  # files of the folders that interpret numbers; their SENTENCES are the table
 
 
 class Sentence(msgspec.Struct, Generic[F], frozen=True, kw_only=True, eq=False):
@@ -37,9 +37,9 @@ def say(facts: F, *sentences: Sentence[F]) -> str:
 
 
 def tables(package: str = "ragstone") -> Iterator[tuple[str, tuple[Sentence[Any], ...]]]:
-    """Yield the name of each folder that interprets numbers, and its table, in the order of their names."""
+    """Yield the name of each folder that interprets numbers, and a table of it, in the order of their names."""
     spec = find_spec(package)
     for root in (spec.submodule_search_locations or ()) if spec else ():
-        for path in sorted(Path(root).rglob(TABLE)):
+        for path in sorted(Path(root).rglob(TABLES)):
             folder = ".".join(path.parent.relative_to(root).parts)
             yield folder, import_module(f"{package}.{folder}.{path.stem}").SENTENCES

@@ -86,6 +86,7 @@ def agree(
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
+    from ragstone.features.agree._evidence import with_findings
     from ragstone.features.agree._labels import columns_of_run
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.kernel.agreement.corrected import corrected_means
@@ -111,6 +112,7 @@ def agree(
         if labels
         else []
     )
+    cards = with_findings(cards, Path())
     corrected = corrected_means(judged, labelled, threshold=cut, mapping=mapped, seed=seed)
     _tell(cards, corrected, languages, page, json=json)
 

@@ -1,5 +1,6 @@
 """Report cards of judges: each as a document, whole in a page and its first lines in a terminal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from ragstone.kernel.agreement.card import (
     AnswerGroup,
     Baseline,
     Disagreement,
+    ProtocolItem,
     ReportCard,
     Reversal,
     SystemRanking,
@@ -164,7 +166,28 @@ def card_blocks(card: ReportCard) -> list[Block]:
         *([_baselines(card)] if _rivals(card) else []),
         *(_groups(card, by, groups) for by, groups in tables_of(card).items()),
         *(_ranking(card.ranking) if card.ranking else []),
+        *_protocol(card),
         *_disagreements(card),
+    ]
+
+
+def _protocol(card: ReportCard) -> list[Block]:
+    """Return which items of a validation are met, and what to run for those that are not."""
+    if not card.protocol:
+        return []
+    states = Counter(item.state for item in card.protocol)
+    n = len(card.protocol) - states["not applicable"]
+    tones: dict[str, Tone] = {"met": "good", "not met": "open", "not applicable": "muted"}
+    columns: list[Made[ProtocolItem]] = [
+        (Column("Item", text=True), lambda item: item.item),
+        (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
+        (Column("Why", text=True), lambda item: Cell(item.why, item.next)),
+    ]
+    open_ = [f"{item.item}: {item.why} {item.next}".strip() for item in card.protocol if item.state == "not met"]
+    return [
+        Heading(f"Validated: {states['met']} of {n} items met", level=4),
+        SurfacePart([Listing(open_, tone="muted")], where="terminal"),
+        table_of(f"Validation of {judge_name(card)}", card.protocol, columns, kind="", where="page"),
     ]
 
 

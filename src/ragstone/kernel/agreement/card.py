@@ -1,6 +1,7 @@
 """The report card of a judge: what a reader needs to decide how far to trust it."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -154,6 +155,21 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     judge_reason: str | None = None
 
 
+ProtocolState = Literal["met", "not met", "not applicable"]
+
+
+class ProtocolItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the validation of a judge: `met` only where it was measured and speaks for the judge.
+
+    why: what is known, in a sentence; next: what to run to meet it, empty where nothing is to do.
+    """
+
+    item: str
+    state: ProtocolState
+    why: str
+    next: str = ""
+
+
 class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One judge beside people.
 
@@ -177,6 +193,9 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     agrees best with people. better_than_baseline: than both; None if that cannot be told.
     by_system, by: groups of answers, by the system that gave them and by tags (`lang`, …); the largest first
     in `by`. ranking: None with a single system. disagreements: the most instructive ones, at most 10.
+    length_slope: by how much judge minus people moves when an answer is twice as long, as a share of the scale;
+    None without texts. order_flips: of a judge of pairs, the share of pairs whose winner changed with the order.
+    protocol: what was done to validate the judge, item by item; empty in cards of earlier versions.
     """
 
     judge: str
@@ -207,6 +226,9 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     by: dict[str, list[AnswerGroup]] = {}
     ranking: SystemRanking | None = None
     disagreements: list[Disagreement] = []
+    length_slope: Estimate | None = None
+    order_flips: Estimate | None = None
+    protocol: list[ProtocolItem] = []
 
     @property
     def lead(self) -> tuple[str, Estimate] | None:

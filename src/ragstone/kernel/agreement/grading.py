@@ -50,6 +50,7 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
@@ -190,7 +191,7 @@ def report_card(
         confusion = [[int(n) for n in row] for row in table]
     humans = with_alpha(people, raters, **drawn)
     better, sentence = _conclusion(judge, agreement, baselines, humans, ranking)
-    return msgspec.structs.replace(
+    card = msgspec.structs.replace(
         card,
         threshold=comparison.threshold,
         humans=humans,
@@ -210,6 +211,7 @@ def report_card(
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
     )
+    return with_protocol(card, comparison, pairs, **drawn)
 
 
 def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:

@@ -30,6 +30,7 @@ from .raters import (
     rater_estimates,
     usual_kappa,
 )
+from .slope import slope_estimate
 
 __all__ = [
     "MAX_GRADES",
@@ -68,6 +69,7 @@ __all__ = [
     "rater_estimates",
     "resampled_totals",
     "roc_auc",
+    "slope_estimate",
     "spearman",
     "tau_estimate",
     "usual_kappa",
