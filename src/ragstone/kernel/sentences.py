@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 F = TypeVar("F")
-TABLES = "*_sentences.py"  # files of the folders that interpret numbers; their SENTENCES are the table
+TABLES = "*_sentence_table.py"  # files of the folders that interpret numbers; their SENTENCES are the table
 
 
 class Sentence(msgspec.Struct, Generic[F], frozen=True, kw_only=True, eq=False):

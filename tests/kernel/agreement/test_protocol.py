@@ -4,7 +4,7 @@ import pytest
 from tests.support.label_rows import judgement, label
 
 from ragstone.kernel.agreement import grading
-from ragstone.kernel.agreement._protocol_sentences import RULES, ValidationEvidence
+from ragstone.kernel.agreement._protocol_sentence_table import RULES, ValidationEvidence
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.protocol import with_evidence
 from ragstone.kernel.records import Judgement, Label

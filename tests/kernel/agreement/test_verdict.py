@@ -9,7 +9,7 @@ from ragstone.kernel.agreement._verdict import (
     nothing_scored,
     verdict,
 )
-from ragstone.kernel.agreement._sentences import JudgeBesidePeople
+from ragstone.kernel.agreement._sentence_table import JudgeBesidePeople
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement
 from ragstone.kernel.agreement.comparison import compare
 from ragstone.kernel.statistics import Estimate

@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.features import PARTS
 from ragstone.features.agree import corrected_of
-from ragstone.features.report._sentences import (
+from ragstone.features.report._sentence_table import (
     BASELINE_REPLACES,
     BASELINES_NOT_COMPARED,
     BLAME_UNKNOWN,

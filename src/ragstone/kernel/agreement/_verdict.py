@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ragstone.kernel.agreement._sentences import (
+from ragstone.kernel.agreement._sentence_table import (
     HEADS,
     LEANINGS,
     NOTHING_SCORED,

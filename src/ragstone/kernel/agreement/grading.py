@@ -11,7 +11,7 @@ from ragstone.kernel.agreement._grades import (
     scores_as_probabilities,
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
-from ragstone.kernel.agreement._sentences import (
+from ragstone.kernel.agreement._sentence_table import (
     FEW_CLUSTERS,
     NOTES,
     TUNED_LEFT_OUT,

@@ -11,7 +11,7 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement._protocol_sentences import RULES, Item, ValidationEvidence, ValidationFacts
+from ragstone.kernel.agreement._protocol_sentence_table import RULES, Item, ValidationEvidence, ValidationFacts
 from ragstone.kernel.agreement.card import ProtocolItem, ReportCard
 from ragstone.kernel.agreement.comparison import GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs, Human

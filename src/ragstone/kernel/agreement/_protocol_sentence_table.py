@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.agreement._sentences import FEW_CLUSTERS
+from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
 from ragstone.kernel.records import NO_MODEL
