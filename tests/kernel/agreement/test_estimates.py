@@ -115,6 +115,18 @@ def test_order_is_all_that_is_compared_without_a_common_unit():
     assert list(estimates([0, 1, 1], [20, 40, 90], (0, 100))) == [*CORRELATIONS, "ROC AUC"]
 
 
+def test_perfect_agreement_has_a_lower_bound_worked_by_hand():
+    # Wilson of 20 of 20: 20 / (20 + 1.96^2) = 0.8389. By chance 0.5: 1 - 0.1611 / 0.5 = 0.678.
+    found = estimates([0, 1] * 10, [0, 1] * 10, (0, 1))["kappa"]
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(1 - (1 - 20 / (20 + 1.959964**2)) / 0.5)
+    # Grades 0 1 2, thirds: the farthest weighs 4, by chance 4 * 2/9 + 1 * 4/9 = 4/3. 1 - 0.1135 * 3.
+    far = estimates([0, 1, 2] * 10, [0, 1, 2] * 10)["quadratic kappa"]
+    assert far.low == pytest.approx(1 - 3 * (1 - 30 / (30 + 1.959964**2)))
+    # All answers of one question count once: there is no interval.
+    assert estimates([0, 1], [0, 1], (0, 1), clusters=["q", "q"])["kappa"].low is None
+
+
 def test_undefined_measures_are_left_out():
     assert list(estimates([1, 1], [1, 1], (0, 1))) == ["exact agreement", "signed error"]
 

@@ -247,10 +247,11 @@ RULES = (
         "agreement beyond chance",
         NOT_MET,
         "unknown",
-        "no agreement beyond chance with an interval can be computed",
+        "agreement beyond chance is undefined, or the same in every resample",
         when="grades cannot be compared, kappa is undefined, or its resamples do not vary",
         holds=_always,
-        next="Label answers of more than one grade; give --map or --threshold where scales differ.",
+        next="Label answers of more than one grade; give --map or --threshold where scales differ. A judge that "
+        "gives one grade only tells nothing.",
     ),
     _rule(
         "both orders",

@@ -33,8 +33,10 @@ from ragstone.kernel.statistics.intervals import (
     cell_totals,
     cluster_codes,
     cluster_totals,
+    wilson_interval,
 )
 from ragstone.kernel.statistics.kappa import (
+    Disagreement,
     cell_codes,
     exact_matches,
     kappa_of_cells,
@@ -109,7 +111,11 @@ def rater_estimates(
         **bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples),
         **(alphas or {}),
     }
-    kappas = {name: measured.pop(name) for name in BY_WEIGHT if name in measured}
+    kappas = {
+        name: _perfect_bounded(measured.pop(name), human, KAPPAS[name], clusters)
+        for name in BY_WEIGHT
+        if name in measured
+    }
     alphas_first = sorted(measured.items(), key=lambda item: "alpha" not in item[0])
     estimates = {**kappas, **exact, **dict(alphas_first)}
     if yes_no:
@@ -167,7 +173,28 @@ def kappa_estimate(
     if both_orders:
         totals += _table_totals(second, first, grades, clusters)
     statistics = {kind: kappa_of_cells(grades, KAPPAS[kind])}
-    return bootstrap_estimates(totals, statistics, len(first), seed=seed, resamples=resamples)[kind]
+    drawn = bootstrap_estimates(totals, statistics, len(first), seed=seed, resamples=resamples)[kind]
+    return _perfect_bounded(drawn, first, KAPPAS[kind], clusters)
+
+
+def _perfect_bounded(
+    kappa: Estimate | None, human: Floats, distance: Disagreement, clusters: Clusters
+) -> Estimate | None:
+    """Return kappa with a lower bound where it is 1, and no resample can differ.
+
+    The bound is kappa if as many answers disagreed as Wilson's interval of n of n clusters leaves open, each
+    as far as two grades that were given lie apart: wider than it need be for weighted kappa.
+    """
+    if kappa is None or kappa.low is not None or kappa.value < 1:
+        return kappa
+    n = len(np.unique(cluster_codes(clusters, len(human))))
+    known, counts = np.unique(human, return_counts=True)
+    shares, weights = counts / len(human), distance(known)
+    expected = float(shares @ weights @ shares)
+    if n < 2 or expected <= 0:
+        return kappa
+    low = 1 - (1 - wilson_interval(n, n, kappa.level)[0]) * float(weights.max()) / expected
+    return msgspec.structs.replace(kappa, low=max(-1.0, low), high=1.0, method="wilson")
 
 
 def usual_kappa(grades: Sequence[float]) -> str:
