@@ -1,4 +1,4 @@
-"""Sentences that interpret numbers: each stands in a table with its condition, and is said only from there."""
+"""Sentences that interpret numbers: each has its condition in a table, and is said only from there."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -37,7 +37,7 @@ def say(facts: F, *sentences: Sentence[F]) -> str:
 
 
 def tables(package: str = "ragstone") -> Iterator[tuple[str, tuple[Sentence[Any], ...]]]:
-    """Yield the name of each folder that interprets numbers, and a table of it, in the order of their names."""
+    """Yield the name of each folder that interprets numbers, and a table of it, in the order of names."""
     spec = find_spec(package)
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(Path(root).rglob(TABLES)):

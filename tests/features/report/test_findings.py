@@ -93,7 +93,12 @@ def test_what_is_wrong_is_said_only_by_a_judge_that_may_say_it(
 ) -> None:
     model = "none" if judge == "without a model" else "openai/gpt-4o-mini"
     row = msgspec.structs.replace(
-        summary.blame[0], model=model, judge="correctness", found_right=11, found_wrong=n_wrong, missed_wrong=0
+        summary.blame[0],
+        model=model,
+        judge="correctness",
+        found_right=11,
+        found_wrong=n_wrong,
+        missed_wrong=0,
     )
     cards = [card(better=False)] if judge == "with a bad card" else []
     blame = findings(msgspec.structs.replace(summary, blame=[row], cards=cards, retrieval=[]))[1]

@@ -30,7 +30,13 @@ from ragstone.kernel.statistics import Estimate
 
 Rows = tuple[list[Judgement], list[Label]]
 # Notes that say how scores and labels were made comparable: settings, and what to set.
-SETTINGS = ("counts as 1", "Until then only order", "give a mapping", "Too many different scores", "threshold")
+SETTINGS = (
+    "counts as 1",
+    "Until then only order",
+    "give a mapping",
+    "Too many different scores",
+    "threshold",
+)
 
 
 @st.composite
@@ -52,9 +58,7 @@ def labelled_rows(draw: st.DrawFn) -> Rows:
                 "up": min(human + 1, highest),
                 "one": highest,
             }[bias]
-            judgements.append(
-                judgement(f"q{at}", judge, system=system, model=model, scale=(0, highest))
-            )
+            judgements.append(judgement(f"q{at}", judge, system=system, model=model, scale=(0, highest)))
             labels.append(label(f"q{at}", human, system=system, annotator="ann"))
             if draw(st.integers(0, 3)) == 0:
                 labels.append(label(f"q{at}", draw(grades), system=system, annotator="ben"))
@@ -111,7 +115,7 @@ def check_verdict(code: str, card: ReportCard, rows: list[tuple[str, str, float,
         "judge-better": hits > most,
         "judge-no-better": hits <= most,
         "judge-better-than-some": False,  # these rows have one baseline
-        "judge-cannot-tell": len({*human}) > 1 and hits < len(rows) or len({row[0] for row in rows}) < 6,
+        "judge-cannot-tell": (len({*human}) > 1 and hits < len(rows)) or len({row[0] for row in rows}) < 6,
         "judge-lenient": error > 0 and {*human, *judge} <= {0, 1},
         "judge-harsh": error < 0 and {*human, *judge} <= {0, 1},
         "judge-lenient-grades": error > 0,
@@ -206,7 +210,9 @@ def test_better_than_one_rival_and_not_shown_for_the_other(says):
     says(verdict(JudgeBesidePeople(agreement=GRADED, baselines=rivals)))
 
 
-@pytest.mark.parametrize("error", [estimate(0.3, 0.1, 0.5), estimate(-0.3, -0.5, -0.1), estimate(0.1, -0.1, 0.3)])
+@pytest.mark.parametrize(
+    "error", [estimate(0.3, 0.1, 0.5), estimate(-0.3, -0.5, -0.1), estimate(0.1, -0.1, 0.3)]
+)
 @pytest.mark.parametrize("yes", ["right", None])
 def test_a_leaning_is_said_on_the_side_of_its_interval_alone(error: Estimate, yes: str | None, says):
     says(say(JudgeBesidePeople(agreement=GRADED | {"signed error": error}, yes=yes), *LEANINGS) or "nothing")
@@ -264,13 +270,16 @@ def cards() -> list[ReportCard]:
         rows = [judgement(f"q{at}", at % 2 + 3 + steep * (at % 4), scale=(0, 10)) for at in range(200)]
         texts = [
             msgspec.structs.replace(
-                label(f"q{at}", at % 2 + 3), metadata={"answer": "x" * 2 ** (at % 4), "lang": "en" if at else "sw"}
+                label(f"q{at}", at % 2 + 3),
+                metadata={"answer": "x" * 2 ** (at % 4), "lang": "en" if at else "sw"},
             )
             for at in range(200)
         ]
         lengths += grading.report_cards(rows, texts, resamples=100)
     labels = [
-        msgspec.structs.replace(label(f"q{at}", at % 2 if at < 20 else 1), metadata={"lang": "en" if at < 20 else "de"})
+        msgspec.structs.replace(
+            label(f"q{at}", at % 2 if at < 20 else 1), metadata={"lang": "en" if at < 20 else "de"}
+        )
         for at in range(40)
     ]
     rows = [judgement(f"q{at}", at % 2 if at < 20 else 1) for at in range(40)]

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from ragstone.kernel.agreement._sentence_table import JudgeBesidePeople
 from ragstone.kernel.agreement._verdict import (
     Hits,
     best_rival,
@@ -9,7 +10,6 @@ from ragstone.kernel.agreement._verdict import (
     nothing_scored,
     verdict,
 )
-from ragstone.kernel.agreement._sentence_table import JudgeBesidePeople
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement
 from ragstone.kernel.agreement.comparison import compare
 from ragstone.kernel.statistics import Estimate

@@ -183,7 +183,9 @@ def _protocol(card: ReportCard) -> list[Block]:
         (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
         (Column("Why", text=True), lambda item: Cell(item.why, item.next)),
     ]
-    open_ = [f"{item.item}: {item.why} {item.next}".strip() for item in card.protocol if item.state == "not met"]
+    open_ = [
+        f"{item.item}: {item.why} {item.next}".strip() for item in card.protocol if item.state == "not met"
+    ]
     return [
         Heading(f"Validated: {states['met']} of {n} items met", level=4),
         SurfacePart([Listing(open_, tone="muted")], where="terminal"),

@@ -19,7 +19,7 @@ from ragstone.features.report._sentence_table import (
     HeadlineJudge,
     counted_answers,
 )
-from ragstone.kernel.agreement.card import ReportCard, is_useless
+from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
@@ -28,13 +28,11 @@ from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     card_of,
     denominator,
-    doubt,
     failures,
     judge_name,
     measured,

@@ -9,6 +9,7 @@ from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import card_of, doubt, plural
 from ragstone.kernel.sentences import Sentence
@@ -150,8 +151,8 @@ SPLIT = {
 NONE_WRONG = Sentence[CountedAnswers](
     code="none-wrong",
     text="{whose} {counted} counted, {judge} found none wrong; up to {upper} wrong cannot be excluded.",
-    when="a judge that asks a model, and whose card (if any) shows it to be better than its baselines, scores "
-    "no counted answer below the middle of its scale",
+    when="a judge that asks a model, and whose card (if any) shows it to be better than its baselines, "
+    "scores no counted answer below the middle of its scale",
     holds=lambda counted: counted.n > 0 and counted.weak is None and counted.n_wrong == 0,
     needs={
         "counted": "answers whose contexts are known",
@@ -164,8 +165,8 @@ NONE_LOW = Sentence[CountedAnswers](
     code="none-scored-low",
     text="{whose} {counted} counted, {judge} scores none below the middle of its scale; it is {weak}, so "
     "this does not say that none is wrong.",
-    when="a judge that asks no model, or whose card does not show it to be better than its baselines, scores "
-    "no counted answer below the middle of its scale",
+    when="a judge that asks no model, or whose card does not show it to be better than its baselines, "
+    "scores no counted answer below the middle of its scale",
     holds=lambda counted: counted.n > 0 and counted.weak is not None and counted.n_wrong == 0,
     needs={
         "counted": "answers whose contexts are known",
@@ -203,7 +204,7 @@ NO_JUDGEMENT = Sentence[RunSummary](
     code="no-judgement",
     text="No judge has judged the answers.",
     when="the run has no judgement of the correctness or the like of an answer",
-    holds=lambda summary: True,
+    holds=lambda summary: not headlines(summary),
     never_beside=(*HEADLINES, "baseline-replaces"),
 )
 BLAME_UNKNOWN = Sentence[RunSummary](
@@ -218,9 +219,7 @@ BASELINES_NOT_COMPARED = Sentence[RunSummary](
     code="baselines-not-compared",
     text="No language model judged, and the baselines were not compared with people.",
     when="no card, and every mean is of a judge that asks no model",
-    holds=lambda summary: (
-        not summary.cards and all(metric.model == NO_MODEL for metric in summary.metrics)
-    ),
+    holds=lambda summary: not summary.cards and all(metric.model == NO_MODEL for metric in summary.metrics),
     never_beside=("judge-measured", "judge-doubtful", "no-labels"),
 )
 
@@ -238,9 +237,7 @@ NO_LABELS = Sentence[RunSummary](
     text="There are no labels by people. Label some answers, then run "
     "`ragstone agree {judged} labels.jsonl`{where}.",
     when="no card, and a judge that asks a model has a mean",
-    holds=lambda summary: (
-        not summary.cards and any(metric.model != NO_MODEL for metric in summary.metrics)
-    ),
+    holds=lambda summary: not summary.cards and any(metric.model != NO_MODEL for metric in summary.metrics),
     needs={"judged": "what to give to `agree`", "where": "what that is"},
     fills=_where,
     never_beside=("judge-measured", "judge-doubtful", "baselines-not-compared"),

@@ -121,7 +121,7 @@ class ProtocolRule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     item: Item
     state: ProtocolState
     why: Sentence[Facts]
-    next: str = ""
+    then: str = ""
 
 
 def _fills(facts: Facts) -> Mapping[str, str]:
@@ -206,7 +206,7 @@ def _rule(
     *,
     when: str,
     holds: Callable[[Facts], bool],
-    next: str = "",
+    then: str = "",
 ) -> ProtocolRule:
     """Return a rule; why: the last part of its sentence's code."""
     named = {name: NEEDS[name] for _, name, _, _ in Formatter().parse(text) if name}
@@ -218,10 +218,10 @@ def _rule(
         needs=named,
         fills=_fills,
     )
-    return ProtocolRule(item=item, state=state, why=sentence, next=next)
+    return ProtocolRule(item=item, state=state, why=sentence, then=then)
 
 
-def _always(facts: Facts) -> bool:
+def _always(_: Facts) -> bool:
     return True
 
 
@@ -241,7 +241,7 @@ RULES = (
         "{agreement}, but not shown to be better than its baselines",
         when="it has an interval, and the card does not show the judge to be better than each baseline",
         holds=lambda facts: facts.lead is not None,
-        next="Try another judge, wording or model: `ragstone bench judges`.",
+        then="Try another judge, wording or model: `ragstone bench judges`.",
     ),
     _rule(
         "agreement beyond chance",
@@ -250,7 +250,7 @@ RULES = (
         "agreement beyond chance is undefined, or the same in every resample",
         when="grades cannot be compared, kappa is undefined, or its resamples do not vary",
         holds=_always,
-        next="Label answers of more than one grade; give --map or --threshold where scales differ. A judge that "
+        then="Label answers of more than one grade; give --map or --threshold where scales differ. A judge that "
         "gives one grade only tells nothing.",
     ),
     _rule(
@@ -276,7 +276,7 @@ RULES = (
         "asked in both orders, the winner changed in {flips} of {n_flips} pairs: 10 % or less is not shown",
         when="every pair was asked in both orders, and the interval reaches above 10 %",
         holds=lambda facts: facts.flips is not None and not facts.one_order,
-        next="Label more pairs if the interval is wide; else try another judge or model.",
+        then="Label more pairs if the interval is wide; else try another judge or model.",
     ),
     _rule(
         "both orders",
@@ -285,7 +285,7 @@ RULES = (
         "the judgements do not say that each pair was asked in both orders",
         when="a judge of pairs, and a judgement without both orders",
         holds=_always,
-        next="A judge of kind `pairwise` asks in both orders: `ragstone judge --judge pairwise`.",
+        then="A judge of kind `pairwise` asks in both orders: `ragstone judge --judge pairwise`.",
     ),
     _rule(
         "retest",
@@ -310,7 +310,7 @@ RULES = (
         "asked again, {retest} of {n_retest} scores changed: 5 % or less is not shown",
         when="the interval of the share of scores that changed reaches above 5 %",
         holds=lambda facts: facts.evidence.retest is not None,
-        next="Judge each answer several times, or with more answers if the interval is wide.",
+        then="Judge each answer several times, or with more answers if the interval is wide.",
     ),
     _rule(
         "retest",
@@ -319,7 +319,7 @@ RULES = (
         "whether it gives the same scores when asked again is not known here",
         when="no bench.json below the folder has repeated runs of this judge and model",
         holds=_always,
-        next="Set `repeats = 3` in [bench.judges] and run `ragstone bench judges`.",
+        then="Set `repeats = 3` in [bench.judges] and run `ragstone bench judges`.",
     ),
     _rule(
         "second set",
@@ -337,7 +337,7 @@ RULES = (
         "agreement on a second set of questions is not known",
         when="fewer than two sets are named, or one of them has fewer than 10 questions or no kappa",
         holds=_always,
-        next="Label answers of another set, name the sets in a column `dataset`, and run `agree` on both.",
+        then="Label answers of another set, name the sets in a column `dataset`, and run `agree` on both.",
     ),
     _rule(
         "steady and fair",
@@ -361,11 +361,11 @@ RULES = (
         "steady and fair",
         NOT_MET,
         "steady-only",
-        "{retest} of scores changed when asked again, but the order changed {flips} of winners: a steady judge "
-        "is not a fair one",
+        "{retest} of scores changed when asked again, but the order changed {flips} of winners: a steady "
+        "judge is not a fair one",
         when="a judge of pairs: retest is met, both orders is not",
         holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
-        next="Try another judge, wording or model: `ragstone bench judges`.",
+        then="Try another judge, wording or model: `ragstone bench judges`.",
     ),
     _rule(
         "steady and fair",
@@ -374,7 +374,7 @@ RULES = (
         "{retest} of scores changed when asked again",
         when="a judge of pairs whose retest is not met",
         holds=_always,
-        next="See retest.",
+        then="See retest.",
     ),
     _rule(
         "enough labels",
@@ -391,7 +391,7 @@ RULES = (
         "the interval of {name} is ± {half} on {n} answers; ± 0.10 takes about {needed} like these",
         when="half the width of the interval of the agreement beyond chance is above 0.10",
         holds=lambda facts: facts.half is not None,
-        next="Label more answers: `ragstone label`.",
+        then="Label more answers: `ragstone label`.",
     ),
     _rule(
         "enough labels",
@@ -400,7 +400,7 @@ RULES = (
         "the agreement beyond chance has no interval",
         when="it is undefined, or its resamples do not vary",
         holds=_always,
-        next="Label more answers: `ragstone label`.",
+        then="Label more answers: `ragstone label`.",
     ),
     _rule(
         "people among themselves",
@@ -421,7 +421,7 @@ RULES = (
         "{n_people} answers have two annotators: too few to say how far people agree",
         when="fewer than 10 answers have two annotators, or kappa and alpha among them are undefined",
         holds=_always,
-        next="Let a second person label some of the same answers: `ragstone label`.",
+        then="Let a second person label some of the same answers: `ragstone label`.",
     ),
     _rule(
         "length",
@@ -446,7 +446,7 @@ RULES = (
         "twice the length moves judge minus people by {length}: within 0.05 is not shown",
         when="the interval of the slope reaches beyond 0.05 of the scale, or there is none",
         holds=lambda facts: facts.length is not None,
-        next="Read the disagreements on long answers; label more answers if the interval is wide.",
+        then="Read the disagreements on long answers; label more answers if the interval is wide.",
     ),
     _rule(
         "length",
@@ -455,7 +455,7 @@ RULES = (
         "{n_texts} labelled answers have a known text: too few of different lengths to measure",
         when="fewer than three texts are known, or all have one length",
         holds=_always,
-        next="Give the answers: `ragstone agree RUN labels.jsonl`, or --sheet answers.jsonl.",
+        then="Give the answers: `ragstone agree RUN labels.jsonl`, or --sheet answers.jsonl.",
     ),
     _rule(
         "injection",
@@ -480,7 +480,7 @@ RULES = (
         "{injection} of {n_injection} attacks set its verdict: 5 % or less is not shown",
         when="the interval of the share of attacks that set the verdict reaches above 5 %",
         holds=lambda facts: facts.evidence.injection is not None,
-        next="See attack.html; more rows narrow the interval.",
+        then="See attack.html; more rows narrow the interval.",
     ),
     _rule(
         "injection",
@@ -489,7 +489,7 @@ RULES = (
         "no attack on this judge, model and version is known here",
         when="no attack.json below the folder is of this judge, model and version",
         holds=_always,
-        next="Run `ragstone attack --judge NAME --model M`.",
+        then="Run `ragstone attack --judge NAME --model M`.",
     ),
     _rule(
         "languages",
@@ -514,7 +514,7 @@ RULES = (
         "too few labels to say how far people and judge agree in {small}",
         when="a language has fewer than 10 questions",
         holds=lambda facts: any(group.n_questions < FEW_CLUSTERS for group in facts.groups(LANGUAGES)),
-        next="Label more answers in these languages: `ragstone label`.",
+        then="Label more answers in these languages: `ragstone label`.",
     ),
     _rule(
         "languages",
@@ -523,7 +523,7 @@ RULES = (
         "agreement beyond chance is not defined in each language",
         when="a language has no kappa",
         holds=_always,
-        next="Label answers of more than one grade in each language.",
+        then="Label answers of more than one grade in each language.",
     ),
     _rule(
         "pinned version",
@@ -549,7 +549,7 @@ RULES = (
         "prompt",
         when="the model's name holds no date, digest or file",
         holds=_always,
-        next="Name a dated model, or let `ragstone watch` judge canaries.",
+        then="Name a dated model, or let `ragstone watch` judge canaries.",
     ),
 )
 SENTENCES = tuple(rule.why for rule in RULES)

@@ -57,8 +57,14 @@ class JudgeBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Facts = JudgeBesidePeople
-VERDICTS = ("judge-better", "judge-no-better", "judge-better-than-some", "judge-cannot-tell")
-VERDICTS += ("labels-all-alike", "nothing-scored")
+VERDICTS = (
+    "judge-better",
+    "judge-no-better",
+    "judge-better-than-some",
+    "judge-cannot-tell",
+    "labels-all-alike",
+    "nothing-scored",
+)
 LEAD = "the chance-corrected agreement with people, from −1 to 1, with its interval and n"
 EXACT = "the share of answers given people's grade, in percent, with its interval"
 RIVALS = "the same share of each baseline, and the judge's minus it, in points, with its interval"
@@ -316,8 +322,15 @@ def _ranked(systems: SystemPairs) -> bool:
     return not (systems.judge_ties_all or systems.people_tie_all)
 
 
-ORDERS = ("systems-tied-by-judge", "systems-tied-by-people", "order-same", "order-kept", "order-reversed")
-ORDERS += ("order-tied", "order-reversed-and-tied")
+ORDERS = (
+    "systems-tied-by-judge",
+    "systems-tied-by-people",
+    "order-same",
+    "order-kept",
+    "order-reversed",
+    "order-tied",
+    "order-reversed-and-tied",
+)
 PAIRS = {"pairs": "pairs of systems whose means by people differ"}
 
 SYSTEMS_TIED_BY_JUDGE = Sentence[SystemPairs](

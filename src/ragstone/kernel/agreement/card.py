@@ -193,8 +193,9 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     agrees best with people. better_than_baseline: than both; None if that cannot be told.
     by_system, by: groups of answers, by the system that gave them and by tags (`lang`, …); the largest first
     in `by`. ranking: None with a single system. disagreements: the most instructive ones, at most 10.
-    length_slope: by how much judge minus people moves when an answer is twice as long, as a share of the scale;
-    None without texts. order_flips: of a judge of pairs, the share of pairs whose winner changed with the order.
+    length_slope: by how much judge minus people moves when an answer is twice as long, as a share of the
+    scale; None without texts. order_flips: of a judge of pairs, the share of pairs whose winner changed with
+    the order.
     protocol: what was done to validate the judge, item by item; empty in cards of earlier versions.
     """
 

@@ -5,25 +5,24 @@ beyond chance, both orders, retest, a second set of data, and no praise of a ste
 order decides. The other items are ours.
 """
 
-from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement._protocol_sentence_table import RULES, Item, ValidationEvidence, ValidationFacts
+from ragstone.kernel.agreement._protocol_sentence_table import RULES, Item, ValidationFacts
+from ragstone.kernel.agreement._protocol_sentence_table import ValidationEvidence as ValidationEvidence
 from ragstone.kernel.agreement.card import ProtocolItem, ReportCard
 from ragstone.kernel.agreement.comparison import GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.sentences import say
-from ragstone.kernel.statistics import Codes, Estimate, cluster_codes, mean_estimate, slope_estimate
+from ragstone.kernel.statistics import cluster_codes, mean_estimate, slope_estimate
 
 
 def with_protocol(
     card: ReportCard, comparison: GradeComparison, pairs: GradePairs, *, seed: int, resamples: int
 ) -> ReportCard:
     """Return the card with the items of its validation, as far as labels and judgements say."""
-    drawn = {"seed": seed, "resamples": resamples}
     codes = cluster_codes(pairs.clusters, len(pairs.keys))
     texts = [_answer(human) for human in pairs.humans]
     known = [at for at, text in enumerate(texts) if text]
@@ -32,17 +31,20 @@ def with_protocol(
     if comparison.same_unit and high > low:
         doublings = np.log2([len(texts[at] or " ") for at in known])
         error = (comparison.judge - comparison.human)[known] / (high - low)
-        length = slope_estimate(doublings, error, codes[known], **drawn)
+        length = slope_estimate(doublings, error, codes[known], seed=seed, resamples=resamples)
     orders = [(row.metadata or {}).get("orders") for row in pairs.rows]
-    asked = [at for at, order in enumerate(orders) if isinstance(order, list) and len(order) == 2]
-    changed = [float(orders[at][0] != orders[at][1]) for at in asked]
-    flips = mean_estimate(changed, codes[asked], **drawn)
+    changed = {
+        at: float(order[0] != order[1])
+        for at, order in enumerate(orders)
+        if isinstance(order, list) and len(order) == 2
+    }
+    flips = mean_estimate([*changed.values()], codes[[*changed]], seed=seed, resamples=resamples)
     card = msgspec.structs.replace(card, length_slope=length, order_flips=flips)
     facts = ValidationFacts(
         card=card,
         evidence=ValidationEvidence(),
         n_texts=len(known),
-        one_order=len(asked) < len(orders),
+        one_order=len(changed) < len(orders),
     )
     return msgspec.structs.replace(card, protocol=_items(facts))
 
@@ -62,7 +64,7 @@ def _items(facts: ValidationFacts) -> list[ProtocolItem]:
         next(rule for rule in RULES if rule.item == item and rule.why.holds(facts)) for item in get_args(Item)
     ]
     return [
-        ProtocolItem(item=rule.item, state=rule.state, why=f"{say(facts, rule.why)}.", next=rule.next)
+        ProtocolItem(item=rule.item, state=rule.state, why=f"{say(facts, rule.why)}.", next=rule.then)
         for rule in first
     ]
 

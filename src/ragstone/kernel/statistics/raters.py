@@ -69,10 +69,10 @@ def rater_estimates(
     human, judge: (n,), at least one item. grades: of both, ascending, [] where they are not compared grade by
     grade. scores: the judge's before they were cut at any threshold. same_unit: whether judge minus human
     means anything. alphas: Krippendorff's of more raters than these two, in place of theirs.
-    Grade by grade: for more than two grades quadratic kappa first; kappa; for more than two grades linear
-    kappa; exact agreement; for more than two grades within one. In the same unit: Krippendorff's alpha (for more than two grades nominal, ordinal and interval; for
-    values too many to count interval alone), signed error. For labels of yes and no: ROC AUC. Always:
-    Pearson, Spearman, Kendall tau-b.
+    Grade by grade: kappa, after the quadratic one and before the linear one for more than two grades; exact
+    agreement, and within one for more than two grades. In the same unit: Krippendorff's alpha (for more than
+    two grades nominal, ordinal and interval; for values too many to count interval alone), signed error. For
+    labels of yes and no: ROC AUC. Always: Pearson, Spearman, Kendall tau-b.
     """
     yes_no = bool(np.isin(human, (0.0, 1.0)).all())
     if not grades:

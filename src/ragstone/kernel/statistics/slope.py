@@ -27,4 +27,5 @@ def _slope(totals: Floats) -> Floats:
     n, x, y, xy, xx = totals.T
     spread = n * xx - x * x
     slope = np.full(len(totals), np.nan)
-    return np.divide(n * xy - x * y, spread, out=slope, where=spread > 1e-9 * np.maximum(n * xx, 1.0))
+    np.divide(n * xy - x * y, spread, out=slope, where=spread > 1e-9 * np.maximum(n * xx, 1.0))
+    return slope
