@@ -369,14 +369,15 @@ def python_page() -> str:
     return "\n".join(parts)
 
 
-SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its words, with the
-names of its numbers in braces; when it may be said; what it needs; and what it is never said beside. The program
-has no other copy of it: the condition in the table is computed before the sentence is said. Please hold us to it:
-if a report says one of them where its condition does not hold, that is a bug.
+SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
+words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
+beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
+hold us to it: if a report says one of them where its condition does not hold, that is a bug.
 
 Tests walk the table. Each sentence is said in a recorded text. Random cards and reports are made, and each of
 their sentences is checked against the rows by another calculation. No text holds two that must not be said
-together. Heads of tables, errors and advice on options are not in the table, and not yet every feature's sentences.
+together. Heads of tables, errors and advice on options are not in the table, and not yet the sentences of
+every feature.
 """
 
 

@@ -183,12 +183,13 @@ def _protocol(card: ReportCard) -> list[Block]:
         (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
         (Column("Why", text=True), lambda item: Cell(item.why, item.next)),
     ]
-    open_ = [
-        f"{item.item}: {item.why} {item.next}".strip() for item in card.protocol if item.state == "not met"
-    ]
+    lacking = [item.item for item in card.protocol if item.state == "not met"]
+    listed = f" Not met: {', '.join(lacking)}; --page FILE says why, and what to run." if lacking else ""
+    n_met = f"{states['met']} of {plural(n, 'item')} of its validation {'is' if n == 1 else 'are'} met."
     return [
-        Heading(f"Validated: {states['met']} of {n} items met", level=4),
-        SurfacePart([Listing(open_, tone="muted")], where="terminal"),
+        Heading("Validation", level=4, where="page"),
+        Paragraph(n_met, where="page"),
+        Paragraph(f"{n_met}{listed}", tone="muted", where="terminal"),
         table_of(f"Validation of {judge_name(card)}", card.protocol, columns, kind="", where="page"),
     ]
 

@@ -250,8 +250,8 @@ RULES = (
         "agreement beyond chance is undefined, or the same in every resample",
         when="grades cannot be compared, kappa is undefined, or its resamples do not vary",
         holds=_always,
-        then="Label answers of more than one grade; give --map or --threshold where scales differ. A judge that "
-        "gives one grade only tells nothing.",
+        then="Label answers of more than one grade; give --map or --threshold where scales differ. A judge "
+        "that gives one grade only tells nothing.",
     ),
     _rule(
         "both orders",
@@ -326,8 +326,8 @@ RULES = (
         "met",
         "measured",
         "{sets}",
-        when="the rows name two sets or more in a column `dataset` or `subset`, each with 10 questions or more "
-        "and a kappa",
+        when="the rows name two sets or more in a column `dataset` or `subset`, each with 10 questions or "
+        "more and a kappa",
         holds=lambda facts: facts.enough(SETS),
     ),
     _rule(

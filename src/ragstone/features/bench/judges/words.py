@@ -1,6 +1,6 @@
 """A bench of judges: what bench.json holds, and its report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -49,7 +49,6 @@ from ragstone.kernel.document.blocks import (
     Paragraph,
     ReportDocument,
     SurfacePart,
-    Where,
     dot,
     estimated,
     means,
@@ -146,8 +145,8 @@ PLACES: tuple[Made[JudgeStanding], ...] = (
 def _standings(board: JudgeBoard) -> list[Block]:
     """Return the leaderboard, and all measures of agreement."""
     names = columns(board)
-    brief = [name for name in SHOWN_COLUMNS if name in names][:2]
     beyond = [name for name in BEYOND_CHANCE if name in names][: board.measure == "exact agreement"]
+    brief = [] if beyond else [name for name in SHOWN_COLUMNS if name in names][:2]
     short = SHORT.get(board.measure, board.measure)
     values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
     known = [end for end in values if end is not None]
@@ -159,16 +158,15 @@ def _standings(board: JudgeBoard) -> list[Block]:
         lambda row: Cell(n_failed(row), tone="warn"),
     )
 
-    def measure(name: str, where: Where) -> Made[JudgeStanding]:
-        column = Column(name, short=SHORT.get(name, name), beside="interval", where=where)
-        return column, lambda row: estimated(row.agreement.get(name))
+    def measured(name: str) -> Callable[[JudgeStanding], Cell]:
+        return lambda row: estimated(row.agreement.get(name))
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
         named("Verdict", lambda row: verdict(row.verdict)),
-        *(measure(name, "everywhere") for name in beyond),
+        *((Column(name, short=SHORT.get(name, name), beside="interval"), measured(name)) for name in beyond),
         (lead, lambda row: estimated(row.value, "strong")),
-        *(measure(name, "terminal") for name in brief if name not in beyond),
+        *((Column(SHORT.get(name, name), where="terminal"), measured(name)) for name in brief),
         (
             Column("Below the best by", where="page"),
             lambda row: size(row.comparison.difference) if row.comparison else "",
@@ -183,9 +181,9 @@ def _standings(board: JudgeBoard) -> list[Block]:
     every: list[Made[JudgeStanding]] = [*PLACES, *means(others, attrgetter("agreement"))]
     if not others:
         return [board_table]
-    measured = [row for row in board.standings if row.file]
+    standings = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
-    return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
+    return [board_table, table_of(caption, standings, every, caption=caption, where="page")]
 
 
 def _apart(board: JudgeBoard) -> list[Block]:
