@@ -62,3 +62,20 @@ def said_somewhere(code: str, texts: list[str]) -> bool:
     parts = [part for part, _, _, _ in Formatter().parse(every()[code].text)]
     longest = max(parts, key=len)
     return any(pattern(code).search(text) for text in texts if longest in text)
+
+
+def codes_in(text: str) -> set[str]:
+    """Return which sentences a text holds somewhere; of two that overlap the one with more fixed letters."""
+    matches = []
+    for code, sentence in every().items():
+        parts = [part for part, _, _, _ in Formatter().parse(sentence.text)]
+        if max(parts, key=len) in text:
+            fixed = sum(map(len, parts))
+            matches += [(fixed, *match.span(), code) for match in pattern(code).finditer(text)]
+    taken: list[tuple[int, int]] = []
+    codes = set()
+    for _, start, end, code in sorted(matches, reverse=True):
+        if all(end <= low or start >= high for low, high in taken):
+            taken.append((start, end))
+            codes.add(code)
+    return codes
