@@ -46,7 +46,7 @@ def labelled_rows(draw: st.DrawFn) -> Rows:
     grades = st.integers(0, highest)
     systems = "abc"[: draw(st.integers(1, 3))]
     n = draw(st.integers(1, 14))
-    bias = draw(st.sampled_from(["random", "same", "up", "one"]))
+    bias = draw(st.sampled_from(["random", "same", "up", "down", "one"]))
     model = draw(st.sampled_from(["openai/m", "none"]))
     judgements, labels = [], []
     for at in range(n):
@@ -56,6 +56,7 @@ def labelled_rows(draw: st.DrawFn) -> Rows:
                 "random": draw(grades),
                 "same": human,
                 "up": min(human + 1, highest),
+                "down": max(human - 1, 0),
                 "one": highest,
             }[bias]
             judgements.append(judgement(f"q{at}", judge, system=system, model=model, scale=(0, highest)))
@@ -168,6 +169,11 @@ def test_no_card_says_what_its_rows_do_not_bear(rows: Rows):
     assert ("few-questions" in notes) is (0 < len({row[0] for row in pairs}) < 10)
     one_grade = len({grade for row in pairs for grade in row[2:]}) == 1
     assert ("kappa-undefined" in notes) is (one_grade and bool(card.categories))
+    error = card.agreement.get("signed error")
+    away = error and error.low is not None and error.high is not None and not error.low <= 0 <= error.high
+    assert any("lenient" in code or "harsh" in code for code in codes) is bool(
+        away and len({row[2] for row in pairs}) > 1
+    )
     if card.categories and len({row[2] for row in pairs}) == 1:
         assert codes == ["labels-all-alike"]
 
