@@ -1,6 +1,7 @@
 """How often `ragstone compare` sees a difference: where there is none, and where there is one.
 
 Run: python -m benchmarks.comparing [quick]
+     python -m benchmarks.comparing --biased-judge [quick]
 
 Two systems answer the same questions, some easier than others. In an A/A comparison both are equally good,
 and "better" or "worse" is a false alarm: at most 5 of 100. In the other half B is better by as much as should
@@ -8,6 +9,10 @@ be found 4 times out of 5, and it is counted how often it is. Clusters are docum
 which
 one system may be the better by chance; "apart" is what the same data give if the documents are forgotten. A
 star marks what the number of simulations cannot explain.
+
+With --biased-judge the judge has a taste for B: it calls 25 % of B's wrong answers right, and 5 % of A's. How
+often is B "better" where both are equally good, by the judge's scores alone and with people's labels of both
+answers to some questions; and how often is a true gain of 5 points found?
 """
 
 import math
@@ -18,10 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.kernel.statistics import Floats
+from ragstone.features.label._choosing import chances_of, draw
+from ragstone.features.label._pairs import BASE, PAIR_SPREAD
+from ragstone.kernel.statistics import Codes, Floats, mcnemar_p
 from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.statistics.paired import paired_p_values
 from ragstone.kernel.statistics.power import POWER, Spread, paired_power, spread_of
+from ragstone.kernel.statistics.ppi_difference import prediction_powered_difference
 
 SIZES = (20, 50, 100, 200, 500)
 CLUSTER_SIZE = 5
@@ -136,7 +144,134 @@ def line(name: str, cells: list[str]) -> None:
     print(f"  {name:<30}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
 
 
+class Errors(NamedTuple):
+    """How often a judge is wrong: calls wrong answers right, of A and of B, and right answers wrong."""
+
+    lenient_a: float
+    lenient_b: float
+    harsh: float
+
+
+class Systems(NamedTuple):
+    """Two systems: on what share of the questions people score them otherwise, and B's gain."""
+
+    differ: float
+    gain: float
+
+
+TASTE = Errors(0.05, 0.25, 0.05)
+FAIR = Errors(0.05, 0.05, 0.05)
+GOOD = Errors(0.02, 0.02, 0.02)
+RARE = Errors(0.0, 0.05, 0.0)
+RIGHT = 0.75  # of A's answers
+EQUAL = tuple(Systems(differ, 0.0) for differ in (0.05, 0.1, 0.2, 0.375))  # the last: independent answers
+BETTER = (Systems(0.05, 0.05), Systems(0.06, 0.05), Systems(0.1, 0.05), Systems(0.2, 0.05))
+LABELLED = (20, 50, 150, 300)
+
+
+def play(n: int, systems: Systems, errors: Errors, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return people's scores of n pairs of answers, and the judge's: (n, 2), A and B."""
+    up, down = (systems.differ + systems.gain) / 2, (systems.differ - systems.gain) / 2
+    kinds = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], dtype=np.float64)
+    chances = [RIGHT - down, down, up, 1 - RIGHT - up]
+    human = kinds[rng.choice(4, size=n, p=chances)]
+    lenient = rng.random((n, 2)) < [errors.lenient_a, errors.lenient_b]
+    harsh = rng.random((n, 2)) < errors.harsh
+    judge = np.where(human == 1, ~harsh, lenient).astype(np.float64)
+    return human, judge
+
+
+class Outcome(NamedTuple):
+    """Of simulated comparisons in percent: "better", "worse", and how often the interval holds the truth."""
+
+    better: float
+    worse: float
+    held: float
+
+
+def drawn(judge: Floats, labelled: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+    """Return which pairs `label --compare` draws, and their chances. judge: its differences."""
+    sizes = np.sqrt(BASE + 2 * judge**2)
+    chances = chances_of(sizes, labelled, PAIR_SPREAD)
+    order = np.lexsort((rng.random(judge.size), sizes, judge))
+    places = draw(chances, order, rng)
+    return places, chances[places]
+
+
+def corrected(
+    n: int, labelled: int, systems: Systems, errors: Errors, simulations: int, *, chosen: bool = False
+) -> Outcome:
+    """Return how comparisons of n questions end of which people have labelled some.
+
+    chosen: those that `label --compare` draws, else each with the same chance.
+    """
+    rng = np.random.default_rng([n, labelled, 3])
+    better = worse = held = 0
+    for _ in range(simulations):
+        human, judge = (np.diff(scores, axis=1)[:, 0] for scores in play(n, systems, errors, rng))
+        places, shares = np.arange(labelled), None
+        if chosen:
+            places, chances = drawn(judge, labelled, rng)
+            shares = 1 / chances
+        others = np.delete(judge, places)
+        told = prediction_powered_difference(human[places], judge[places], others, width=1.0, shares=shares)
+        low, high = told.corrected.low, told.corrected.high
+        assert low is not None
+        assert high is not None
+        assert told.p is not None
+        better += told.p <= ALPHA and told.corrected.value > 0
+        worse += told.p <= ALPHA and told.corrected.value < 0
+        held += low <= systems.gain <= high
+    return Outcome(*(100 * count / simulations for count in (better, worse, held)))
+
+
+def raw(n: int, systems: Systems, errors: Errors, simulations: int) -> Outcome:
+    """Return how comparisons of n questions end by the judge's scores alone, with McNemar's exact test."""
+    rng = np.random.default_rng([n, 0, 3])
+    better = worse = 0
+    for _ in range(simulations):
+        _, judge = play(n, systems, errors, rng)
+        ups, downs = (int((judge[:, a] > judge[:, b]).sum()) for a, b in ((1, 0), (0, 1)))
+        is_found = mcnemar_p(ups, downs) <= ALPHA
+        better += is_found and ups > downs
+        worse += is_found and ups < downs
+    return Outcome(100 * better / simulations, 100 * worse / simulations, math.nan)
+
+
+def biased(simulations: int) -> None:
+    start = time.perf_counter()
+    noise = 1.96 * math.sqrt(0.025 * 0.975 / simulations) * 100
+    print(f"Better in percent of {simulations:,} comparisons of equal systems on 300 questions")
+    print(f"At most 2.5 ± {noise:.1f} are allowed")
+    line("answers that differ", [f"{100 * one.differ:.3g} %" for one in EQUAL])
+    for name, errors in (("taste", TASTE), ("fair", FAIR), ("rare taste", RARE)):
+        line(f"{name}: judge alone", [f"{raw(300, one, errors, simulations).better:.1f}" for one in EQUAL])
+        for labelled in LABELLED:
+            outcomes = [corrected(300, labelled, one, errors, simulations) for one in EQUAL]
+            line(f"  {labelled} labelled pairs", [f"{one.better:.1f}" for one in outcomes])
+            line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
+        outcomes = [corrected(300, 150, one, errors, simulations, chosen=True) for one in EQUAL]
+        line("  150 pairs, chosen", [f"{one.better:.1f}" for one in outcomes])
+        line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
+    print("\nB is better by 5 points: found in percent")
+    line("answers that differ", [f"{100 * one.differ:g} %" for one in BETTER])
+    for n in (300, 1000, 3000):
+        for name, errors in (("taste", TASTE), ("fair, 5 % errors", FAIR), ("fair, 2 % errors", GOOD)):
+            outcomes = [corrected(n, 150, one, errors, simulations) for one in BETTER]
+            line(f"{n:,}, 150 labelled, {name}", [f"{one.better:.1f}" for one in outcomes])
+            line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
+            outcomes = [corrected(n, 150, one, errors, simulations, chosen=True) for one in BETTER]
+            line("  150 chosen", [f"{one.better:.1f}" for one in outcomes])
+            line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
+    outcomes = [corrected(150, 150, one, FAIR, simulations) for one in BETTER]
+    line("150 labels alone", [f"{one.better:.1f}" for one in outcomes])
+    print(f"\n{time.perf_counter() - start:.0f} s")
+
+
 def main() -> None:
+    if "--biased-judge" in sys.argv:
+        biased(300 if "quick" in sys.argv else 2000)
+        return
     simulations, of_planted = (100, 100) if sys.argv[1:] == ["quick"] else (1000, 400)
     start = time.perf_counter()
     print(f"A/A: alarms in percent of {simulations:,} comparisons, at most 5")

@@ -1,15 +1,18 @@
 """How often each interval that Ragstone shows holds the true value, in simulation: it should be 95 of 100.
 
-Run: python benchmarks/interval_coverage.py [quick]
+Run: python benchmarks/interval_coverage.py [quick] [--repeats] [--components]
 
 A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
 columns are its size. A star marks what lies outside 95 ± 1.5, beyond what the number of simulations can tell.
+--repeats: of answers generated anew alone. --components: of means over several judges, wordings and repeats
+alone; does the interval hold what all judges and wordings like these would say?
 """
 
 import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +24,14 @@ from ragstone.kernel.statistics import (
     Floats,
     PredictionPowered,
     difference_estimates,
+    mean_components,
     mean_estimate,
     prediction_powered_mean,
     wilson_interval,
 )
+from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
 
-QUICK = sys.argv[1:] == ["quick"]
+QUICK = "quick" in sys.argv[1:]
 SIMULATIONS = 100 if QUICK else 1000
 RESAMPLES = 400 if QUICK else 1000
 CLUSTERS = (5, 10, 20, 50, 200)
@@ -271,9 +276,207 @@ def width(found: Estimate) -> float:
     return found.high - found.low
 
 
+class Noise(NamedTuple):
+    """Standard deviations of what a score is made of, on a scale from 0 to 1.
+
+    verdict: of one judge in one wording on one answer, asked again. in_answers: of answers generated anew.
+    """
+
+    question: float = 0.3
+    judge: float = 0.0
+    wording: float = 0.0
+    judge_wording: float = 0.02
+    judge_question: float = 0.12
+    wording_question: float = 0.08
+    verdict: float = 0.15
+    in_answers: float = 0.0
+
+
+NOISES = {
+    "judges and wordings alike": Noise(judge_wording=0.0),
+    "differ little (0.04, 0.03)": Noise(judge=0.04, wording=0.03),
+    "judges differ (0.10, 0.02)": Noise(judge=0.1, wording=0.02),
+    "wordings differ (0.02, 0.08)": Noise(judge=0.02, wording=0.08),
+    "both differ (0.08, 0.08)": Noise(judge=0.08, wording=0.08, judge_wording=0.03),
+    "each judge minds another wording (0.08)": Noise(judge=0.03, wording=0.03, judge_wording=0.08),
+}
+SHAPE = 3, 2, 2  # judges, wordings, verdicts
+PASS = 0.35  # of a score, from which on it counts as right: the mean of yes and no is then 0.66 or so
+
+
+def crossed(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Return scores around 0.5: (questions, answers, judges, wordings, verdicts)."""
+    questions, answers, judges, wordings, _ = shape
+
+    def drawn(sd: float, *size: int) -> Floats:
+        return sd * rng.normal(size=size)
+
+    return (
+        0.5
+        + drawn(noise.question, questions, 1, 1, 1, 1)
+        + drawn(noise.in_answers, questions, answers, 1, 1, 1)
+        + drawn(noise.judge, 1, 1, judges, 1, 1)
+        + drawn(noise.wording, 1, 1, 1, wordings, 1)
+        + drawn(noise.judge_wording, 1, 1, judges, wordings, 1)
+        + drawn(noise.judge_question, questions, 1, judges, 1, 1)
+        + drawn(noise.wording_question, questions, 1, 1, wordings, 1)
+        + drawn(noise.verdict, *shape)
+    )
+
+
+def components() -> None:
+    """Means over several judges, wordings and repeats: beside the interval of one judge, asked once."""
+    sizes = (50, 80)
+    judges, wordings, verdicts = SHAPE
+    title = f"Means over {judges} judges x {wordings} wordings x {verdicts} verdicts"
+    for answers, missing in ((1, 0.0), (1, 0.1), (3, 0.0)):
+        anew_noise = Noise(judge=0.06, wording=0.03, in_answers=0.2)
+        noises = NOISES if answers == 1 else {"answers differ (0.2)": anew_noise}
+        anew = f", {answers} answers to a question" if answers > 1 else ""
+        lost = f", {missing:.0%} of the cells missing" if missing else ""
+        head(f"{title}{anew}{lost}; questions", sizes)
+        for name, noise in noises.items():
+            for binary in (False, True) if not missing else (False,):
+                rows = [simulated_components(noise, n, answers, missing, binary=binary) for n in sizes]
+                print(line(f"{name}{', yes or no' if binary else ''}", [row[0] for row in rows]))
+                usual = ("one judge, wording, verdict", "mean of all, as if questions alone")
+                for at, interval_of in enumerate(usual, 1):
+                    print(f"      {interval_of:<40}" + "".join(f"{row[at]:>8.1f} " for row in rows))
+                widths = "".join(f"{'/'.join(f'{w:.2f}' for w in row[3:]):>17}" for row in rows)
+                print(f"      {'widths: median of each, in this order':<40}{widths}")
+    cost()
+
+
+def simulated_components(
+    noise: Noise, n: int, answers: int, missing: float, *, binary: bool
+) -> tuple[float, ...]:
+    """Return how often three intervals held the truth, in percent, and their median widths."""
+    rng = np.random.default_rng(n)
+    judges, wordings, verdicts = SHAPE
+    shape = (n, answers, judges, wordings, verdicts)
+    question, answer, judge, wording, _ = (axis.ravel() for axis in np.indices(shape))
+    spread = math.hypot(*noise)
+    truth = NormalDist().cdf((0.5 - PASS) / spread) if binary else 0.5
+    held, widths = [], []
+    for _ in range(SIMULATIONS):
+        scores = crossed(noise, shape, rng)
+        scores = (scores > PASS).astype(float) if binary else scores
+        there = rng.random(scores.size) >= missing
+        found = mean_components(
+            scores.ravel()[there],
+            question[there],
+            answers=answer[there],
+            judges=judge[there],
+            wordings=wording[there],
+            bounds=(0, 1) if binary else None,
+            resamples=RESAMPLES,
+        )
+        one = mean_estimate(scores[:, 0, 0, 0, 0], resamples=RESAMPLES)
+        assert found is not None
+        assert one is not None
+        intervals = (found.estimate, one, found.fixed)
+        held.append([holds(each, truth) for each in intervals])
+        widths.append([width(each) for each in intervals])
+    return (*(100 * np.mean(held, axis=0)), *np.median(widths, axis=0))
+
+
+def cost() -> None:
+    """The time of both intervals for as many rows."""
+    judges, wordings, verdicts = SHAPE
+    shape = (10_000 // math.prod(SHAPE), 1, judges, wordings, verdicts)
+    scores = crossed(Noise(judge=0.05), shape, np.random.default_rng(0)).ravel()
+    question, _, judge, wording, _ = (axis.ravel() for axis in np.indices(shape))
+    keys = [
+        [f"{name}{at}" for at in codes] for name, codes in (("q", question), ("j", judge), ("w", wording))
+    ]
+
+    intervals: list[Callable[[], object]] = [
+        lambda: mean_components(scores, keys[0], judges=keys[1], wordings=keys[2]),
+        lambda: mean_estimate(scores, keys[0]),
+        lambda: mean_estimate(scores),
+    ]
+    times: list[list[float]] = [[], [], []]
+    for _ in range(9):  # in turn, for other programs take their share of the processor
+        for interval_of, taken in zip(intervals, times, strict=True):
+            start = time.process_time()
+            interval_of()
+            taken.append(time.process_time() - start)
+    ours, usual, alone = (1000 * min(taken) for taken in times)
+    print(
+        f"\n{scores.size:,} rows: {ours:.0f} ms; the usual interval of rows that share questions "
+        f"{usual:.0f} ms (ratio {ours / usual:.2f}), of rows that stand alone {alone:.0f} ms"
+    )
+
+
+QUESTIONS = (5, 10, 20, 50, 100, 200)
+REPEATS = 3
+DRAWN_QUESTIONS = 400_000  # questions that the truth is computed from
+
+# How sure the application is of its answer to a question.
+SURE: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "half of the questions sure, half not": lambda n, rng: np.where(
+        rng.random(n) < 0.5, rng.choice([0.0, 1.0], n, p=[0.3, 0.7]), rng.random(n)
+    ),
+    "every question at 70 %": lambda n, _rng: np.full(n, 0.7),
+    "mostly right (90 %), seldom sure": lambda n, rng: rng.beta(4.5, 0.5, n),
+    "the same answer each time, 70 % right": lambda n, rng: (rng.random(n) < 0.7).astype(float),
+}
+OF_REPEATS = (
+    "mean",
+    "mean, bootstrap of questions",
+    "mean, answers as rows",
+    "pass@2",
+    "pass@3",
+    "pass^2",
+    "pass^3",
+)
+
+
+def repeated() -> None:
+    """Answers generated anew: each question has a chance of its own that an answer to it is right.
+
+    The truth is that of all such questions: the mean chance p, 1 - (1 - p)^k for pass@k, p^k for pass^k.
+    """
+    for title, chances in SURE.items():
+        head(f"{REPEATS} answers a question; {title}; questions", QUESTIONS)
+        p = chances(DRAWN_QUESTIONS, np.random.default_rng(0))
+        truths = [p, p, p, 1 - (1 - p) ** 2, 1 - (1 - p) ** 3, p**2, p**3]
+        truth = [float(values.mean()) for values in truths]
+
+        def draw(
+            rng: np.random.Generator,
+            n: int,
+            chances: Callable[[int, np.random.Generator], Floats] = chances,
+            truth: Sequence[float] = truth,
+        ) -> Sequence[Held]:
+            right = (rng.random((n, REPEATS)) < chances(n, rng)[:, None]).astype(float)
+            c, full = right.sum(axis=1), np.full(n, float(REPEATS))
+            columns = {
+                "mean": c / REPEATS,
+                **{f"any {k}": any_of_k(full, c, k) for k in (2, 3)},
+                **{f"all {k}": all_of_k(full, c, k) for k in (2, 3)},
+            }
+            alone = [f"{at}" for at in range(n)]
+            n_draws = {name: n * REPEATS / (1 if name == "mean" else int(name[-1])) for name in columns}
+            found = {name: share_estimate(of, n_draws[name], alone) for name, of in columns.items()}
+            bootstrap = mean_estimate(columns["mean"], resamples=RESAMPLES)
+            rows = mean_estimate(right.ravel(), resamples=RESAMPLES)
+            estimates = [found["mean"], bootstrap, rows, *(found[name] for name in list(columns)[1:])]
+            return list(zip(estimates, truth, strict=True))
+
+        results = [shares(lambda rng, n=n, draw=draw: draw(rng, n), n) for n in QUESTIONS]  # type: ignore[misc]
+        for at, name in enumerate(OF_REPEATS):
+            print(line(name, [one[at] for one in results]))
+
+
 def main() -> None:
     start = time.perf_counter()
-    for part in (proportions, means, agreement, corrected):
+    every: tuple[Callable[[], None], ...] = (proportions, means, agreement, corrected)
+    if "--repeats" in sys.argv[1:]:
+        every = (repeated,)
+    if "--components" in sys.argv[1:]:
+        every = (components,)
+    for part in every:
         part()
     print(f"\n{SIMULATIONS:,} simulations, {time.perf_counter() - start:.0f} s")
 

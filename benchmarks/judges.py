@@ -26,6 +26,7 @@ import ragstone
 from ragstone.features.improve._thresholds import fit_cut
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.document.numbers import with_ends
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.steps import unused_in
@@ -42,6 +43,7 @@ from ragstone.kernel.statistics import (
 )
 from ragstone.kernel.statistics._auc import auc_columns
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
+from ragstone.kernel.statistics.detection import detection_estimates
 from ragstone.kernel.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]
@@ -338,6 +340,51 @@ def faithfulness(asked: Asked) -> None:
             print(f"    {name:<28} {auc_text(label, scores(judged(asked, name, answers)), clusters)}")
 
 
+PUBLISHED = {"GPT-4": 0.634, "TinyLettuce-68M": 0.750, "LettuceDetect-large": 0.792, "RAG-HAT": 0.839}
+"""F1 on all of RAGTruth's test answers; docs/judges.md names the papers."""
+
+
+def detection(asked: Asked) -> None:
+    """RAGTruth: which answers have a fault, by a threshold of the other half; F1 is what others print."""
+    names = ("context_overlap", "grounding", *(["faithfulness"] if asked.model else []))
+    print("\ndetection: answers with a fault that people marked, RAGTruth; threshold of the other half")
+    for packs in (("qa",), ("summary",), ("qa", "summary")):
+        rows = [row for pack in packs for row in load(f"ragtruth/{pack}.jsonl")]
+        answers = [
+            Answer(
+                question_id=row["id"], question=row["question"], answer=row["answer"], contexts=passages(row)
+            )
+            for row in rows
+        ]
+        wrong = np.array([not row["human_label"] for row in rows])
+        sources = [str(row["source_id"]) for row in rows]
+        side = np.array([half(source) for source in sources])  # all answers to one source are in one half
+        everything = detection_estimates(wrong.astype(np.float64), np.ones(wrong.size), sources)["F1"]
+        print(
+            f"  {' and '.join(packs)}, n = {wrong.size}, {100 * wrong.mean():.0f} % wrong; calling every "
+            f"answer wrong has F1 {everything.value:.3f}"
+        )
+        for name in names:
+            values = scores(judged(asked, name, answers), missing=1.0)
+            cuts = [best_f1_cut(values[side == other], wrong[side == other]) for other in (1, 0)]
+            called = (values < np.array(cuts)[side]).astype(np.float64)
+            found = detection_estimates(wrong.astype(np.float64), called, sources)
+            told = ", ".join(f"{measure} {with_ends(one)}" for measure, one in found.items())
+            auc = auc_text((~wrong).astype(float), values, sources)
+            print(f"    {name}: AUROC {auc}; below {cuts[0]:.3g} or {cuts[1]:.3g}: {told}")
+    print("  published, on all 2,700 test answers of three tasks; all but GPT-4 were trained on RAGTruth:")
+    print("    " + ", ".join(f"{name} {value:.3f}" for name, value in PUBLISHED.items()))
+
+
+def best_f1_cut(values: Floats, wrong: Flags) -> float:
+    """Return the score below which an answer is called wrong, so that F1 is the highest on these answers."""
+    known = np.unique(values)
+    cuts = np.append((known[:-1] + known[1:]) / 2, known[-1] + 1)
+    called = values[None, :] < cuts[:, None]
+    f1 = 2 * (called & wrong).sum(axis=1) / (called.sum(axis=1) + wrong.sum())
+    return float(cuts[f1.argmax()])
+
+
 def statements(asked: Asked) -> None:
     """Sentences of answers that people found fault with, or not: the verdicts of grounding on each."""
     print("\nstatements: the verdicts of grounding, by sentence")
@@ -546,6 +593,7 @@ SECTIONS: dict[str, Callable[[Asked], None]] = {
     "answered": answered,
     "question_type": question_type,
     "faithfulness": faithfulness,
+    "detection": detection,
     "statements": statements,
     "citations": citations,
     "agents": agents,

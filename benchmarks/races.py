@@ -1,17 +1,22 @@
 """Races in simulation: how often the true best is kept, and how many calls are saved.
 
-Run: python benchmarks/races.py [SIMULATIONS]
+Run: python benchmarks/races.py [SIMULATIONS] [--biased-judge]
+
+With --biased-judge: systems that are equally good, or of which one is 10 points better, a judge that flatters
+one of them, and how often somebody is called better who is not: by the judge's scores, and by labels.
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 import numpy as np
 
-from ragstone.features.bench.answerers._race import after_round, next_round, standing, start_race
-from ragstone.kernel.statistics import Codes, Floats
+from ragstone.features.bench.answerers._race import Race, after_round, next_round, standing, start_race
+from ragstone.kernel.statistics import Codes, Floats, holm, mcnemar_p
+from ragstone.kernel.statistics.ppi_difference import prediction_powered_difference
 
 SIMULATIONS = 500
 CONFIGURATIONS = 12
@@ -149,8 +154,148 @@ def simulate(setting: Setting, simulations: int, seed: int = 0) -> Outcome:
     )
 
 
+QUESTIONS = 300
+LABELLED = (100, 150, 300)  # questions, drawn at random, with labels of all answers
+LENIENT = (0.05, 0.05, 0.25)  # share of each system's wrong answers that the judge calls right
+MISSED = 0.05  # share of right answers that it calls wrong
+ALPHA = 0.05
+
+
+class Claims(msgspec.Struct, kw_only=True):
+    """In how many simulations a claim was made that is false, and the gain was found."""
+
+    board: int = 0
+    race: int = 0
+    afterwards: int = 0
+    by_labels: int = 0
+    raced: int = 0
+    found: int = 0
+
+
+def biased(gain: float, n_labelled: int, simulations: int) -> Claims:
+    """Return the claims on three systems, the first better by `gain`, the third flattered.
+
+    board: a bench without a race, by the judge's scores. race: that one stopped. afterwards: labels of what a
+    race asked, as if its end had been planned. by_labels: the bench without a race, with labels; found: that
+    the first is better than the third. raced: labels of those who were asked all questions, as the bench
+    does.
+    """
+    claims = Claims()
+    names = ["a", "b", "c"]
+    means = np.array([0.7 + gain, 0.7, 0.7])
+    pairs = list(combinations(range(3), 2))
+    for number in range(simulations):
+        rng = np.random.default_rng([7, number])
+        truth = right_or_wrong(means, np.arange(QUESTIONS), rng)
+        slips = rng.random(truth.shape)
+        judge = np.where(truth == 1, slips >= MISSED, slips < np.array(LENIENT)).astype(np.float64)
+        order = rng.permutation(QUESTIONS)[:n_labelled]
+        true = {pair: means[pair[0]] - means[pair[1]] for pair in pairs}
+        claims.board += _any_false(true, _raw(judge, pairs))
+        labelled = {pair: _corrected(truth, judge, order, QUESTIONS, pair) for pair in pairs}
+        verdicts = _holm(labelled, pairs)
+        claims.by_labels += _any_false(true, verdicts)
+        claims.found += verdicts[0, 2] > 0
+        race, asked = _raced(judge, names, number)
+        stopped = {names.index(each.configuration) for each in race.stopped}
+        against = {names.index(each.configuration): names.index(each.against) for each in race.stopped}
+        claims.race += any(means[loser] >= means[winner] for loser, winner in against.items())
+        left = [at for at in range(3) if at not in stopped]
+        whole = {pair for pair in pairs if set(pair) <= set(left)} if len(left) > 1 else set()
+        claims.raced += _any_false(true, _holm({pair: labelled[pair] for pair in whole}, pairs))
+        late = {
+            pair: _corrected(truth, judge, order, min(asked[pair[0]], asked[pair[1]]), pair, shuffled=number)
+            for pair in pairs
+        }
+        claims.afterwards += _any_false(true, _holm(late, pairs))
+    return claims
+
+
+Pair = tuple[int, int]
+Claim = tuple[float, float]
+"""A p-value, and the difference."""
+
+
+def _raw(judge: Floats, pairs: Sequence[Pair]) -> dict[Pair, float]:
+    more = {pair: [int((judge[:, a] > judge[:, b]).sum()) for a, b in (pair, pair[::-1])] for pair in pairs}
+    return _holm({pair: (mcnemar_p(*counts), counts[0] - counts[1]) for pair, counts in more.items()}, pairs)
+
+
+def _corrected(
+    truth: Floats, judge: Floats, labelled: Codes, n: int, pair: Pair, shuffled: int | None = None
+) -> Claim:
+    """Return the claim by labels of n questions, those first that a race gave out first."""
+    given = np.arange(n) if shuffled is None else _order(shuffled)[:n]
+    known = np.intersect1d(given, labelled)
+    if known.size < 3:
+        return 1.0, 0.0
+    others = np.setdiff1d(given, known)
+    people, seen = ((of[:, pair[0]] - of[:, pair[1]]) for of in (truth, judge))
+    found = prediction_powered_difference(people[known], seen[known], seen[others], width=1.0)
+    return (1.0 if found.p is None else found.p), found.corrected.value
+
+
+def _holm(claims: Mapping[Pair, Claim], family: Sequence[Pair]) -> dict[Pair, float]:
+    """Return the claims that stand, as the sign of the difference; 0 for the others. Missing pairs count."""
+    adjusted = holm([claims[pair][0] if pair in claims else 1.0 for pair in family])
+    return {
+        pair: float(np.sign(claims[pair][1])) if pair in claims and p <= ALPHA else 0.0
+        for pair, p in zip(family, adjusted.tolist(), strict=True)
+    }
+
+
+def _any_false(true: Mapping[Pair, float], claimed: Mapping[Pair, float]) -> bool:
+    return any(sign and np.sign(true[pair]) != sign for pair, sign in claimed.items())
+
+
+def _order(seed: int) -> Codes:
+    """Return the questions as a race of this seed gives them out."""
+    race = start_race(["a", "b"], [str(at) for at in range(QUESTIONS)], seed=seed)
+    return np.array([int(one) for document in race.documents for one in document])
+
+
+def _raced(judge: Floats, names: Sequence[str], seed: int) -> tuple[Race, list[int]]:
+    race = start_race(names, [str(at) for at in range(QUESTIONS)], seed=seed)
+    while given := next_round(race):
+        race = after_round(
+            race,
+            {
+                name: {one: float(judge[int(one), names.index(name)]) for one in given}
+                for name in standing(race)
+            },
+        )
+    return race, [len(race.scores[name]) for name in names]
+
+
+def show_biased(simulations: int) -> None:
+    """Print the false claims, in percent of simulations."""
+    print(
+        f"\nthree systems, right in 70 %; a judge that calls {MISSED:.0%} of right answers wrong, and of "
+        f"wrong answers {', '.join(f'{share:.0%}' for share in LENIENT)} right; {QUESTIONS} questions, "
+        f"{simulations} simulations; false claims of `better` in %"
+    )
+    heads = ("no race: judge", "no race: labels", "race: judge", "race: labels after", "race: bench", "found")
+    print(f"{'gain':>6}{'labelled':>10}" + "".join(f"{head:>20}" for head in heads))
+    for gain in (0.0, 0.1):
+        for n in LABELLED:
+            claims = biased(gain, n, simulations)
+            values = (
+                claims.board,
+                claims.by_labels,
+                claims.race,
+                claims.afterwards,
+                claims.raced,
+                claims.found,
+            )
+            print(f"{gain:>6g}{n:>10}" + "".join(f"{100 * value / simulations:>20.1f}" for value in values))
+
+
 def main() -> None:
-    simulations = int(sys.argv[1]) if len(sys.argv) > 1 else SIMULATIONS
+    numbers = [int(given) for given in sys.argv[1:] if given.isdigit()]
+    simulations = numbers[0] if numbers else SIMULATIONS
+    if "--biased-judge" in sys.argv:
+        show_biased(simulations)
+        return
     for title, table in (("races", settings()), ("sizes of rounds", rounds())):
         print(f"\n{title}, {CONFIGURATIONS} configurations, {simulations} simulations")
         head = f"{'questions':>10}{'best kept':>11}{'only best':>11}{'saved':>8}{'rounds':>8}{'s':>7}"

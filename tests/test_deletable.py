@@ -1,12 +1,15 @@
 """A feature that nobody else uses can be deleted: its folder, its tests, its lines; the rest stands.
 
-What is deleted is a copy. The rest is imported, module by module, and lists its commands.
+What is deleted is a copy. The rest is imported, module by module, and lists its commands. Tests that take a
+feature beside a room that is not its own are in tests/together, so what is beside a room tests it without.
 """
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +57,40 @@ def without_lines(text: str, feature: str) -> str:
 @pytest.mark.house
 def test_half_of_the_features_are_used_by_no_other():
     assert len(set(FEATURES) - used()) >= 14
+
+
+TAKEN = re.compile(r"(ragstone|tests)\.features\.(\w+)")
+
+
+def taken_by_tests(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield (file, ragstone or tests, feature) where tests below a folder import a feature, or its tests."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(house.tree_of(path)):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{each.name}" for each in node.names]
+            elif isinstance(node, ast.Import):
+                names = [each.name for each in node.names]
+            else:
+                continue
+            for match in filter(None, map(TAKEN.match, names)):
+                yield str(path.relative_to(ROOT)), match[1], match[2]
+
+
+def test_tests_of_the_kernel_import_no_feature():
+    kernel = ROOT / "tests" / "kernel"
+    assert {file for file, package, _ in taken_by_tests(kernel) if package == "ragstone"} == set()
+
+
+def test_tests_of_a_feature_import_no_other_that_can_be_deleted():
+    deletable = set(FEATURES) - used()
+    folders = {feature: ROOT / "tests" / "features" / feature for feature in FEATURES}
+    taken = {
+        (file, other)
+        for feature, folder in folders.items()
+        for file, _, other in taken_by_tests(folder)
+        if other != feature and other in deletable
+    }
+    assert taken == set()
 
 
 @pytest.mark.house

@@ -9,18 +9,15 @@ import re
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
+from tests.support import house
 
-import ragstone
-import ragstone_assistant
 from ragstone.cli.app import COMMANDS
 from ragstone.kernel.corpus.reading import PACKED, READERS
 from ragstone.kernel.judging.judge import KINDS
 from ragstone.kernel.tables.interchange.recognise import FORMATS
 
-ROOTS = [Path(str(package.__file__)).parent for package in (ragstone, ragstone_assistant)]
 OURS = re.compile(r"ragstone(?:_assistant)?(?:\.[a-z_]\w*)+(?::[A-Za-z_]\w*)?")
 PLACE = re.compile(r"(?!\d)\w+(?:\.(?!\d)\w+)*:[A-Za-z_]\w*")
 LOGGERS = {"getLogger", "get_tracer"}
@@ -41,10 +38,8 @@ OTHERS = {  # texts of these shapes that name no module of ours
 def named() -> list[tuple[str, str]]:
     """Return (module, text) of each text in the source that looks like the name of a module."""
     found = []
-    for file in (file for root in ROOTS for file in sorted(root.rglob("*.py"))):
-        root = next(root for root in ROOTS if file.is_relative_to(root))
-        module = ".".join((root.name, *file.relative_to(root).with_suffix("").parts))
-        tree = ast.parse(file.read_text("utf-8"))
+    for module, path in house.modules().items():
+        tree = house.tree_of(path)
         passed_over = {
             id(argument)
             for call in ast.walk(tree)
@@ -120,10 +115,8 @@ IMPORTED = re.compile(r"(?:^|[;\n])\s*from (ragstone[\w.]*) import ([\w, ]+)(?=;
 
 def test_code_for_another_process_imports_what_is_there():
     n_found = 0
-    for file in (file for root in ROOTS for file in root.rglob("*.py")):
-        constants = (
-            one for one in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(one, ast.Constant)
-        )
+    for file in house.modules().values():
+        constants = (one for one in ast.walk(house.tree_of(file)) if isinstance(one, ast.Constant))
         texts = (one.value for one in constants if isinstance(one.value, str))
         for module, names in (found for text in texts for found in IMPORTED.findall(text)):
             for name in map(str.strip, names.split(",")):

@@ -8,7 +8,7 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 import ragstone.features.check.checking
 import ragstone.kernel.runs
 import ragstone.pytest
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Label, Question
 from ragstone.kernel.tables import write_rows
 
 pytest_plugins = ["pytester"]
@@ -235,6 +235,31 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
     assert "against main: " in said
 
 
+@pytest.mark.parametrize("place", ["mark", "settings"])
+def test_labels_take_the_judges_error_out_of_the_difference(folder, place):
+    # Containment sees none of the answers right that it saw right before; people see no difference.
+    write_run(
+        folder.path / "main",
+        judged([1.0] * 10, system="before"),
+        said=answers(["x"] * 10, system="before"),
+        asked=questions(10),
+    )
+    labels = [
+        Label(question_id=f"q{at}", system=system, score=1.0)
+        for at in range(10)
+        for system in ("before", "silent")
+    ]
+    write_rows(folder.path / "people.jsonl", labels, Label)
+    if place == "settings":
+        (folder.path / "ragstone.toml").write_text('[gate]\nlabels = "people.jsonl"\n', encoding="utf-8")
+    more = ', labels="people.jsonl"' if place == "mark" else ""
+    silent = "def silent(question):\n    return 'No idea.'\n\n"
+    test = BASELINE.format(more=more) + "def test_app(ragstone_check):\n    ragstone_check(silent)\n"
+    outcomes, said = ran(folder, silent + test)
+    assert outcomes == {"passed": 1}, said
+    assert "corrected by people's labels" in said
+
+
 @pytest.mark.parametrize(
     ("mark", "told"),
     [
@@ -255,6 +280,7 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
         (MARK.replace("thresholds=", 'judges="containment", thresholds='), "judges are a list"),
         (MARK.replace("})", "}, max_unscored=5)"), "max_unscored is a share between 0 and 1"),
         (MARK.replace("})", "}, margin=0.1)"), "name the run as baseline"),
+        (MARK.replace("})", '}, labels="people.jsonl")'), "labels are of a comparison"),
         (MARK.replace("})", '}, model="nobody/x")').replace("containment", "correctness"), "nobody"),
     ],
 )
@@ -333,3 +359,104 @@ def test_nothing_heavy_was_imported():
     )
     outcomes = folder.runpytest_subprocess("-q", "-p", "no:hypothesispytest").parseoutcomes()
     assert outcomes == {"passed": 1}
+
+
+SOMETIMES = """
+import itertools
+
+calls = itertools.count()
+
+def sometimes(question):  # right two times out of three
+    return "number" if next(calls) % 3 else "I do not know."
+
+ROWS = [
+    {"id": f"q{at}", "question": f"What is {at}?", "expect": {"contains_all": "number", "pass": "2 of 3"}}
+    for at in range(5)
+]
+BARE = [{**row, "expect": {"contains_all": "number"}} for row in ROWS]
+"""
+
+
+def test_a_row_passes_if_so_many_of_its_answers_do(folder):
+    outcomes, said = ran(
+        folder,
+        SOMETIMES
+        + """
+@pytest.mark.ragstone(questions=ROWS, thresholds={"contains_all": 1.0})
+def test_two_of_three(ragstone_check):
+    checked = ragstone_check(sometimes)
+    assert [row.system for row in checked.answers[:3]] == [
+        "sometimes", "sometimes@repeat=2", "sometimes@repeat=3"
+    ]
+
+@pytest.mark.ragstone(questions=BARE, thresholds={"contains_all": 1.0}, passes="2 of 3")
+def test_of_the_mark(ragstone_check):
+    assert len(ragstone_check(sometimes).answers) == 15
+
+@pytest.mark.ragstone(questions=ROWS, thresholds={"contains_all": 1.0}, passes="3 of 3", repeats=4)
+def test_a_row_goes_before_the_mark(ragstone_check):
+    assert len(ragstone_check(sometimes).answers) == 20
+""",
+    )
+    assert outcomes == {"passed": 3}
+    assert (
+        "contains_all 1, threshold 1; 95 % interval 0.57 to 1.00; 15 scored of 15 rows; 5 questions" in said
+    )
+
+
+def test_a_row_of_which_too_few_answers_pass_fails_with_the_worst_of_them(folder, says):
+    outcomes, said = ran(
+        folder,
+        SOMETIMES
+        + """
+@pytest.mark.ragstone(questions=BARE[:1], thresholds={"contains_all": 1.0}, passes="3 of 3")
+def test_three_of_three(ragstone_check):
+    ragstone_check(sometimes)
+""",
+    )
+    assert outcomes == {"failed": 1}
+    start = said.index("contains_all 0, threshold")
+    says(said[start : said.index("=====", start)])
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        'questions=ROWS, thresholds={"contains_all": 1.0}, repeats=2',
+        'questions=BARE, thresholds={"contains_all": 1.0}, repeats=2, passes="2 of 3"',
+        'questions=BARE, thresholds={"contains_all": 1.0}, passes="0 of 3"',
+        'questions=BARE, thresholds={"contains_all": 1.0}, passes="4 of 3"',
+        'questions=BARE, thresholds={"contains_all": 1.0}, repeats=0',
+        'questions=BARE, thresholds={"token_f1": 1.0}, passes="2 of 3"',
+        'questions=[{**ROWS[0], "expect": {"pass": "most"}}], thresholds={"contains_all": 1.0}',
+    ],
+)
+def test_what_no_repeats_can_mean_is_told_before_anything_is_asked(folder, mark, says):
+    outcomes, said = ran(
+        folder,
+        SOMETIMES
+        + f"""
+@pytest.mark.ragstone({mark})
+def test_app(ragstone_check):
+    try:
+        ragstone_check(sometimes)
+    finally:
+        assert next(calls) == 0
+""",
+    )
+    assert outcomes == {"failed": 1}
+    says(next(line for line in said.splitlines() if line.startswith("ragstone: ")))
+
+
+def test_repeats_without_k_of_n_are_one_mean(folder):
+    outcomes, said = ran(
+        folder,
+        SOMETIMES
+        + """
+@pytest.mark.ragstone(questions=BARE, thresholds={"contains_all": 0.6}, repeats=3)
+def test_app(ragstone_check):
+    ragstone_check(sometimes)
+""",
+    )
+    assert outcomes == {"passed": 1}
+    assert "contains_all 0.667, threshold 0.6" in said

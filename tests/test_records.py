@@ -18,7 +18,9 @@ from ragstone.kernel.records import (
     Status,
     Usage,
     count_statuses,
+    name_repeat,
     references,
+    split_repeat,
 )
 
 
@@ -109,3 +111,33 @@ def test_statuses_are_counted_in_their_order_without_zeros():
     rows = [judgement("timeout"), judgement("scored", 1.0), judgement("timeout"), judgement("unparsable")]
     assert list(count_statuses(rows).items()) == [("scored", 1), ("unparsable", 1), ("timeout", 2)]
     assert count_statuses([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("rag", ("rag", 1)),
+        ("rag@repeat=2", ("rag", 2)),
+        ("rag@repeat=999999", ("rag", 999999)),
+        ("hr/rag v1.2@repeat=10", ("hr/rag v1.2", 10)),
+        ("rag@repeat=2@repeat=3", ("rag@repeat=2", 3)),
+        *(
+            (plain, (plain, 1))
+            for plain in (
+                "rag@repeat=1",
+                "rag@repeat=0",
+                "rag@repeat=02",
+                "rag@repeat=-2",
+                "rag@repeat=٣",
+                "rag@repeat=2 ",
+                "rag@repeat=x",
+                "rag@repeat=1000000",
+                "@repeat=2",
+                "",
+            )
+        ),
+    ],
+)
+def test_a_repeat_is_named_after_its_system_and_other_names_are_left_alone(system, expected):
+    assert split_repeat(system) == expected
+    assert name_repeat(*expected) == system

@@ -49,7 +49,9 @@ from .features.improve.learn import learn_judge as learn_judge
 from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
+from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
+from .features.label.labelling import pairs_to_label as pairs_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -78,6 +80,8 @@ from .kernel.agreement.card import ReportCard as ReportCard
 from .kernel.agreement.corrected import corrected_means as corrected_means
 from .kernel.agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .kernel.agreement.grading import report_cards as report_cards
+from .kernel.agreement.sequential import SequentialAgreement as SequentialAgreement
+from .kernel.agreement.sequential import sequential_agreement as sequential_agreement
 from .kernel.config import Settings as Settings
 from .kernel.config import load_settings as load_settings
 from .kernel.console.progress_line import progress_line as progress_line
@@ -104,6 +108,7 @@ from .kernel.judging import Judge as Judge
 from .kernel.judging import MetricSummary as MetricSummary
 from .kernel.judging import judge_names as judge_names
 from .kernel.judging import load_judge as load_judge
+from .kernel.judging import noise_components as noise_components
 from .kernel.judging import question_digest as question_digest
 from .kernel.judging import summarise as summarise
 from .kernel.judging.finding import Finding as Finding
@@ -143,6 +148,7 @@ from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary
 from .kernel.statistics import Estimate as Estimate
+from .kernel.statistics import mean_components as mean_components
 from .kernel.statistics import mean_estimate as mean_estimate
 from .kernel.tables import Rows as Rows
 from .kernel.tables import read_rows as read_rows

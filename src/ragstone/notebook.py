@@ -25,7 +25,7 @@ from ragstone.kernel.document.notebook import render_bundles, render_html
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.judging.summary import MetricSummary, summarise
 from ragstone.kernel.records import NO_MODEL, Context, Judgement, RankingItem
-from ragstone.kernel.runs.wording import failures, judge_name, n_scored, plural, scale
+from ragstone.kernel.runs.wording import failures, judge_name, mean_text, n_scored, plural, scale
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Bundle
 from ragstone.kernel.version import __version__
@@ -176,7 +176,7 @@ def means_table(metrics: Sequence[MetricSummary]) -> Table:
         *([system] if several else []),
         (Column("model", text=True), lambda row: "" if row.model == NO_MODEL else row.model),
         (Column("scale", text=True), lambda row: Cell(scale(row), tone="muted")),
-        ("mean", lambda row: Cell(number(row.estimate.value) if row.estimate else "none", tone="strong")),
+        ("mean", lambda row: Cell(mean_text(row), tone="strong")),
         ("interval", lambda row: interval(row.estimate) if row.estimate else ""),
         ("scored", lambda row: f"{count(n_scored(row))} of {count(row.n_rows)}"),
         (Column("", text=True), lambda row: Cell(failures(row), tone="muted")),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
 MARK = (
-    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin): "
-    "what the fixture `ragstone_check` asks an application, and how good its answers have to be."
+    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin, labels, repeats, "
+    "passes): what the fixture `ragstone_check` asks an application, and how good its answers have to be."
 )
 WORST = 3  # questions that a failure shows
 SHOWN = 200  # characters of a text
@@ -37,7 +37,11 @@ class Wanted(NamedTuple):
     questions: a file, relative to pytest's root folder, or rows. thresholds: judge or metric -> least mean,
     on the judge's scale. judges: those asked, the names in `thresholds` if empty. model: that they ask.
     max_unscored: share of the judgements of each judge that may have failed. baseline: a run that the answers
-    must not be worse than; margin: by how much they may be, as a share of the scale.
+    must not be worse than; margin: by how much they may be, as a share of the scale. labels: a file
+    of people's labels of answers of both, by which the judges' differences are corrected; else that of
+    `[gate]` in ragstone.toml. repeats: answers to each question, as many as `passes` and the rows ask for if
+    absent. passes: how many of them have to hold what a row expects, such as "2 of 3", for rows that do not
+    say so themselves.
     """
 
     questions: "str | Path | Sequence[Question]"
@@ -47,6 +51,9 @@ class Wanted(NamedTuple):
     max_unscored: float = 0.0
     baseline: str | Path | None = None
     margin: float | None = None
+    repeats: int | None = None
+    passes: str | None = None
+    labels: str | Path | None = None
 
 
 def pytest_configure(config: "pytest.Config") -> None:
@@ -138,6 +145,8 @@ def _check_mark(wanted: Wanted) -> None:
         "max_unscored is a share between 0 and 1": not 0 <= wanted.max_unscored <= 1,
         "margin is of a comparison: name the run as baseline": wanted.margin is not None
         and wanted.baseline is None,
+        "labels are of a comparison: name the run as baseline": wanted.labels is not None
+        and wanted.baseline is None,
     }
     for text, is_so in mistakes.items():
         if is_so:
@@ -168,7 +177,16 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
         system = functools.update_wrapper(functools.partial(system), system)
     file = root / "ragstone.toml"
     settings = load_settings(file) if file.is_file() else Settings(root=str(root))
-    return check_application(questions, judges, settings, system=system, model=wanted.model, name=name)
+    return check_application(
+        questions,
+        judges,
+        settings,
+        system=system,
+        model=wanted.model,
+        name=name,
+        repeats=wanted.repeats,
+        passes=wanted.passes,
+    )
 
 
 def _questions(wanted: Wanted, root: Path) -> "list[Question]":
@@ -184,13 +202,13 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
     from ragstone.features.compare.words import gate_told, metric_told, outcome
     from ragstone.kernel.document.numbers import with_level
-    from ragstone.kernel.runs.wording import denominator, statuses
+    from ragstone.kernel.runs.wording import denominator, mean_text, statuses
 
     problems, lines = [], []
     of_metric = _thresholds(checked, wanted.thresholds)
     for metric in checked.metrics:
         threshold = of_metric.get((metric.judge, metric.metric))
-        mean = "no score" if metric.estimate is None else f"{metric.estimate.value:.3g}"
+        mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
         needed = "" if threshold is None else f", threshold {threshold:g}"
         others = statuses(metric.statuses)
         counted = denominator(metric) + (f" ({others})" if others else "")
@@ -204,7 +222,8 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     if wanted.baseline is not None:
         from ragstone.features.check.checking import check_against
 
-        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin)
+        labels = root / wanted.labels if wanted.labels else _gate_labels(root)
+        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin, labels=labels)
         lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
         if comparison.gate.outcome == "failed" or (
             wanted.margin and comparison.gate.outcome == "cannot tell"
@@ -212,6 +231,15 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
             text = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in comparison.metrics)
             problems.append(f"Against {wanted.baseline}. {gate_told(comparison.gate)}\n{text}")
     return problems, lines
+
+
+def _gate_labels(root: Path) -> Path | None:
+    """Return the labels that `[gate]` of the project names."""
+    from ragstone.kernel.config import load_settings
+
+    file = root / "ragstone.toml"
+    settings = load_settings(file) if file.is_file() else None
+    return settings.path(settings.gate.labels) if settings and settings.gate.labels else None
 
 
 def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
@@ -231,6 +259,11 @@ def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> d
                 threshold, metric.scale or (0, 1)
             ):
                 raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
+            if metric.labels and name in (metric.judge, metric.metric):
+                raise ConfigError(
+                    f"thresholds: {name} gives labels ({', '.join(metric.labels)}), whose numbers have no "
+                    "mean. Leave its threshold out, or give the labels scores from 0 to 1 in its file."
+                )
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
         thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
     return thresholds
@@ -266,20 +299,44 @@ def _unscored(metric: "MetricSummary", most: float) -> list[str]:
 
 
 def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
-    """Return the questions with the least scores, those without one first, with the reason."""
-    rows = [row for row in checked.judgements if (row.judge, row.metric) == (metric.judge, metric.metric)]
-    rows = [row for row in rows if row.status != "not_applicable"]
-    worst = sorted(rows, key=lambda row: float("-inf") if row.score is None else row.score)[:WORST]
-    return [line for row in worst for line in _told(row, checked)]
+    """Return the questions with the least scores, those without one first, with the reason.
+
+    Of repeated answers the worst one stands for its question.
+    """
+    from ragstone.kernel.judging.repeated import question_score
+
+    by_question: dict[str, list[Judgement]] = {}
+    for row in checked.judgements:
+        if (row.judge, row.metric) == (metric.judge, metric.metric) and row.status != "not_applicable":
+            by_question.setdefault(row.question_id, []).append(row)
+
+    def least(score: float | None) -> float:
+        return float("-inf") if score is None else score
+
+    worst = sorted(by_question.values(), key=lambda rows: least(question_score(rows)))[:WORST]
+    return [
+        line for rows in worst for line in _told(min(rows, key=lambda row: least(row.score)), rows, checked)
+    ]
 
 
-def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
+def _told(row: "Judgement", rows: "Sequence[Judgement]", checked: "CheckedApplication") -> list[str]:
+    """Return a judgement of an answer in lines. rows: of all answers to its question."""
     from ragstone.kernel.document.numbers import one_line
-    from ragstone.kernel.records import references
+    from ragstone.kernel.judging.repeated import k_of_n_of
+    from ragstone.kernel.records import references, split_repeat
 
     question = next(question for question in checked.questions if question.id == row.question_id)
-    answer = next(answer for answer in checked.answers if answer.question_id == row.question_id)
+    answer = next(
+        answer
+        for answer in checked.answers
+        if (answer.question_id, answer.system) == (row.question_id, row.system)
+    )
     score = row.status if row.score is None else f"{row.score:g}"
+    if len(rows) > 1:
+        scores = ", ".join(each.status if each.score is None else f"{each.score:g}" for each in rows)
+        needed = next((found for each in rows if (found := k_of_n_of(each))), None)
+        wanted = f", {needed[0]} of {needed[1]} have to pass" if needed else ""
+        score = f"{scores}{wanted}; answer {split_repeat(row.system)[1]}"
     parts = {
         "answer": answer.answer or answer.error,
         "reference": " / ".join(references(question)),

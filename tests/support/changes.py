@@ -7,11 +7,10 @@ tests/test_changes.py finds them all by itself, and tries TRIED.
 import ast
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
-import ragstone
-import ragstone_assistant
+from tests.support import house
+
 from ragstone.features.build import _writing as writing
 from ragstone.features.import_ import _trec as trec
 from ragstone.features.judge import words as judged
@@ -163,7 +162,6 @@ UNTRIED: dict[str, str] = {
     "kernel.corpus.readers.pdf._paragraphs:_joined_at_hyphen": "two lines of a PDF (tests of readers)",
     "features.build.fictional:_moved_reference": "names that are changed on purpose",
     "features.improve.judge_files:replaced_line": SETTING,
-    "features.export.mlflow:_refused": "a message of MLflow",
     "features.new._own_data:_commented": SETTING,
     "features.label.pages:_free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
@@ -279,13 +277,9 @@ def changing_functions() -> set[str]:
     Also those that take a text and return one of slices or pieces, at places that were searched for.
     """
     found: set[str] = set()
-    for package in (ragstone, ragstone_assistant):
-        root = Path(str(package.__file__)).parent
-        above = "" if package is ragstone else f"{root.name}."
-        for file in sorted(root.rglob("*.py")):
-            module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            names = _changing(ast.parse(file.read_text("utf-8")), "")
-            found |= {f"{above}{module}:{name}" for name in names}
+    for module, path in house.modules().items():
+        place = module.removeprefix("ragstone.")
+        found |= {f"{place}:{name}" for name in _changing(house.tree_of(path), "")}
     return found
 
 

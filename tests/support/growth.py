@@ -1,15 +1,20 @@
 """Every page of the workbench for rows of hostile texts: how many characters it has, and may have."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tests.support.judged_runs import judged
+from tests.support.monitor_store import fill, row
 from tests.support.review_sets import write_set
+from tests.support.spans import TRACE, as_protobuf, request, span
 from tests.support.workbench import Client, create_workbench, opened
 
+import ragstone
 from ragstone.kernel.config import load_settings
-from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Turn, Verdict
+from ragstone.kernel.records import Answer, Context, Document, Judgement, Label, Question, Turn, Verdict
 from ragstone.kernel.runs.joining import MAX_BYTES
 from ragstone.kernel.tables import write_rows
 
@@ -30,7 +35,7 @@ HOSTILE = {
     "a few brackets": "<" * 4 * KB,
     "a few quotes": "\"'" * 2 * KB,
 }
-RUN, LABEL = "/workbench/runs/0/a", "/workbench/label"
+RUN, LABEL, JUDGE = "/workbench/runs/0/a", "/workbench/label", "/workbench/judges/mine"
 PAGES = (
     "/workbench/",
     RUN,
@@ -48,10 +53,19 @@ PAGES = (
     "/workbench/review",
     "/workbench/review/ID",
     "/workbench/review/ID/question?question=q1",
+    "/workbench/review/ID/part?document=d",
+    f"{RUN}/try/mine",
     "/workbench/judges",
+    f"{JUDGE}",
+    f"{JUDGE}/develop",
+    f"{JUDGE}/test",
+    f"{JUDGE}/job",
     "/workbench/cards",
+    "/workbench/cards/ID",
     "/workbench/monitor",
+    "/workbench/monitor/questions",
     "/workbench/traces",
+    f"/workbench/traces/{TRACE}",
     LABEL,
     f"{LABEL}/new?run=0/a",
     f"{LABEL}/first",
@@ -60,6 +74,37 @@ PAGES = (
     f"{LABEL}/first/progress",
     f"{LABEL}/first/adjudicate",
 )
+JUDGE_FILE = """
+name = "mine"
+version = 1
+kind = "boolean"
+inputs = ["answer"]
+scale = [0, 1]
+max_tokens = 200
+source = "here"
+prompt = {text}
+"""
+"""A judge's file is the project's own, and edited whole: its texts are short."""
+TEXTLESS = {
+    "/workbench/assets/{name}",
+    "/workbench/runs/{index}/{name}/place",
+    "/workbench/runs/{index}/{name}/progress",
+    "/workbench/runs/{index}/{name}/try/{what}/job",
+    "/workbench/judges/{name}/looks/{place}",  # a card, as /workbench/cards/ID
+    "/workbench/login",
+    "/workbench/invite/{token}",
+    "/workbench/account",
+    "/workbench/people",
+    "/workbench/people/log",
+}
+FILES = {
+    "/workbench/runs/{index}/{name}/question.txt",
+    "/workbench/label/{name}/items/{place}/text",
+    "/workbench/label/{name}/export/{form}",
+    "/workbench/review/{set_id}/reviewed.jsonl",
+    "/workbench/traces/{trace_id}/{number}",
+}
+"""Addresses whose answers hold no text of a row, and those that give it whole, as a file."""
 TEXTS_A_ROW = 8  # question, reference, answer, context, turn, and what the judge said
 
 
@@ -82,13 +127,54 @@ def write_project(folder: Path, text: str) -> None:
     for name, low in (("a", 0), ("b", 1)):
         run = folder / "runs" / name
         run.mkdir(parents=True)
-        rows = judged([(at + low) % 2 for at in range(N)])
+        rows = judged(scores := [(at + low) % 2 for at in range(N)])
+        rows += judged(scores, "mine", metric="mine", model="openai/any")
         rows = [msgspec.structs.replace(row, rationale=text, verdicts=verdicts) for row in rows]
         write_rows(run / "questions.jsonl", questions, Question)
         write_rows(run / "answers.jsonl", said, Answer)
         write_rows(run / "judgements.jsonl", rows, Judgement)
     write_set(folder / "questions", questions, [Document(id="d", text=text)])
+    write_labels(folder, said, text)
+    (folder / "judges").mkdir()
+    (folder / "judges" / "mine.toml").write_text(
+        JUDGE_FILE.format(
+            text=json.dumps("Is {answer} right? " + text[:KB].replace("{", "("), ensure_ascii=False)
+        )
+    )
+    tool: dict[str, Any] = {
+        "openinference__span__kind": "TOOL",
+        "input__value": text,
+        "output__value": text,
+        "kept": text,
+    }
+    spans = [span(at, parent=at - 1 or None, **tool) for at in range(1, N + 1)]
+    ragstone.store_spans(as_protobuf(request(*spans)), folder / ".ragstone" / "traces")
+    logged = [row(f"x{at}", answered=at % 2, question=f"{at} {text}", answer=text) for at in range(N)]
+    fill(folder / ".ragstone" / "monitor", logged).close()
     (folder / "ragstone.toml").write_text('[run]\nname = "mine"\n')
+
+
+def write_labels(folder: Path, said: list[Answer], text: str) -> None:
+    """Write labels that hold the text, and the report card of a judge that differs from all of them."""
+    texts = {"question": text, "answer": text, "reference": text}
+    labels = [
+        Label(
+            question_id=row.question_id,
+            system=row.system,
+            metric="correctness",
+            score=at % 2,
+            annotator="ann",
+            rationale=text,
+            metadata=texts,
+        )
+        for at, row in enumerate(said)
+    ]
+    (folder / "labels").mkdir()
+    write_rows(folder / "labels" / "sheet.jsonl", labels, Label)
+    rows = [msgspec.structs.replace(row, rationale=text) for row in judged([(at + 1) % 2 for at in range(N)])]
+    cards = ragstone.report_cards(rows, labels)
+    assert cards[0].disagreements
+    (folder / "cards.json").write_bytes(msgspec.json.encode(list(cards)))
 
 
 def queue_with_differences(client: Client) -> None:
@@ -119,8 +205,10 @@ def sizes(folder: Path, text: str) -> dict[str, int]:
         (set_id,) = set(re.findall(r'href="/workbench/data/([^"]+)"', client.get("/workbench/data").text))
         listed = client.get("/workbench/review").text
         review_id = re.findall(r'href="/workbench/review/([^"]+)"', listed)[0]
+        card_id = re.findall(r'href="/workbench/cards/([^"]+)"', client.get("/workbench/cards").text)[0]
+        ids = {"data": set_id, "review": review_id, "cards": card_id}
         for path in PAGES:
-            asked = path.replace("data/ID", f"data/{set_id}").replace("review/ID", f"review/{review_id}")
+            asked = re.sub(r"(data|review|cards)/ID", lambda part: f"{part[1]}/{ids[part[1]]}", path)
             page = client.get(asked, headers={"Accept": "text/html"})
             assert page.status_code == 200, (path, page.text[:500])
             found[path] = len(page.text)

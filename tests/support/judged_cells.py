@@ -9,7 +9,7 @@ from ragstone.features.bench.judges.board import JudgedRuns, make_board
 from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.values import JudgeBoard, JudgeCell, JudgingSpent
 from ragstone.kernel.config import JudgesBench
-from ragstone.kernel.judging.examples import TUNED
+from ragstone.kernel.judging.tuned import TUNED
 from ragstone.kernel.records import Judgement, Status
 
 FREE = JudgingSpent(n_judged=10, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0)

@@ -8,7 +8,6 @@ import ast
 import functools
 import gc
 import importlib
-import pkgutil
 import re
 import signal
 import time
@@ -21,8 +20,7 @@ from re import _parser  # type: ignore[attr-defined]
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-import ragstone
-import ragstone_assistant
+from tests.support import house
 
 SIZES = (8_192, 32_768, 131_072)
 FLOOR_S = 0.004  # below it a time at the first size is noise
@@ -64,12 +62,7 @@ class Growth(NamedTuple):
 @cache
 def modules() -> tuple[ModuleType, ...]:
     """Import and return every module of both packages."""
-    names = [
-        module.name
-        for package in (ragstone, ragstone_assistant)
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    ]
-    return tuple(importlib.import_module(name) for name in names if not name.endswith("__main__"))
+    return tuple(importlib.import_module(name) for name in house.modules() if not name.endswith("__main__"))
 
 
 @cache

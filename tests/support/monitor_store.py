@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._logged import Logged, Reader
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.records import Status
 
 BEGIN = date(2026, 3, 1)
 TAGS = ["crop", "region", "lang", "model", "prompt_version"]
@@ -21,7 +25,7 @@ BEST = {
 }
 
 
-def row(name: str, *, day: int | None = 0, label: str | None = None, **given: object) -> dict[str, object]:
+def row(name: str, *, day: int | None = 0, label: str | None = None, **given: object) -> dict[str, Any]:
     """Return a row of a log with the scores of judges under their names; day: after BEGIN.
 
     label: of `answered`, by default the one that its score has. A score may be a status, as text.
@@ -40,10 +44,17 @@ def row(name: str, *, day: int | None = 0, label: str | None = None, **given: ob
 
 
 def fill(
-    folder: Path, rows: list[dict[str, object]], tags: Sequence[str] = TAGS, **section: object
+    folder: Path,
+    rows: list[dict[str, Any]],
+    tags: Sequence[str] = TAGS,
+    *,
+    rate: float | None = None,
+    keep_personal_data: bool = False,
 ) -> MonitorStore:
     """Return an open store that holds the rows and their scores."""
-    chosen = MonitorSection(tags=[*tags], **section)
+    chosen = MonitorSection(tags=[*tags], keep_personal_data=keep_personal_data)
+    if rate is not None:
+        chosen = msgspec.structs.replace(chosen, rate=rate)
     store = MonitorStore(folder, key=b"k" * 32)
     store.declare(chosen)
     reader = Reader(chosen, b"k" * 32)
@@ -63,15 +74,15 @@ def fill(
     return store
 
 
-def _scored(metric: str, said: object, label: object) -> StoredScore:
-    known = isinstance(said, int | float)
+def _scored(metric: str, said: float | Status, label: str | None) -> StoredScore:
+    score = None if isinstance(said, str) else float(said)
     return StoredScore(
         judge=metric,
         version=1,
         model=MODEL,
         metric=metric,
-        status="scored" if known else said,
-        score=float(said) if known else None,
-        label=label if metric == "answered" and known else None,
+        status=said if isinstance(said, str) else "scored",
+        score=score,
+        label=label if metric == "answered" and score is not None else None,
         reason=f"Judged {said}.",
     )

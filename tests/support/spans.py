@@ -40,7 +40,7 @@ def request(*spans: dict[str, Any]) -> bytes:
 
 def asked(question: str, answer: str, trace: str = TRACE) -> bytes:
     """Return a request with a trace in which one question is asked."""
-    kind = {"openinference__span__kind": "CHAIN"}
+    kind: dict[str, Any] = {"openinference__span__kind": "CHAIN"}
     return request(span(1, trace=trace, **kind, input__value=question, output__value=answer))
 
 
@@ -49,7 +49,7 @@ def as_protobuf(body: bytes) -> bytes:
     from google.protobuf.json_format import ParseDict
 
     raw = json.loads(body, object_hook=_with_base64)
-    return ParseDict(raw, ExportTraceServiceRequest()).SerializeToString()
+    return bytes(ParseDict(raw, ExportTraceServiceRequest()).SerializeToString())
 
 
 def _with_base64(fields: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from tests.support.tiny_run import JUDGEMENTS, summary_of
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import metric_told, outcome
 from ragstone.kernel.engine.progress_file import FILE, read_progress
+from ragstone.kernel.records import Label
+from ragstone.kernel.tables import write_rows
 from ragstone.workbench.run_pages import lasting, progressed
 
 TOLD = msgspec.structs.replace(told_of_a_run(), made=1200, retries=0)
@@ -39,6 +41,23 @@ def test_a_comparison_says_what_the_command_says(project, client, says):
     assert '/workbench/runs/0/b#q-q0"' in page
     assert '<a href="/workbench/runs/0/a" dir="auto">a</a>' in page
     assert "What is 8?" in page
+
+
+def test_labels_of_a_queue_correct_a_comparison(project, client):
+    two_runs(project)
+    labels = [
+        Label(question_id=f"q{at}", system="mine", score=1.0, metadata={"run": run})
+        for at in range(12)
+        for run in "ab"
+    ]
+    place = project / "labels"
+    place.mkdir()
+    write_rows(place / "pairs.jsonl", labels, Label)
+    page = client.get("/workbench/compare?a=0/a&b=0/b&labels=pairs").text
+    assert "corrected by people&#39;s labels" in page or "corrected by people's labels" in page
+    assert "<option selected>pairs</option>" in page
+    assert "corrected by people" not in client.get("/workbench/compare?a=0/a&b=0/b&labels=").text
+    assert "There are no labels" in client.get("/workbench/compare?a=0/a&b=0/b&labels=../../etc/passwd").text
 
 
 def test_the_two_runs_that_are_ticked_are_compared(project, client):

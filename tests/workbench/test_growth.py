@@ -1,15 +1,36 @@
 """No page grows by more than four times the texts that came in, nor beyond its cap, whatever they are."""
 
-import pytest
-from tests.support.growth import CAP, GROWTH, HOSTILE, allowed, sizes
-from tests.support.surfaces import every_block
+import re
 
+import pytest
+from tests.support.growth import CAP, FILES, GROWTH, HOSTILE, PAGES, TEXTLESS, allowed, sizes
+from tests.support.surfaces import every_block
+from tests.support.workbench import create_workbench
+
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.document.html import render_blocks, render_page
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory) -> dict[str, int]:
     return sizes(tmp_path_factory.mktemp("plain") / "project", "short")
+
+
+def test_every_address_of_the_workbench_is_looked_at(tmp_path):
+    (tmp_path / "ragstone.toml").write_text('[run]\nname = "mine"\n')
+    app = create_workbench(load_settings(tmp_path / "ragstone.toml"))
+    given = {
+        re.sub(r":\w+}", "}", route.path) for route in app.routes if "GET" in getattr(route, "methods", ())
+    }
+    paths = {path.partition("?")[0].rstrip("/") for path in PAGES}
+    as_pattern = {
+        address: re.sub(r"{\w+}", "[^/]+", re.escape(address).replace(r"\{", "{").replace(r"\}", "}"))
+        for address in given
+    }
+    looked_at = {
+        address for address, pattern in as_pattern.items() if any(re.fullmatch(pattern, p) for p in paths)
+    }
+    assert given - looked_at == TEXTLESS | FILES
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -2,24 +2,19 @@
 
 import errno
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import Any
 
 import typer
 
-from ragstone.kernel.console.printing import (
-    WRONG_USE,
-    end_on_sigterm,
-    say,
-    tell_readings,
-    told_plainly,
-    write_any_text,
-)
-from ragstone.kernel.errors import MissingExtra
+from ragstone.kernel.console.printing import WRONG_USE, end_on_sigterm, say, told_plainly
+from ragstone.kernel.errors import MissingExtra, harmless
 
 HELP = (
     "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
@@ -163,9 +158,12 @@ def _version(
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(50_000)  # of what a start makes nearly all stays: the collector would walk it 90 times
-    write_any_text()
+    # Windows pipes and old locales lack characters, and what was measured must be written there too: as `?`.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     end_on_sigterm()
-    tell_readings()
+    _tell_readings()
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     try:
         app_of([called] if called in COMMANDS else COMMANDS)()
@@ -177,3 +175,21 @@ def main() -> None:
         raise SystemExit(WRONG_USE) from None
     finally:
         gc.freeze()  # the process ends: the collector need not walk what goes with it
+
+
+def _tell_readings() -> None:
+    """Print what readers of files have guessed on standard error, each guess once."""
+    printed: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        text = harmless(record.getMessage())
+        record.msg, record.args = text, ()
+        is_known = text in printed
+        printed.add(text)
+        return not is_known
+
+    handler = logging.StreamHandler()
+    handler.addFilter(is_new)
+    logger = logging.getLogger("ragstone.tables")
+    logger.addHandler(handler)
+    logger.propagate = False

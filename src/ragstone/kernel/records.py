@@ -6,6 +6,7 @@ says why.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Literal, get_args
@@ -330,6 +331,24 @@ class Label(Row, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not math.isfinite(self.score):
             raise ValueError(f"{self.question_id!r}: score {self.score!r} is not a number")
+
+
+_REPEAT = re.compile(r"(.+)@repeat=([2-9]|[1-9][0-9]{1,5})", re.DOTALL | re.ASCII)
+
+
+def split_repeat(system: str) -> tuple[str, int]:
+    """Return the name of a system without the number of its repeat, and that number, 1 for a plain name.
+
+    `rag@repeat=3` is the third answer of `rag` to the same question. Numbers begin at 2 and have no leading
+    zero: `rag@repeat=1`, `rag@repeat=02` and `rag@repeat=x` are plain names.
+    """
+    named = _REPEAT.fullmatch(system)
+    return (named[1], int(named[2])) if named else (system, 1)
+
+
+def name_repeat(system: str, number: int) -> str:
+    """Return the system's name in the rows of this repeat, from 1: the inverse of split_repeat."""
+    return system if number == 1 else f"{system}@repeat={number}"
 
 
 AnyRow = Document | Chunk | Question | Ranking | Answer | Judgement | Label

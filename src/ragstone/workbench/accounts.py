@@ -15,9 +15,9 @@ import msgspec
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.serve.headers import needs_accounts
 from ragstone.kernel.serve.state import AppState
-from ragstone.kernel.tables.private import make_folder
 from ragstone.workbench.names import checked_name, look_alike, name_key
 
 ACCOUNTS_FILE = "accounts.sqlite"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.formats import ending_of
-from ragstone.kernel.tables.private import make_folder
 
 LINKS = "files"  # the folder of the workbench's store that holds these runs
 

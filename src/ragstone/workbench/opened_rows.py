@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from ragstone.kernel.errors import explaining
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall, read_asked
 from ragstone.kernel.runs.causes import Caused
@@ -18,7 +19,6 @@ from ragstone.kernel.runs.run import SHOWN_RANKS, Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import place_of
 from ragstone.kernel.serve.rows.indexing import KIND_CODES
-from ragstone.kernel.tables.private import make_folder
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,6 +14,7 @@ PAGES = (
     "features.judges.pages",
     "features.label.pages",
     "features.label.item_pages",
+    "features.label.instruction_pages",
     "features.review.pages",
     "features.review.set_pages",
     "features.try_.pages",

@@ -258,10 +258,11 @@ def progress(app: AtApp, folder: RunFolder) -> Progressed:
 
 
 MOST_FLIPS = 100  # of a kind, on a page
+GATE_LABELS = "[gate] labels"
 
 
 class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compared: two runs by id, and as of `ragstone compare`."""
+    """What is to be compared: two runs by id, and as of `ragstone compare`. labels: a name of label_files."""
 
     a: str = ""
     b: str = ""
@@ -270,6 +271,7 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
     system_b: str = ""
     margin: Annotated[str, msgspec.Meta(max_length=20)] = ""
     shared: bool = False
+    labels: str = GATE_LABELS
 
 
 @get("/compare", sync_to_thread=True)
@@ -295,13 +297,20 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
         "Compare",
         runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
         asked=query,
+        labels=[*label_files(app)],
         found=html,
         wrong=wrong,
     )
 
 
 def compared(app: AppState, query: RunsToCompare) -> Comparison:
-    """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
+    """Return the comparison.
+
+    Raises what compare raises, NotFoundException for a run and HTTPException for labels that are not there.
+    """
+    files = label_files(app)
+    if query.labels and query.labels != GATE_LABELS and query.labels not in files:
+        raise HTTPException(f"There are no labels {query.labels!r} here: choose a queue that has some.")
     return compare(
         app.runs.find(query.a),
         app.runs.find(query.b),
@@ -311,7 +320,16 @@ def compared(app: AppState, query: RunsToCompare) -> Comparison:
         margin=_share(query.margin),
         shared=query.shared,
         seed=app.settings.run.seed,
+        labels=files.get(query.labels),
     )
+
+
+def label_files(app: AppState) -> dict[str, Path]:
+    """Return the files of people's labels that a comparison may use: that of [gate], and those of queues."""
+    own = app.settings.gate.labels
+    queues = app.settings.path(app.settings.workbench.labels)
+    files = {GATE_LABELS: app.settings.path(own)} if own else {}
+    return files | {path.stem: path for path in sorted(queues.glob("*.jsonl"))}
 
 
 def _share(text: str) -> float | None:

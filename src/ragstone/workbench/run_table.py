@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.document.numbers import count, interval, number, one_line, usd
+from ragstone.kernel.document.numbers import count, interval, one_line, usd
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.headlines import HEADLINE_METRICS
-from ragstone.kernel.runs.wording import judge_name, n_scored, statuses
+from ragstone.kernel.runs.wording import judge_name, mean_text, n_scored, statuses
 from ragstone.kernel.serve.runs import RunEntry
 
 FEW_SETTINGS, FEW_METRICS = 4, 3  # columns of each, where not all are asked for
@@ -130,7 +130,7 @@ def format_means(entry: RunEntry, column: RunColumn) -> list[MeanShown]:
     texts = [
         MeanShown(
             system=who_answered(metric, means),
-            value=number(metric.estimate.value) if metric.estimate else "no score",
+            value=mean_text(metric, "no score"),
             ends=interval(metric.estimate) if metric.estimate else "",
             rests_on=", ".join(
                 filter(None, [f"{count(n_scored(metric))} scored", statuses(metric.statuses)])

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.document.numbers import interval
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.serve.frame import AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import columns_in
@@ -85,16 +86,18 @@ def _head(
 ) -> ColumnHead:
     run = app.runs.view(folders[column.run]).run
     key = (column.system, *metric, column.model)
-    estimates = (
-        mean.estimate
+    means = (
+        mean
         for mean in (run.summary.metrics if run else ())
         if (mean.system, mean.judge, mean.metric, mean.model) == key
+        and mean.repeats is msgspec.UNSET  # a column is of one repeat, and the mean of them all
     )
-    estimate = next(estimates, None)
+    shown = next(means, None)
+    estimate = shown.estimate if shown else None
     return ColumnHead(
         column=column,
         run_id=runs[column.run],
-        mean=number(estimate.value) if estimate else "",
+        mean=mean_text(shown, "") if shown else "",
         ends=interval(estimate) if estimate else "",
     )
 

@@ -266,3 +266,102 @@ def test_a_runs_questions_say_what_they_are_copies_of(languages):
     (run / "judgements.jsonl").write_text((languages / "judgements.jsonl").read_text())
     ran = ragstone("agree", "runs/two")
     assert (ran.code, "Is the judge the same" in ran.out) == (0, True), ran.err
+
+
+def test_labels_under_two_policies_are_refused_until_one_is_chosen(judged, says):
+    rows = [json.loads(line) for line in (judged / "labels.jsonl").read_text().splitlines()]
+    text = "".join(
+        json.dumps(row | {"policy": "f3a90c1d" if n < 4 else "b0771e22"}) + "\n" for n, row in enumerate(rows)
+    )
+    (judged / "labels.jsonl").write_text(text)
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl")
+    says(ran.err)
+    assert ran.code == 2
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--policy", "f3a90c1d", "--json")
+    assert (ran.code, json.loads(ran.out)[0]["n"]) == (0, 4)
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--policy", "f3a90c1e")
+    says(ran.err)
+    assert ran.code == 2
+    ran = ragstone("agree", "judgements.jsonl", "--policy", "f3a90c1d")
+    says(ran.err)
+    assert ran.code == 2
+
+
+def judged_by_two(folder, n, errors):
+    """n answers, every second right; a model is wrong on some of them, a baseline on half."""
+    rows, labels = [], []
+    for at in range(n):
+        human = int(at % 3 != 0)
+        model = 1 - human if at in errors else human
+        for judge, name, score in (("rubric", "x/y", model), ("containment", "none", at % 2)):
+            rows.append(
+                {
+                    "question_id": f"q{at}",
+                    "system": "mine",
+                    "judge": judge,
+                    "metric": "correctness",
+                    "model": name,
+                    "prompt_version": 1,
+                    "status": "scored",
+                    "score": score,
+                    "scale": [0, 1],
+                }
+            )
+        labels.append({"question_id": f"q{at}", "system": "mine", "score": human})
+    write(folder / "both.jsonl", rows)
+    write(folder / "people.jsonl", labels)
+
+
+@pytest.mark.parametrize(
+    ("n", "errors", "bar", "code"),
+    [(150, {9, 60}, "0.8", 0), (40, {9}, "0.8", 3), (150, range(0, 150, 3), "0.8", 1), (10, set(), "0.8", 3)],
+)
+def test_a_bar_is_answered_by_the_exit_code(project, says, n, errors, bar, code):
+    judged_by_two(project, n, errors)
+    ran = ragstone("agree", "both.jsonl", "people.jsonl", "--trust", bar)
+    said = ran.out[ran.out.index("While labels come in") :]
+    says(" ".join(said.split()))
+    assert ran.code == code, ran.err
+
+
+def test_sequential_adds_an_interval_to_cards_json_and_page(project):
+    judged_by_two(project, 60, {9, 30})
+    plain = json.loads(ragstone("agree", "both.jsonl", "people.jsonl", "--json").out)
+    ran = ragstone("agree", "both.jsonl", "people.jsonl", "--sequential", "--page", "card.html", "--json")
+    cards = json.loads(ran.out)
+    assert (ran.code, len(cards)) == (0, 2)
+    for card, before in zip(cards, plain, strict=True):
+        sequence = card.pop("sequential")
+        assert card == before
+        own = card["agreement"]["kappa"]
+        assert sequence["low"] < own["low"] < sequence["value"] < sequence["high"]
+    assert "While labels come in" in (project / "card.html").read_text(encoding="utf-8")
+
+
+def test_measure_says_what_the_bar_is_of(project):
+    judged_by_two(project, 150, range(0, 30, 2))
+    codes = {
+        measure: ragstone("agree", "both.jsonl", "people.jsonl", "--trust", "0.8", "--measure", measure).code
+        for measure in ("kappa", "agreement")
+    }
+    assert codes == {"kappa": 3, "agreement": 0}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["people.jsonl", "--trust", "1.5"],
+        ["people.jsonl", "--trust", "0"],
+        ["people.jsonl", "--sequential", "--measure", "kapa"],
+        ["people.jsonl", "--trust", "0.5", "--measure", "error"],
+        ["people.jsonl", "--measure", "agreement"],
+        ["--trust", "0.8"],
+        ["empty.jsonl", "--trust", "0.8"],
+    ],
+)
+def test_bars_that_mean_nothing_are_refused(project, says, options):
+    judged_by_two(project, 20, set())
+    (project / "empty.jsonl").write_text("")
+    ran = ragstone("agree", "both.jsonl", *options)
+    says(" ".join(ran.err.split()))
+    assert ran.code == 2

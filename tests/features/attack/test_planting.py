@@ -15,7 +15,7 @@ from ragstone.features.attack._planting import Planted, fill, places_for, plant,
 from ragstone.features.attack._rates import flips, share
 from ragstone.features.attack._rows import BAD, attackable_rows, base_rows
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge, parse_judge
-from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.together import judge_together
 from ragstone.kernel.llm import Prompt
 from ragstone.kernel.llm.prompt import Completion, Token

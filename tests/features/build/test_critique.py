@@ -11,7 +11,7 @@ from ragstone.features.build._critique import (
     drop_known,
 )
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
-from ragstone.kernel.judging.render import UNANSWERABLE
+from ragstone.kernel.judging.inputs import UNANSWERABLE
 from ragstone.kernel.llm import CallFailed, Reply
 from ragstone.kernel.records import Question, Usage
 

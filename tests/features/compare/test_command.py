@@ -313,7 +313,8 @@ def test_a_hostile_prompt_stays_text(folder):
 
 def test_lists_of_judgements_are_compared_from_python():
     found = api.compare(judged([0.0] * 8), judged([1.0] * 8))
-    assert (found.metrics[0].verdict, found.notes) == ("better", [])
+    assert (found.metrics[0].verdict, len(found.notes)) == ("better", 1)
+    assert "--labels" in found.notes[0]
     assert isinstance(found, api.Comparison)
     assert (found.a, found.b) == ("the first list (8 judgements)", "the second list (8 judgements)")
     with pytest.raises(DataError, match=r"the first list .*: it has no judgements"):

@@ -12,7 +12,7 @@ from tests.support.judged_runs import answers, judged, questions, rankings
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.values import Gate
-from ragstone.features.compare.words import comparison_document, unknown_told
+from ragstone.features.compare.words import comparison_document, noise_lines, unknown_told
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Answer, Context
@@ -391,3 +391,35 @@ def test_scores_without_a_scale_are_neither_right_nor_wrong():
     row = compare_judged(a, b).metrics[0]
     assert (row.overlap, row.wrong_in_both) == (None, [])
     assert "Errors of one" not in render_markdown(comparison_document(compare_judged(a, b)))
+
+
+def by_models(lift, *, n=30, seed=0):
+    """Return judgements of B as three models see it: each adds its lift to what A has."""
+    rng = np.random.default_rng(seed)
+    quality = rng.uniform(0.2, 0.6, n)
+    noise = rng.normal(0, 0.03, (3, n))
+    return run(
+        [
+            row
+            for at, model in enumerate(("openai/a", "openai/b", "x/c"))
+            for row in judged((quality + noise[at] + lift[at]).tolist(), model=model)
+        ]
+    )
+
+
+def test_three_judges_of_one_metric_share_the_noise_of_a_difference(says):
+    compared = compare_judged(by_models((0, 0, 0)), by_models((0.0, 0.1, 0.3), seed=1))
+    [row] = compared.components
+    assert row.components.levels == {"questions": 30, "answers": 1, "judges": 3, "wordings": 1, "repeats": 1}
+    assert row.scale == (-1, 1)
+    # Each judge by itself is sure; judges like these are not.
+    assert row.components.fixed.low > 0 > row.components.estimate.low
+    for line in noise_lines(compared):
+        says(line)
+        assert line in render_markdown(comparison_document(compared))
+
+
+def test_one_judge_says_nothing_of_the_choice_of_judges():
+    compared = compare_judged(*pairs(*[WRONG_TO_RIGHT] * 9, *[STAY] * 10))
+    assert compared.components is msgspec.UNSET
+    assert noise_lines(compared) == []

@@ -74,6 +74,29 @@ def test_another_judge_is_added_and_more_answers_are_too(folder, sheet):
     ]
 
 
+def test_models_and_wordings_are_added_and_their_noise_is_in_one_interval(folder, sheet, fake_openai, says):
+    rows = [{**SHEET[1], "question_id": f"q{at}", "question": f"Who wrote novel {at}?"} for at in range(12)]
+    words = ("judge", write(folder, rows), "--judge", "correctness", "--judge", "correctness@prompt=brief")
+    first = ragstone(*words, "--model", "openai/m", "--json")
+    ran = ragstone(*words, "--model", "openai/n", "--json")
+    for again in (ran, ragstone(*words, "--model", "openai/n", "--json")):
+        summary = json.loads(again.out)
+        by = [(metric["judge"], metric["model"]) for metric in summary["metrics"]]
+        assert by == [(judge, f"openai/{name}") for name in "mn" for judge in words[3::2]]
+        host = fake_openai.base_url.removeprefix("http://")
+        assert summary["models"] == {"judge": f"openai/m@{host}, openai/n@{host}"}
+        [row] = summary["components"]
+        assert (row["judges"], row["wordings"]) == (["openai/m", "openai/n"], list(words[3::2]))
+        assert sum(row["components"]["shares"].values()) == pytest.approx(1)
+    assert len(judged(folder)) == 4 * len(rows)
+    assert json.loads(first.out)["components"][0]["judges"] == ["correctness"]
+    says(ragstone(*words, "--model", "openai/n").out)
+    run = folder / "runs" / "my-sheet"
+    ragstone("report", run)
+    assert "Over all judges and wordings" in (run / "report.html").read_text()
+    assert "Over all judges and wordings" in (run / "report.md").read_text()
+
+
 def test_what_has_failed_is_asked_again_and_nothing_else(folder, sheet, fake_openai, says):
     words = ("judge", sheet, "--judge", "correctness", "--model", "openai/m")
     ran = ragstone(*words, "--budget", "1calls")

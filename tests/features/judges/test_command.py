@@ -256,7 +256,7 @@ def test_offline_and_budget_are_obeyed(project, fake_openai):
 
 def test_easy_rows_have_the_inputs_of_every_judge_that_they_are_for():
     from ragstone.features.judges._easy import easy_rows
-    from ragstone.kernel.judging.render import gather_inputs
+    from ragstone.kernel.judging.inputs import gather_inputs
 
     for name in judge_names():
         judge = load_judge(name)

@@ -14,8 +14,10 @@ from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label.queue import read_queue
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.sequential import sequential_agreement
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -356,6 +358,32 @@ def test_the_page_ends_with_the_judges_card_of_these_labels(run, people, olga):
     assert number(card.agreement["exact agreement"].value) in told
 
 
+def test_while_labels_come_in_the_page_shows_the_interval_for_every_look(run, people, olga, says):
+    made(olga, n=50)
+    for place in range(30):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    [look] = sequential_agreement(judgements, labels_of(run))
+    page = olga.get(f"{LABEL}/first/progress").text
+    told = element(page, "holds at every look")
+    says(told)
+    says(element(page, "appears here when"))
+    assert f"{look.value:.2f}".replace("-", "−") in told
+    assert "How far the judge agrees" not in page  # its intervals are for one look at the end
+    barred = olga.get(f"{LABEL}/first/progress?trust=0.9").text
+    says(element(barred, "Labelling may stop"))
+    assert "Labelling may stop" not in page
+
+
+def test_the_card_comes_when_each_answer_is_labelled_or_skipped(run, people, olga, says):
+    made(olga, n=12)
+    for place in range(12):
+        mark(olga, place, "skip" if place == 5 else "label", annotator="olga", score=float(place % 3 != 0))
+        page = olga.get(f"{LABEL}/first/progress").text
+        assert ("How far the judge agrees" in page) == (place == 11)
+    says(element(page, "Done:"))
+
+
 def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):
     n = sum(1 for _ in read_rows(run / "runs" / "mine" / "answers.jsonl", Answer))
     made(olga, n=n)
@@ -541,3 +569,238 @@ def test_labels_as_csv_hold_no_formula_and_are_read_back_as_they_were(tmp_path):
     assert [*read_rows(path, Label)] == rows
     cells = [cell for row in csv.reader(io.StringIO(path.read_bytes().decode(), newline="")) for cell in row]
     assert [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")] == []
+
+
+def change(client, text, queue="first"):
+    return client.post(f"{LABEL}/{queue}/instructions", json={"instructions": text}, headers=SCRIPT)
+
+
+def test_changed_instructions_are_a_version_and_earlier_labels_keep_theirs(run, people, olga, says):
+    made(olga, n=6, instructions="Grade the facts.")
+    for place in range(3):
+        mark(olga, place, annotator="olga", score=1)
+    [before] = {row.metadata["policy"] for row in labels_of(run)}
+    assert change(olga, "Grade the facts and the source.").json() == {"go": f"{LABEL}/first/progress"}
+    page = olga.get(f"{LABEL}/first/progress").text
+    says(element(page, "3 labels were given"))
+    assert "0 of 6 answers done" in page
+    assert olga.get(f"{LABEL}/first/mine").json()["given"] == {}  # nor is the earlier grade shown
+    item = olga.get(f"{LABEL}/first").text
+    says(element(item, "come again"))
+    assert "Grade the facts and the source." in item
+    mark(olga, 0, annotator="olga", score=0)
+    rows = labels_of(run)
+    assert [(row.score, row.metadata["policy"] == before) for row in rows] == [
+        (1, True),
+        (1, True),
+        (1, True),
+        (0, False),
+    ]
+    says(element(olga.get(f"{LABEL}/first/progress").text, "2 labels were given"))
+    mark(olga, 0, "withdraw", annotator="olga")
+    assert labels_of(run) == rows[:3]
+    assert [line["action"] for line in people.log()].count("instructions changed") == 1
+
+
+def test_two_people_at_once_label_by_the_text_that_each_has_read(run, people, olga):
+    made(olga, n=6, annotators="ann, bo", overlap=1.0, instructions="One.")
+    ann, bo = people.person("ann", "annotator"), people.person("bo", "annotator")
+    one = queue_of(run).policy  # what ann's page says until she loads it again
+    assert f'data-policy="{one}"' in ann.get(f"{LABEL}/first").text
+    change(olga, "Two.")
+    assert f'data-policy="{one}"' not in bo.get(f"{LABEL}/first").text
+    assert mark(bo, 0, annotator="bo", score=0).json() == {"saved": True}
+    assert mark(ann, 0, annotator="ann", score=1, policy=one).json() == {"saved": True, "changed": True}
+    kept = {row.annotator: row.metadata["policy"] for row in labels_of(run)}
+    assert kept["ann"] == one != kept["bo"]
+    page = olga.get(f"{LABEL}/first/progress").text
+    assert "No answer has labels by two people yet" in page
+    assert "Differences (0)" in page
+    reply = mark(ann, 1, annotator="ann", score=1, policy="abcdef12")
+    assert (reply.status_code, "no instructions &#39;abcdef12" in reply.text or "abcdef12" in reply.text) == (
+        422,
+        True,
+    )
+    assert len(labels_of(run)) == 2
+
+
+def test_labels_from_before_policies_are_of_the_text_that_the_queue_was_made_with(run, people, olga):
+    made(olga, n=6, instructions="One.")
+    mark(olga, 0, annotator="olga", score=1)
+    path = run / "labels" / "first.jsonl"
+    [row] = labels_of(run)
+    bare = {name: value for name, value in row.metadata.items() if name != "policy"}
+    write_rows(path, [msgspec.structs.replace(row, metadata=bare)], Label, force=True)
+    assert "1 label" in olga.get(f"{LABEL}/first/progress").text
+    assert "earlier" not in olga.get(f"{LABEL}/first/progress").text
+    assert list(olga.get(f"{LABEL}/first/mine").json()["given"]) == ["0"]
+    mark(olga, 0, annotator="olga", score=0)
+    assert [(row.score, row.metadata["policy"]) for row in labels_of(run)] == [(0, queue_of(run).policy)]
+    change(olga, "Two.")
+    assert "1 label was given under another text" in olga.get(f"{LABEL}/first/progress").text
+
+
+def test_versions_are_listed_with_their_labels_exported_and_refused_to_others(run, people, olga, says):
+    made(olga, n=6, instructions=f"One. {HOSTILE}")
+    mark(olga, 0, annotator="olga", score=1)
+    change(olga, "Two.")
+    page = olga.get(f"{LABEL}/first/instructions").text
+    assert "<img src=x" not in page
+    assert page.index("Version 2, in use") < page.index("Version 1")
+    says(olga.get(f"{LABEL}/first/export/md").text)
+    ann = people.person("ann", "annotator")
+    assert ann.get(f"{LABEL}/first/instructions").status_code == 200
+    assert change(ann, "Three.").status_code == 403
+    for text, words in (("", "are empty"), ("x" * 100_000, "20,000"), ("a\x07b", "U+0007")):
+        reply = change(olga, text)
+        assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
+    assert "Version 3" not in olga.get(f"{LABEL}/first/instructions").text
+
+
+def test_a_queue_with_unreadable_instructions_is_not_made(run, people, olga):
+    form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    reply = olga.post(f"{LABEL}/new", json=form | {"instructions": "x" * 100_000}, headers=SCRIPT)
+    assert (reply.status_code, "20,000 are the most" in reply.text) == (422, True)
+
+
+def test_exported_labels_keep_their_policy_and_imported_ones_claim_none(run, people, olga, tmp_path):
+    made(olga, n=6, instructions="One.")
+    mark(olga, 0, annotator="olga", score=1)
+    change(olga, "Two.")
+    mark(olga, 0, annotator="olga", score=0)
+    text = olga.get(f"{LABEL}/first/export/csv").text
+    (tmp_path / "x.csv").write_text(text)
+    policies = [row.metadata["policy"] for row in read_rows(tmp_path / "x.csv", Label)]
+    assert policies == [row.metadata["policy"] for row in labels_of(run)]
+    assert len(set(policies)) == 2
+    back = {"file": "x.csv", "text": text, "annotator": "x"}
+    assert olga.post(f"{LABEL}/first/import", json=back, headers=SCRIPT).json() == {"n_labels": 2, "n_new": 0}
+    item = queue_of(run).items[1]
+    bare = f"question_id,system,score\n{item.question_id},{item.system},1\n"
+    olga.post(f"{LABEL}/first/import", json={"file": "y.csv", "text": bare, "annotator": "x"}, headers=SCRIPT)
+    assert "policy" not in labels_of(run)[-1].metadata
+
+
+def test_a_new_queue_spares_only_answers_labelled_under_its_own_text(run, people, olga):
+    made(olga, n=80, instructions="One.")
+    for place in range(80):
+        mark(olga, place, annotator="olga", score=1)
+    form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    reply = olga.post(f"{LABEL}/new", json=form | {"instructions": "One. "}, headers=SCRIPT)
+    assert "none is left to choose" in reply.text
+    assert olga.post(f"{LABEL}/new", json=form | {"instructions": "Two."}, headers=SCRIPT).status_code == 200
+
+
+def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga):
+    page = olga.get(f"{LABEL}/new?run={RUN}").text
+    assert 'value="difference"' in page
+    made(olga, by="difference", n=5, system_a=SYSTEMS[1], system_b=SYSTEMS[0], annotators="ann, bo")
+    items = queue_of(run).items
+    assert len(items) == 10
+    assert all(a.question_id == b.question_id for a, b in zip(items[::2], items[1::2], strict=True))
+    ann = people.person("ann", "annotator")
+    mine = ann.get(f"{LABEL}/first/mine").json()["places"]
+    assert [place // 2 for place in mine[::2]] == [place // 2 for place in mine[1::2]]
+    for place in mine:
+        shown = ann.get(f"{LABEL}/first/items/{place}").text
+        assert not any(system in shown for system in SYSTEMS)
+        mark(ann, place, annotator="ann", score=1)
+    chances = {(row.question_id, row.metadata["inclusion"]) for row in labels_of(run)}
+    assert len(chances) == len(mine) / 2
+    assert "both answers of two systems" in olga.get(f"{LABEL}/first/progress").text
+    form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "difference", "n": 5}
+    reply = olga.post(
+        f"{LABEL}/new", json=form | {"system_a": SYSTEMS[0], "system_b": SYSTEMS[0]}, headers=SCRIPT
+    )
+    assert (reply.status_code, "nothing can differ" in reply.text) == (422, True)
+
+
+def with_a_gap(project, client):
+    """Forty labels, on ten of which the judge says right and people find the unit missing."""
+    made(client, n=80, by="random", instructions="Grade the facts.")
+    judged = {
+        (row.question_id, row.system): row.score
+        for row in read_rows(project / "runs" / "mine" / "judgements.jsonl", Judgement)
+    }
+    n_gap = 0
+    for place, item in enumerate(queue_of(project).items):
+        score = judged[item.question_id, item.system]
+        is_gap = score == 1 and n_gap < 14 and place % 2 == 0
+        n_gap += is_gap
+        comment = f"unit missing {HOSTILE}" if is_gap else f"read twice {place}"
+        mark(client, place, annotator="olga", score=0 if is_gap else score, comment=comment)
+
+
+def test_a_gap_is_shown_its_rows_labelled_again_and_flips_counted(run, people, olga, says):
+    with_a_gap(run, olga)
+    page = olga.get(f"{LABEL}/first/gaps").text
+    assert "<img src=x" not in page
+    says(element(page, "Grades differ on"))
+    says(element(page, "reasons where grades differ"))
+    assert "unit" in element(page, "“")
+    assert not any(system in page for system in SYSTEMS)
+    form = {"name": "first-again", "instructions": "A missing unit is wrong.", "n": 10}
+    reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
+    assert reply.json() == {"go": f"{LABEL}/first-again/progress"}
+    says(element(olga.get(f"{LABEL}/first-again/progress").text, "labelled again yet"))
+    assert queue_of(run, "first-again").annotators == ["olga"]
+    for place in range(10):
+        shown = olga.get(f"{LABEL}/first-again/items/{place}").json()
+        assert (shown["given"], "missing" in str(shown)) == (None, False)  # blind to the first label
+        mark(olga, place, annotator="olga", score=int(place < 6), queue="first-again")
+    rows = labels_of(run, "first-again")
+    assert all(row.metadata["again"] is True and "inclusion" not in row.metadata for row in rows)
+    for name in ("first", "first-again"):
+        page = olga.get(f"{LABEL}/{name}/progress").text
+        assert "6 of 10 answers got another grade" in page
+        assert "under another text" in page
+    says(element(page, "6 of 10"))
+    assert "What people would give" not in page
+    assert "How far the judge agrees" not in page
+    reply = olga.post(
+        f"{LABEL}/first/again",
+        json=form | {"name": "same", "instructions": "Grade the facts."},
+        headers=SCRIPT,
+    )
+    mark(olga, 0, annotator="olga", score=0, queue="same")
+    assert "under the same text" in olga.get(f"{LABEL}/first/progress").text
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    with pytest.raises(DataError, match="no sample"):
+        report_cards(judgements, rows)
+    # nor do these labels keep their answers from being drawn for another queue
+    form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    form["instructions"] = "A missing unit is wrong."
+    assert olga.post(f"{LABEL}/new", json=form, headers=SCRIPT).status_code == 200
+
+
+def test_without_a_gap_nothing_can_be_labelled_again(run, people, olga, says):
+    made(olga, n=10, instructions="Grade the facts.")
+    says(element(olga.get(f"{LABEL}/first/gaps").text, "no labels yet"))
+    for place in range(10):
+        mark(olga, place, annotator="olga", score=1, comment="yes")
+    page = olga.get(f"{LABEL}/first/gaps").text
+    says(element(page, "Grades differ on"))
+    assert "Label some of them again" not in page
+    form = {"name": "x", "instructions": "Two.", "n": 10}
+    says(olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).json()["detail"])
+    says(olga.post(f"{LABEL}/first/again", json=form | {"n": 0}, headers=SCRIPT).json()["detail"])
+    ann = people.person("ann", "annotator")
+    assert ann.get(f"{LABEL}/first/gaps").status_code == 403
+    assert ann.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": "first"}, "would be mixed"),
+        ({"name": "new"}, "cannot be called"),
+        ({"name": "../x"}, "cannot be the name"),
+        ({"instructions": " "}, "are empty"),
+        ({"instructions": "a\x00"}, "U+0000"),
+    ],
+)
+def test_what_cannot_be_labelled_again_is_told(run, people, olga, given, words):
+    with_a_gap(run, olga)
+    form = {"name": "again", "instructions": "Two.", "n": 10} | given
+    reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
+    assert (reply.status_code, words in reply.json()["detail"]) == (422, True)

@@ -3,7 +3,8 @@ import pytest
 from tests.support.label_rows import judgement, label
 
 from ragstone.features.label._choosing import AnswerDraw
-from ragstone.features.label._marking import Skip, fitted, labelled_means, progress_of
+from ragstone.features.label._marking import Skip, carried, fitted, labelled_means, progress_of
+from ragstone.features.label._policies import policy_digest
 from ragstone.features.label.queue import (
     Material,
     Plan,
@@ -59,6 +60,23 @@ def test_a_queue_has_all_that_its_annotators_read_and_nothing_of_the_judge():
         f"answer {one.question_id[1:]}",
     )
     assert all("score" not in msgspec.to_builtins(text) for text in texts)
+
+
+def test_a_label_carries_the_digest_of_the_instructions_and_none_without_any(tmp_path):
+    queue, texts = make_queue(plan(instructions="Grade the facts."), material())
+    # printf 'Grade the facts.' | sha256sum begins with 32bdd9ab721e…: from the first letter on
+    assert queue.policy == policy_digest("\r\n Grade the facts. \n") == "bdd9ab72"
+    assert carried(queue, texts[0], None, queue.policy)["policy"] == queue.policy
+    assert policy_digest("Grade the\r\nfacts.") == policy_digest("Grade the\nfacts.") != queue.policy
+    bare, texts = make_queue(plan(), material())
+    assert bare.policy is None
+    assert "policy" not in carried(bare, texts[0], None, None)
+
+
+def test_a_digest_is_never_read_as_a_number():
+    digests = {policy_digest(f"text {n}") for n in range(2000)}
+    assert len(digests) == 2000
+    assert all(digest[0] in "abcdef" and len(digest) == 8 for digest in digests)
 
 
 def test_the_same_plan_and_rows_give_the_same_queue_and_it_reads_back(tmp_path):

@@ -9,7 +9,12 @@ from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import Body, FakeOpenAI, Said
 from tests.support.postgres import PASSWORD, PostgresServer, options
 
+from ragstone.features.ledger._account import read_account
+from ragstone.kernel.config import LedgerSection, Settings
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import _postgres_database as postgres_database
+from ragstone.kernel.llm import open_ledger
+from ragstone.kernel.llm._postgres_database import Database
 
 SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force", *TO_FILE)
 
@@ -94,3 +99,21 @@ def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
     assert ragstone("ledger", "import", ".ragstone/unstored.jsonl").code == 0
     assert ragstone(*SHEET).code == 0
     assert fake_openai.stats()["n_requests"] == 6
+
+
+@pytest.mark.server
+def test_a_database_without_a_ledger_is_not_given_one_to_look_at_it(postgres):
+    name = postgres.new_schema()
+    with pytest.raises(DataError, match="there is no ledger in this database yet"):
+        read_account(Database(postgres.url(name)), Settings())
+    assert postgres.sql(f"SELECT count(*) FROM pg_tables WHERE schemaname = '{name}'") == ["0"]
+
+
+@pytest.mark.server
+def test_a_ledger_of_a_newer_format_is_not_looked_at(postgres, tmp_path):
+    name = postgres.new_schema()
+    url = postgres.url(name)
+    open_ledger(Settings(root=str(tmp_path), ledger=LedgerSection(url=url))).close()
+    postgres.sql("UPDATE ragstone_format SET version = 99", name)
+    with pytest.raises(DataError, match="newer Ragstone"):
+        read_account(Database(url), Settings())

@@ -45,7 +45,7 @@ def test_several_systems_stand_in_order_with_a_verdict() -> None:
     board = rank_systems(summary.metrics[0], rows)
     text = render_markdown(msgspec.structs.replace(summary, systems=board))
     assert "| 1 | b | **1.00** | 0.89 to 1.00 |  |  |  | highest mean |" in text
-    assert "| 2 | a | **0.00** | 0.00 to 0.11 | 1.00 | no interval | &lt; 0.001 | worse than the" in text
+    assert "| 2 | a | **0.00** | 0.00 to 0.11 | 1.00 | no interval | &lt; 0.001 | worse, in the judge" in text
 
 
 def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.features.blame.test_words import CAUSES as CAUSED
-from tests.features.blame.test_words import SYSTEM
 from tests.features.report.test_page import EVIL, evil_everywhere
+from tests.support.blamed_rows import CAUSES as CAUSED
+from tests.support.blamed_rows import SYSTEM
 from tests.support.browser import Tab, opened_tab
 from tests.support.tiny_run import (
     DOCUMENTS,

@@ -1,7 +1,7 @@
 from tests.features.review.rows import decide
 
 from ragstone.features.review.decisions import Decision, add_decision, read_decisions
-from ragstone.kernel.tables.journal import Journal
+from ragstone.kernel.persistence.journal import Journal
 
 
 def test_decisions_are_read_back_in_order(tmp_path):

@@ -1,11 +1,12 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 from tests.support.tiny_run import judgement
 
-from ragstone.features.run._breakdown import distributions, means_by_tag, rank_systems
+from ragstone.features.run._breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.judging import summarise
-from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.records import Answer, Context, Judgement, Question, name_repeat
 from ragstone.kernel.runs.breakdown import Bin
 
 
@@ -134,3 +135,49 @@ def test_one_system_or_no_common_question_is_no_leaderboard():
     assert rank_systems(summarise(rows)[0], rows) is None
     rows += scored("b", {"q2": 1})
     assert rank_systems(summarise(rows)[0], rows) is None
+
+
+def again(rows: list[Judgement], number: int, score: float | None = None) -> list[Judgement]:
+    """Return the judgements of a further answer, all with this score where one is given."""
+    return [
+        msgspec.structs.replace(
+            row, system=name_repeat(row.system, number), score=row.score if score is None else score
+        )
+        for row in rows
+    ]
+
+
+def test_repeats_are_ranked_as_one_system_by_their_means():
+    other = [msgspec.structs.replace(row, system="other") for row in judged(10)]
+    rows = [*judged(10), *again(judged(10), 2, 1.0), *other]
+    lead = summarise(rows)[0]
+    board = rank_systems(lead, rows)
+    assert board
+    assert [row.system for row in board.standings] == [lead.system, "other"]
+    # Half are right the first time, all the second: 0.75 of 10 questions.
+    assert board.standings[0].estimate.value == pytest.approx(0.75)
+    assert (board.n_questions, board.family) == (10, 1)
+    assert rank_systems(lead, [*judged(10), *again(judged(10), 2)]) is None  # no rival of itself
+
+
+def test_scores_of_repeats_lie_in_one_distribution():
+    [found] = distributions([*judged(10), *again(judged(10), 2), *again(judged(10), 3, 1.0)])
+    assert (found.bins[0].n, found.bins[-1].n) == (10, 20)
+
+
+def test_every_repeat_is_found_or_missed_and_right_or_wrong():
+    questions = {"q0": Question(id="q0", question="?", document_ids=["d"])}
+    first = judgement("q0", "correctness", 1)
+    rows = [first, *again([first], 2, 0.0)]
+    answers = [
+        Answer(
+            question_id="q0",
+            answer="!",
+            system=row.system,
+            contexts=[Context(text="t", document_id="d" if number == 1 else "e")],
+        )
+        for number, row in enumerate(rows, 1)
+    ]
+    table = found_and_right(summarise(rows)[0], answers, rows, questions)
+    assert table
+    assert (table.found_right, table.found_wrong, table.missed_right, table.missed_wrong) == (1, 0, 0, 1)

@@ -5,8 +5,9 @@ import pytest
 from tests.support.scripts import always, fail
 
 import ragstone
+from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.config import choose, load_settings
-from ragstone.kernel.errors import ConfigError, DataError, ModelError
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.kernel.records import Document, Evidence, Question
 from ragstone.kernel.runs.run import read_run, read_summary
 from ragstone.kernel.tables import write_rows
@@ -120,6 +121,28 @@ def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
     )
     [card] = ragstone.run(load_settings(tmp_path / "ragstone.toml")).cards
     assert card.agreement["exact agreement"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "agree",
+    [
+        'labels = "labels.jsonl"',
+        'sheet = "labels.jsonl"',
+        'sheet = "sheet.jsonl"\nmetric = "tone"',
+        "thresholds = { containment = 60 }",
+    ],
+)
+def test_labels_that_cannot_be_read_end_a_run_before_anything_is_judged(tmp_path, agree):
+    (tmp_path / "sheet.jsonl").write_text('{"id": "1", "answer": "a", "reference": "a", "score": 1}\n')
+    (tmp_path / "labels.jsonl").write_text('{"id": "1", "answer": "a", "score": "perhaps"}\n')
+    (tmp_path / "ragstone.toml").write_text(
+        f'[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\n{agree}\n'
+    )
+    settings = load_settings(tmp_path / "ragstone.toml")
+    for refuse in (ragstone.run, forecast_run):
+        with pytest.raises(RagstoneError):
+            refuse(settings)
+        assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize(
@@ -255,3 +278,30 @@ def test_evidence_of_a_changed_document_is_found_again_and_a_run_its_report_and_
     folder = tmp_path / "runs" / "changed"
     assert read_run(folder).evidence == {"maize": [("maize", "much water")]}
     assert any(note.startswith(told) for note in ragstone.blame(folder, settings=declared).notes)
+
+
+def test_answers_given_again_and_two_wordings_are_sources_of_noise(settings, tmp_path):
+    settings = choose(settings, "answer", repeats=2)
+    settings = choose(settings, "judge", judges=["correctness", "correctness@prompt=brief", "containment"])
+    summary = ragstone.run(settings)
+    levels = {row.models[0]: row.components.levels for row in summary.components}
+    assert levels["openai/fake"] == {
+        "questions": 10,
+        "answers": 2,
+        "judges": 1,
+        "wordings": 2,
+        "repeats": 1,
+    }
+    assert msgspec.to_builtins(read_summary(tmp_path / "runs" / "starter")) == msgspec.to_builtins(summary)
+    report = (tmp_path / "runs" / "starter" / "report.md").read_text()
+    assert "Intervals of single judges hold the noise of questions and new answers." in report
+    assert "not that of new answers" not in report
+    assert "comes from" in report
+
+
+def test_a_run_without_repeats_says_which_noise_its_intervals_lack(settings, tmp_path):
+    assert ragstone.run(settings).components is msgspec.UNSET
+    assert "components" not in (tmp_path / "runs" / "starter" / "summary.json").read_text()
+    report = (tmp_path / "runs" / "starter" / "report.md").read_text()
+    assert "Intervals hold the questions' noise, not that of new answers or another judge." in report
+    assert report.count("not that of") == 1

@@ -2,6 +2,7 @@
 
 import datetime
 
+import msgspec
 import pytest
 from tests.support.surfaces import shown
 
@@ -76,3 +77,22 @@ def test_an_empty_store_says_what_to_give_it(tmp_path, says):
 def test_markdown_holds_means_and_the_numbers_of_every_chart(look, says):
     text = render_markdown(monitor_document(look))
     says(text)
+
+
+def test_numbers_of_labels_without_an_order_have_shares_and_no_mean(look):
+    row = next(row for row in look.rows if row.recent is not None)
+    names = ("question_type", "question_type=create")
+    rows = [
+        msgspec.structs.replace(row, mean=msgspec.structs.replace(row.mean, metric=name, best="none"))
+        for name in names
+    ]
+    lines = [
+        line.split()
+        for line in shown(monitor_document(msgspec.structs.replace(look, rows=rows))).splitlines()
+    ]
+    [whole] = [line for line in lines if line[:1] == ["question_type"]]
+    [share] = [line for line in lines if line[:1] == ["question_type=create"]]
+    assert whole[1:3] == ["by", "label"]
+    assert whole[3:] == share[-len(whole[3:]) :], "both rest on the same rows"
+    alone = msgspec.structs.replace(look, rows=rows[:1])
+    assert "by label" not in shown(monitor_document(alone)), "without labels the number is all there is"

@@ -9,10 +9,11 @@ import pytest
 from tests.support.monitor_store import TAGS
 
 from ragstone.features.watch._logged import Masker
-from ragstone.features.watch._reading import ReadCounts, new_rows, present_files, take_log
+from ragstone.features.watch._reading import ReadCounts, new_rows, take_log
 from ragstone.features.watch._use import read_use
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.errors import DataError
 
 SECTION = MonitorSection(tags=TAGS)
@@ -293,5 +294,5 @@ def test_traces_are_answers_and_are_read_whole_when_spans_were_added(tmp_path):
 
 def test_a_source_that_is_not_there_is_an_error_only_where_that_is_strict(tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        present_files([tmp_path / "gone.jsonl"])
-    assert present_files([tmp_path / "gone.jsonl"], strict=False) == []
+        log_files([tmp_path / "gone.jsonl"])
+    assert log_files([tmp_path / "gone.jsonl"], strict=False) == []

@@ -1,17 +1,14 @@
 """What a label stands for: one way to write it, one rule for labels between, in every command."""
 
 import json
-import re
 
 import numpy as np
 import pytest
 from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.develop_command import score_scale
-from ragstone.features.improve.draft_forms import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
-from ragstone.kernel.agreement.mapping import mapping_of, parse_mapping, place_labels, read_mapping
+from ragstone.kernel.agreement.mapping import parse_mapping, place_labels
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
@@ -57,23 +54,6 @@ def test_labels_between_two_are_placed_on_the_line_as_numpy_does_and_no_others(s
     with pytest.raises(DataError) as error:
         place_labels([label("q", 0)], {1: 0, 5: 1})
     says(error.value)
-
-
-@pytest.mark.parametrize(
-    ("given", "words", "mapping"),
-    [
-        ("0,5=1;1=100", {}, {0.5: 1.0, 1.0: 100.0}),
-        ("good=1,bad=0", {"good": 1, "bad": 0}, None),
-        ("good=1,fair=0.5,bad=0", {"good": 1, "fair": 0.5, "bad": 0}, {1: 1, 0.5: 0.5, 0: 0}),
-        ("fair=3,1=0,5=10", {"fair": 3}, {3: 3, 1: 0, 5: 10}),
-    ],
-)
-def test_every_command_that_takes_a_mapping_reads_the_same(given, words, mapping):
-    assert read_mapping([given]) == (words, mapping)
-    table = dict(part.split("=") for part in re.split("[;,](?!5=1;)", given))
-    assert mapping_of({label: float(score) for label, score in table.items()}) == (words, mapping)
-    for scale in (score_scale(None, [given]), scale_of(HowToRun(labels="l", mapping=given))):
-        assert (scale.words, scale.mapping) == (words, mapping)
 
 
 WORDS = ("poor", "fair", "fine")

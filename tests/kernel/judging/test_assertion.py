@@ -189,3 +189,36 @@ def test_the_questions_of_another_file_say_what_is_expected(tmp_path, monkeypatc
     ran = command("judge", "a.jsonl", "--questions", "q.jsonl", "--judge", "max_words", "--json")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["metrics"][0]["estimate"]["value"] == 0.0
+
+
+def test_a_row_says_how_many_of_its_answers_must_hold_what_it_expects():
+    texts = ("Red clover", "Barley", "clover", "clover")
+    rows = [
+        {"question_id": "q", "question": "?", "answer": text, "system": name, EXPECT: expect}
+        for text, name, expect in zip(
+            texts,
+            ("rag", "rag@repeat=2", "rag@repeat=3", "other"),
+            ({"contains_all": "clover", "pass": "2 of 3"},) * 3 + ({"contains_all": "clover"},),
+            strict=True,
+        )
+    ]
+    judgements = ragstone.judge(rows, judges=["contains_all"])
+    assert [row.score for row in judgements] == [1, 0, 1, 1]  # an answer is judged by itself
+    assert [row.metadata for row in judgements] == [{"k_of_n": [2, 3]}] * 3 + [None]
+    first, second = ragstone.summarise(judgements)
+    assert (first.system, first.estimate.value, second.estimate.value) == ("rag", 1.0, 1.0)
+
+
+def test_pass_alone_leaves_the_expectation_to_the_judges_file():
+    row = {"question_id": "q", "question": "?", "answer": "{}", EXPECT: {"pass": "1 of 1"}}
+    [found] = ragstone.judge([row], judges=["valid_json"])
+    assert (found.score, found.metadata) == (1, {"k_of_n": [1, 1]})
+
+
+@pytest.mark.parametrize(
+    "odd", ["0 of 3", "4 of 3", "2", "2/3", 2, [2, 3], "two of three", "-1 of 3", "9999999 of 9999999"]
+)
+def test_what_is_no_k_of_n_is_an_error_of_the_row(odd, says):
+    found, why = outcome("contains_all", {"contains_all": "clover", "pass": odd}, answer="clover")
+    assert found == "error"
+    says(why)

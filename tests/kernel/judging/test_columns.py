@@ -9,7 +9,7 @@ from tests.support.scripted_judge import Scripted
 import ragstone
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import JudgeContext, judge_answer, parse_judge
-from ragstone.kernel.judging.render import part_of
+from ragstone.kernel.judging.inputs import part_of
 from ragstone.kernel.records import Answer
 
 TEXT = """\

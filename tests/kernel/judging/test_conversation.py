@@ -8,9 +8,9 @@ from ragstone import judge
 from ragstone.kernel.config import Settings
 from ragstone.kernel.judging import load_judge, question_clusters, summarise
 from ragstone.kernel.judging.conversation import HISTORY, every_reply, replies_of, thread_text
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.judging.lexical import repeats_itself
-from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.records import Answer, Context, Question, Step, Turn
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.names import NO_REPLY

@@ -7,8 +7,9 @@ from tests.support.scripted_judge import Scripted
 from ragstone.kernel.judging import JudgeContext, judge_answer, judge_names, load_judge
 from ragstone.kernel.judging.examples import example_answer, example_reply
 from ragstone.kernel.judging.fields import Example
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
-from ragstone.kernel.judging.render import gather_inputs, reply_type
+from ragstone.kernel.judging.render import reply_type
 from ragstone.kernel.llm.schema import validate
 from ragstone.kernel.records import Answer
 

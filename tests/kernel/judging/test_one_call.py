@@ -2,8 +2,8 @@ import msgspec
 import pytest
 
 from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
-from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.records import Answer, Context
 

@@ -203,3 +203,20 @@ def test_a_pairwise_file_that_is_wrong_is_told(tmp_path, inputs, prompt, more, s
     )
     with pytest.raises(ConfigError, match=says):
         parse_judge(given, tmp_path / "mine.toml")
+
+
+def test_repeats_are_paired_by_their_number_and_never_with_each_other():
+    names = ("A", "A@repeat=2", "A@repeat=3", "B", "B@repeat=2")
+    rows = [answered(system=name, answer=f"By {name}.") for name in names]
+    pairs = [(first.system, second.system) for first, second in pair_answers(rows)]
+    assert pairs == [("A", "B"), ("A@repeat=2", "B@repeat=2")]
+    assert unpaired_notes([PAIRWISE], rows) == []
+    with pytest.raises(DataError, match="no question was answered by two systems"):
+        list(pair_answers(rows[:3]))
+
+
+async def test_a_repeated_pair_is_a_repeat_of_the_pair():
+    first = answered(system="A@repeat=2", answer="In May.")
+    second = answered(system="B@repeat=2", answer="In June.")
+    row = await compared(first, second, Comparing("1", "2"))
+    assert (row.system, row.label) == ("A vs B@repeat=2", "A")

@@ -2,8 +2,8 @@ import pytest
 from tests.support.golden import check_golden
 
 from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
-from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.records import Answer, Context, Step, Turn
 
 ANSWER = Answer(

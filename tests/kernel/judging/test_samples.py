@@ -33,7 +33,7 @@ async def test_a_boolean_is_the_share_of_true_with_the_frequency_of_each():
     [row] = await judge_answer(judge_of("true_false"), ANSWER, asked)
     assert (row.status, row.score, row.rationale) == ("scored", pytest.approx(2 / 3), "reason 1")
     assert row.metadata == {
-        "samples": {"asked": 3, "failed": 0},
+        "samples": {"asked": 3, "failed": 0, "scores": [0.0, 1.0, 1.0]},
         "frequencies": {"true": 2, "false": 1},
     }
     assert (row.usage, row.cost_usd) == (Usage(input=30, output=15, calls=3), 1.5)
@@ -55,7 +55,7 @@ async def test_a_graded_judge_gives_the_mean_and_the_reason_nearest_to_it():
     asked = context(*({"reason": f"r{score}", "score": score} for score in (0, 60, 90)))
     [row] = await judge_answer(judge_of("correctness"), ANSWER, asked)
     assert (row.score, row.rationale, row.label) == (pytest.approx(50), "r60", None)
-    assert row.metadata == {"samples": {"asked": 3, "failed": 0}}
+    assert row.metadata == {"samples": {"asked": 3, "failed": 0, "scores": [0, 60, 90]}}
 
 
 async def test_each_criterion_has_its_mean():
@@ -74,7 +74,7 @@ async def test_failed_samples_are_counted_and_half_are_enough():
     asked = context(failure, *said(True), failure, *said(True))
     [row] = await judge_answer(judge_of("true_false", 4), ANSWER, asked)
     assert (row.status, row.score) == ("scored", 1.0)
-    assert row.metadata["samples"] == {"asked": 4, "failed": 2}
+    assert row.metadata["samples"] == {"asked": 4, "failed": 2, "scores": [1, 1]}
     assert row.usage == Usage(input=22, output=12, calls=4)
 
 

@@ -85,3 +85,39 @@ def test_bounds_are_in_json_and_are_made_anew_for_what_was_written_without_them(
     assert written["bounds"] == pytest.approx((0.56, 0.86))
     del written["bounds"]
     assert msgspec.convert(written, type(found)) == found
+
+
+def labelled(name, label, score, scale=(1.0, 6.0)):
+    return judgement_row(
+        question_id=name, judge="question_type", metric="question_type", score=score, scale=scale, label=label
+    )
+
+
+def test_numbers_of_labels_have_shares_and_no_mean():
+    rows = [labelled("a", "create", 6), labelled("b", "remember", 1), labelled("c", "create", 6)]
+    timeout = judgement_row(question_id="d", judge="question_type", metric="question_type", status="timeout")
+    [summary] = summarise([*rows, timeout])
+    assert summary.estimate is None, "(6 + 1 + 6) / 3 is no level of anything"
+    assert summary.bounds is None
+    assert [(label, share.value, share.n) for label, share in summary.labels.items()] == [
+        ("remember", 1 / 3, 3),
+        ("create", 2 / 3, 3),
+    ]
+    # Wilson: 1 of 3 at 95 %, (1/3 + z²/6 ± z sqrt(2/27 + z²/36)) / (1 + z²/3)
+    assert summary.labels["remember"].low == pytest.approx(0.0615, abs=5e-4)
+    assert summary.labels["remember"].high == pytest.approx(0.7923, abs=5e-4)
+
+
+def test_labels_that_are_graded_from_0_to_1_have_a_mean():
+    rows = [labelled("a", "dry", 0.5, (0.0, 1.0)), labelled("b", "friendly", 1.0, (0.0, 1.0))]
+    [summary] = summarise(rows)
+    assert summary.estimate.value == 0.75
+    assert summary.labels == {}
+
+
+def test_scores_without_a_label_are_no_category():
+    [summary] = summarise(
+        [judgement_row(question_id="a", score=3.0, scale=(1.0, 6.0)), labelled("b", "x", 1)][:1]
+    )
+    assert summary.estimate.value == 3.0
+    assert summary.labels == {}

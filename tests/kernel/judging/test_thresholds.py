@@ -3,11 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-from tests.support.label_rows import judgement, label, sheets
+from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.values import Scale, humans_of, judged_version
-from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.judging.thresholds import fits, off_scale
@@ -53,35 +50,9 @@ def test_every_threshold_that_is_shown_is_one_of_its_judges_scale():
     assert not told
 
 
-@pytest.mark.parametrize(
-    ("threshold", "scale", "good"),
-    [
-        *((0.5, (0, 100), False), (0.99, (0, 100), False), (1, (0, 100), True), (50, (0, 100), True)),
-        *((100, (0, 100), True), (100.1, (0, 100), False), (0, (0, 100), False), (0.5, (0, 1), True)),
-        *((0.005, (0, 1), True), (1.01, (1, 5), False), (3, (1, 5), True), (-1, (0, 1), False)),
-    ],
-)
-def test_one_rule(threshold, scale, good):
-    assert fits(threshold, scale) is good
-    judged, labels = sheets([1, 0, 1, 0], [scale[1], scale[0], scale[1], scale[0]], scale=scale)
-    takers = [
-        lambda: report_cards(judged, labels, threshold={"rubric": threshold}, resamples=50),
-        lambda: judged_version(
-            judged,
-            judged[0].metric,
-            humans_of(labels, judged[0].metric, Scale()),
-            Scale(threshold=threshold),
-            seed=0,
-        ),
-    ]
-    for take in takers:
-        if good:
-            take()
-        else:
-            with pytest.raises(RagstoneError, match="its scale is"):
-                take()
-
-
 def test_what_was_meant_is_asked(says):
     says(off_scale("correctness", 0.5, (0, 100)))
+    says(off_scale("containment", 60, (0, 1)))
+    assert "mean" not in off_scale("rubric", 60, (1, 5)), "60 of what?"
+    assert "mean" not in off_scale("containment", 101, (0, 1))
     assert label("q", 1).score == judgement("q", 1).score

@@ -8,7 +8,7 @@ from tests.support.golden import check_prompt
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.kernel.judging._token import LEAST_MASS, probabilities, render_token_prompt
-from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import Reply
 from ragstone.kernel.llm.prompt import Alternative, Token
 from ragstone.kernel.records import Answer, Context, Usage

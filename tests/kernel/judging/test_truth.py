@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.features.judge.words import truth_blocks
 from ragstone.kernel.config import read_library
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, summarise
 from ragstone.kernel.judging._truth_clauses import UNSPACED, folded
@@ -284,10 +283,3 @@ def test_verdict_says_nothing_of_a_question_that_is_no_statement():
     judgements, summary = _judged("verdict", _said(("5 tonnes", "It is true.")))
     assert judgements[0].status == "not_applicable"
     assert summary.truth is None
-
-
-def test_summary_shows_what_was_said_of_true_and_of_false_statements():
-    judgements, _ = _judged("verdict", ANSWERS)
-    blocks = truth_blocks(summarise(judgements))
-    table = "\n".join(str(cell) for row in blocks[1].rows for cell in row)
-    assert [part in table for part in ("1 / 1 / 0", "1 / 2 / 1", "0.67")] == [True] * 3

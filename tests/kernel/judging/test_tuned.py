@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from ragstone.kernel.judging import load_judge, question_digest
-from ragstone.kernel.judging.examples import is_tuned_on
+from ragstone.kernel.judging.tuned import is_tuned_on
 from ragstone.kernel.records import Answer
 
 

@@ -6,7 +6,6 @@ the ledger; so every way in is tried here with every such value.
 
 import json
 import math
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,13 +15,10 @@ import msgspec
 import numpy as np
 import pytest
 from tests.support.fake_retriever import serving
-from tests.support.ledgers import key
 
-from ragstone.features.ledger._account import read_account
-from ragstone.features.watch._logged import Reader
-from ragstone.kernel.config import HttpSystem, MonitorSection, PythonSystem, Settings
+from ragstone.kernel.config import HttpSystem, PythonSystem
 from ragstone.kernel.engine.cluster.vllm import read_rows_of
-from ragstone.kernel.llm import Ledger, Message, Prompt, llamacpp
+from ragstone.kernel.llm import Message, Prompt, llamacpp
 from ragstone.kernel.llm import _anthropic as anthropic
 from ragstone.kernel.llm import _embeddings as embeddings
 from ragstone.kernel.llm import _litellm as litellm
@@ -32,7 +28,7 @@ from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import MOST, Answer, Question, Usage, count_of, figure_of, told_usage
 from ragstone.kernel.systems._http import http_prompt, open_http_system
 from ragstone.kernel.systems.function import callee_of, function_prompt, open_function
-from ragstone.kernel.tables import parse_rows, read_rows
+from ragstone.kernel.tables import read_rows
 
 # As they are written in JSON.
 WRITTEN = ["1" + "0" * 19, "-1" + "0" * 20, "-1", "true", '"12"', "2.5", "1e300", "[1]", '{"a": 1}', "1e400"]
@@ -273,25 +269,6 @@ def test_those_of_other_tools_are_checked_too(path: Path, figure: object, tmp_pa
             assert step.tokens is None or 0 <= step.tokens <= most
 
 
-@pytest.mark.parametrize(
-    "figure", [10**19, -1, True, 2.5, 1e300, math.nan, math.inf, 10**400, [1], {}], ids=repr
-)
-def test_those_of_a_sheet_are_absent_and_the_row_is_there(figure):
-    raw = {"question_id": "q", "question": "?", "answer": "yes", "latency_s": figure, "cost_usd": figure}
-    raw |= {"usage": {"input": figure, "output": figure}}
-    raw |= {"steps": [{"tool": "look", "arguments": {}, "seconds": figure, "tokens": figure}]}
-    (row,) = parse_rows([raw], Answer)
-    assert row.answer == "yes"
-    assert row.usage is None or all(0 <= n <= MOST for n in figures_of(row.usage))
-    assert all(one is None or 0 <= one <= MOST for one in (row.latency_s, row.cost_usd))
-    (step,) = row.steps or ()
-    assert all(one is None or 0 <= one <= MOST for one in (step.seconds, step.tokens))
-    logged = Reader(MonitorSection(), b"key").read(raw)
-    assert logged is not None
-    told = (logged.usage.tokens, logged.usage.latency_s, logged.usage.usd)
-    assert all(one is None or 0 <= one <= MOST for one in told)
-
-
 def test_a_figure_is_a_number_from_0_to_a_thousand_million():
     assert [figure_of(one) for one in (0, 12, 0.5, MOST, np.int64(3))] == [0, 12, 0.5, MOST, 3]
     odd = (-1, MOST + 1, 10**400, math.nan, math.inf, True, "12", None, [1])
@@ -304,28 +281,3 @@ def test_where_one_count_cannot_be_a_budget_takes_the_call_for_the_most_that_it_
     assert told_usage(None, 5) == Usage(output=5)
     # More of it from the cache than there is would make the rest of the input cost less than nothing.
     assert told_usage(10, 5, cached=10**8, reasoning=6) == Usage(input=10, output=5)
-
-
-async def test_a_ledger_with_such_a_response_works_again(tmp_path):
-    """As an older version stored it: in the table, with a checksum that is right."""
-    path = tmp_path / "l.sqlite"
-    Ledger(path).close()
-    said = b'{"text":"yes","usage":{"input":10,"output":10000000000000000000,"cached":-9}}'
-    from ragstone.kernel.llm.ledger import with_checksum
-
-    with sqlite3.connect(path) as connection:
-        row = with_checksum((key(1), "openai/m", said, 1e9))
-        connection.execute("INSERT INTO responses VALUES (?, ?, ?, ?, ?)", row)
-        connection.execute("INSERT INTO hits VALUES (1, 'openai/m', 3, 10, 1e19, -9, 0)")
-    connection.close()
-    ledger = Ledger(path)
-    found = await ledger.find(key(1))
-    assert found is not None
-    assert (found.text, found.usage) == ("yes", Usage())
-    await ledger.put(key(2), "openai/m", Completion(text="no", usage=Usage(input=3, output=4)))
-    ledger.close()
-    account = read_account(path, Settings())
-    made, hits = account.total.made, account.total.hits
-    assert (account.responses, made.input, made.output, made.uncounted) == (2, 3, 4, 1)
-    assert (hits.calls, hits.output, hits.uncounted) == (4, 0, 4)
-    assert account.total.spent_usd is None

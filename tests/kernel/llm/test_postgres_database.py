@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.postgres import PASSWORD
 
-from ragstone.features.ledger._account import read_account
 from ragstone.kernel.config import LedgerSection, Settings
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.llm import open_ledger
 from ragstone.kernel.llm._postgres_database import Database, connect
 
@@ -120,14 +119,6 @@ class TestRefusals:
         postgres.sql("UPDATE ragstone_format SET version = 99", name)
         told = refusal(postgres.url(name), tmp_path)
         assert "written by a newer Ragstone (format 99). Upgrade with: pip install -U ragstone" in told
-        with pytest.raises(DataError, match="newer Ragstone"):
-            read_account(Database(postgres.url(name)), Settings())
-
-    def test_a_database_without_a_ledger_is_not_given_one_to_look_at_it(self, postgres):
-        name = postgres.new_schema()
-        with pytest.raises(DataError, match="there is no ledger in this database yet"):
-            read_account(Database(postgres.url(name)), Settings())
-        assert postgres.sql(f"SELECT count(*) FROM pg_tables WHERE schemaname = '{name}'") == ["0"]
 
     def test_a_server_that_can_only_be_read(self, postgres, tmp_path):
         url = f"{postgres.url(postgres.new_schema())}%20-cdefault_transaction_read_only%3Don"

@@ -4,19 +4,15 @@ import msgspec
 import pytest
 
 import ragstone
-from ragstone.features.judge._sheet import AnswerSheet
-from ragstone.features.judge.judging import forecast_judging, judge_sheet
-from ragstone.kernel.config import ModelSettings, RetrieveSection, choose
+from ragstone.kernel.config import ModelSettings, RetrieveSection
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
-from ragstone.kernel.judging import combined, load_judge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.finding import no_model
 from ragstone.kernel.judging.judge import type_of_kind
 from ragstone.kernel.judging.variant import load_members
-from ragstone.kernel.records import Answer, Usage
+from ragstone.kernel.records import Answer
 from ragstone.kernel.stages.judge import judge_context
-from ragstone.kernel.tables import write_rows
 
 ANSWERS = [
     Answer(question_id=f"q{n}", question=f"What is {n}?", reference=f"number {n}", answer=f"It is {said}.")
@@ -95,27 +91,6 @@ def test_similarity_within_a_jury_gets_its_embedder(fake_openai, tmp_path):
     assert fake_openai.embedded
 
 
-def test_a_forecast_counts_a_cascade_as_if_models_handed_everything_on(fake_openai, settings, tmp_path):
-    write_rows(tmp_path / "answers.jsonl", ANSWERS, Answer)
-    forecast = forecast_judging(AnswerSheet(tmp_path / "answers.jsonl"), [STEPS], settings)
-    assert [(model.model.split("@")[0], model.calls) for model in forecast.models] == [
-        ("openai/big", 1),
-        ("openai/small", 1),
-    ]
-    assert combined.ASSUMPTION in forecast.assumptions
-    assert fake_openai.n_requests == 0
-
-
-def test_the_summary_of_a_sheet_says_what_a_cascade_saved(settings, tmp_path):
-    write_rows(tmp_path / "answers.jsonl", ANSWERS, Answer)
-    summary = judge_sheet(
-        AnswerSheet(tmp_path / "answers.jsonl"), tmp_path / "judgements.jsonl", [STEPS], settings
-    )
-    [saved] = summary.cascades
-    assert [(work.n_asked, work.n_decided) for work in saved.members] == [(4, 3), (1, 0), (1, 1)]
-    assert saved.last_alone.calls == 4 * saved.members[-1].usage.calls == 4 * Usage().calls
-
-
 def test_by_batch_only_unsure_rows_reach_the_dear_judge(fake_openai, settings, tmp_path):
     rows = judged(settings, STEPS, batch=True)
     assert [row.status for row in rows] == ["scored"] * 4
@@ -129,18 +104,6 @@ def test_what_a_member_was_asked_alone_is_not_asked_again(fake_openai, settings)
     jury = whole("jury", Member(judge="relevance", model="openai/small"), Member(judge="containment"))
     judged(settings, jury)
     assert fake_openai.n_requests == n_requests == len(ANSWERS)
-
-
-def test_systems_are_compared_pair_by_pair_and_lone_questions_are_noted(settings, tmp_path, says):
-    rivals = [msgspec.structs.replace(row, system="rival", answer="Who knows?") for row in ANSWERS[1:]]
-    write_rows(tmp_path / "both.jsonl", [*ANSWERS, *rivals], Answer)
-    chosen = choose(settings, "judge", model="openai/small")
-    judges = [load_judge("pairwise")]
-    summary = judge_sheet(
-        AnswerSheet(tmp_path / "both.jsonl"), tmp_path / "preferences.jsonl", judges, chosen
-    )
-    assert [(metric.system, metric.n_rows) for metric in summary.metrics] == [("default vs rival", 3)]
-    says("\n".join(summary.notes))
 
 
 def test_judges_and_rows_that_are_none_are_told_before_anything_is_judged(settings, says):

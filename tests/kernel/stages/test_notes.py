@@ -2,13 +2,28 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from tests.kernel.judging.test_repeated import needing, repeats
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.run.pipeline import unranked_notes
-from ragstone.kernel.config import RetrieveSection
+from ragstone.kernel.config import (
+    ChatSystem,
+    ModelSettings,
+    RagSystem,
+    RetrieveSection,
+    Settings,
+)
+from ragstone.kernel.config.sections import AnswerSection
 from ragstone.kernel.judging import load_judge, summarise
-from ragstone.kernel.records import NO_MODEL, Ranking
-from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, plain_notes, ranking_notes
+from ragstone.kernel.records import NO_MODEL, Answer, Ranking, name_repeat
+from ragstone.kernel.stages.notes import (
+    COLD,
+    fitted_notes,
+    is_cold,
+    judgements_alone,
+    plain_notes,
+    ranking_notes,
+    same_answer_notes,
+)
 
 
 def judged(metric, model, judge="one"):
@@ -54,16 +69,6 @@ def test_a_threshold_fitted_with_another_model_is_told_unless_a_card_or_that_mod
     assert len(notes_with("openai/other", [card])) == 1
 
 
-def test_systems_without_a_common_question_are_said_to_stand_in_no_order(says):
-    rows = [
-        judged("correctness", NO_MODEL),
-        msgspec.structs.replace(judged("correctness", NO_MODEL), system="t"),
-    ]
-    [note] = unranked_notes(summarise(rows))
-    says(note)
-    assert unranked_notes(summarise(rows[:1])) == []
-
-
 def test_answers_that_failed_are_told_once_and_not_as_failures_of_each_judge(says):
     rows = [
         msgspec.structs.replace(judged("correctness", NO_MODEL, judge), status="app_error", score=None)
@@ -103,3 +108,63 @@ def test_the_note_on_unmeasured_judges_names_the_file_where_the_reader_stands(sa
 def test_so_does_that_of_judgements_alone(name, file):
     metrics = summarise([judged("correctness", "openai/m")])
     assert f"ragstone agree {file} labels.jsonl" in judgements_alone(name, metrics, []).notes[0]
+
+
+def test_repeated_answers_are_told_once_a_system_with_how_they_count(says):
+    both = repeats([1, 0], [0, 0]) + repeats([1, 0], [0, 0], judge="token_f1")
+    told = [note for note in plain_notes(summarise(both)) if "answers to each" in note]
+    assert len(told) == 1
+    says(told[0])
+    says(plain_notes(summarise(repeats([1, 0, 1], [0, None, None], [1, None, 0])))[0])
+    assert not any("answers to each" in note for note in plain_notes(summarise(repeats([1, 0]))))
+
+
+def test_how_many_questions_say_k_of_n_is_told_and_which_have_too_few_answers(says):
+    for rows in (
+        needing(repeats([1, 1], [0, 1], [1, 0]), 2, 3),
+        needing(repeats([1], [0], [1]), 2, 3),
+        needing(repeats([1, 1], [0, 1]), 2, 3),
+        needing(repeats([1]), 2, 3),
+    ):
+        says("\n".join(note for note in plain_notes(summarise(rows)) if "must pass" in note))
+
+
+def test_answers_that_are_the_same_each_time_are_counted():
+    def told(*texts, **answer):
+        rows = [
+            Answer(question_id=f"q{at}", system=name_repeat("rag", number), answer=text)
+            for at, own in enumerate(texts)
+            for number, text in enumerate(own, 1)
+        ]
+        return same_answer_notes(rows, Settings(answer=AnswerSection(**answer)))
+
+    assert told(("a", "b"), ("c", "d")) == told(("a",), ("c",)) == []
+    [note] = told(("a", "a"), ("c", "d"), ("e",))
+    assert note == "rag: the answers to 1 of 2 questions are the same each time, word for word."
+    # Advice on the temperature only where a model is asked at 0.
+    for answer, cold in (
+        ({"model": "openai/m", "repeats": 2}, True),
+        ({"model": "openai/m", "repeats": 2, "temperature": 0.7}, False),
+        ({"system": "app:reply", "repeats": 2}, False),
+        ({"sheet": "sheet.jsonl"}, False),
+    ):
+        assert (COLD in told(("a", "a"), **answer)[0]) is cold
+
+
+@pytest.mark.parametrize(
+    ("system", "models", "cold"),
+    [
+        (None, {}, True),  # the built-in application's default is 0
+        (None, {"openai/m": ModelSettings(temperature=0.5)}, False),
+        (RagSystem(temperature=0.5), {}, False),
+        (RagSystem(), {}, True),
+        (ChatSystem(model="openai/m"), {}, False),  # the provider's own, which nobody knows
+        (ChatSystem(model="openai/m", temperature=0.0), {}, True),
+        (ChatSystem(model="openai/m"), {"openai/m": ModelSettings(temperature=0.0)}, True),
+    ],
+)
+def test_a_model_at_temperature_0_is_known_before_it_is_asked(system, models, cold):
+    answer = AnswerSection(model="openai/m", repeats=3, system=None if system is None else "mine")
+    settings = Settings(answer=answer, models=models, systems={} if system is None else {"mine": system})
+    assert is_cold(settings) is cold
+    assert not is_cold(msgspec.structs.replace(settings, answer=AnswerSection(model="openai/m")))

@@ -54,3 +54,19 @@ def test_a_sheet_of_other_questions_is_told(sheet, says):
     with pytest.raises(DataError) as error:
         answers(sheet(Answer(question_id="a", answer="x")))
     says(error.value)
+
+
+def test_repeats_of_a_sheet_stay_repeats_of_its_system(sheet):
+    rows = [
+        Answer(question_id="q1", answer="third", system="june@repeat=3"),  # and it has no second
+        Answer(question_id="q1", answer="first", system="june"),
+        Answer(question_id="q0", answer="first", system="june"),
+        Answer(question_id="q0", answer="second", system="june@repeat=2"),
+    ]
+    found = answers(sheet(*rows))
+    assert [(row.question_id, row.system, row.answer) for row in found if row.error is None] == [
+        ("q0", "july", "first"),
+        ("q0", "july@repeat=2", "second"),
+        ("q1", "july", "first"),
+        ("q1", "july@repeat=3", "third"),
+    ]

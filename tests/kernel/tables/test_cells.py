@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.features.import_._sheets import open_sheet
-from ragstone.kernel.dataset.logs.reading import LENIENT
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.cells import FORMULA, GUARDED, NUMBER, no_formula, open_table
@@ -38,15 +36,6 @@ def test_no_cell_of_a_file_of_rows_is_a_formula_and_all_are_read_as_they_were(tm
     ]
     assert cells[2][-1] == ""
     assert next(read_rows(tmp_path / f"a.{ending}", Answer)) == row
-
-
-def test_every_reader_of_tables_takes_the_guard_off(tmp_path):
-    path = tmp_path / "a.csv"
-    write_rows(path, [Answer(question_id="q1", answer="=1", question="- why?", system="@x")], Answer)
-    ((_, logged),) = LENIENT[".csv"](path)
-    ((_, imported),) = open_sheet(path).rows
-    logged = {name: cell for name, cell in logged.items() if cell is not None}
-    assert logged == imported == {"question_id": "q1", "answer": "=1", "question": "- why?", "system": "@x"}
 
 
 def test_an_apostrophe_that_others_wrote_stays(tmp_path):

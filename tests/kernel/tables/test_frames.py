@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.features.bench.retrievers.test_words import bench
 
 import ragstone
 from ragstone.kernel.errors import DataError, MissingExtra
@@ -208,17 +207,6 @@ def test_what_functions_return_becomes_a_frame_too():
     means = ragstone.summarise(judged)
     assert means.to_polars()["judge"].to_list() == ["containment", "token_f1"]
     assert means.to_polars()["estimate"].struct.field("value").to_list() == [1.0, 1.0]
-
-
-def test_a_leaderboard_becomes_a_frame_with_all_its_nested_numbers():
-    standings = Rows(bench("x").leaderboard.standings)
-    frame = standings.to_polars().unnest("configuration", "timing")
-    assert frame["name"].to_list() == ["bm250", "bm251", "bm252"]
-    assert frame["p50_s"].to_list() == [0.002, 0.02, 0.2]
-    values = standings.to_duckdb().project("measures->>'$.\"1\".mrr.value'").fetchall()
-    assert [float(value) for (value,) in values] == [
-        row.measures["1"]["mrr"].value for row in standings
-    ]  # a table of tables is JSON there
 
 
 def test_rows_of_dicts_have_the_columns_that_are_told():

@@ -16,7 +16,7 @@ from assistant_tests.log.exchanges import ASKED, NOW, SAID, SECRET
 from tests.support.golden import sentence_in
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.appending import Appender, mend_file
+from ragstone.kernel.persistence.appending import Appender, mend_file
 from ragstone_assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 
 ROOT = Path(__file__).parents[2]
@@ -163,7 +163,7 @@ class TestFailures:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return real(file, bytes(data)[: said.pop()])
 
-        monkeypatch.setattr("ragstone.kernel.tables.appending.os.write", full)
+        monkeypatch.setattr("ragstone.kernel.persistence.appending.os.write", full)
         with pytest.raises(DataError) as error:
             await write(log, "b")
         says(error.value)
@@ -185,7 +185,7 @@ class TestFailures:
         def failing(_file: int) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
-        monkeypatch.setattr("ragstone.kernel.tables.appending.os.fsync", failing)
+        monkeypatch.setattr("ragstone.kernel.persistence.appending.os.fsync", failing)
         with pytest.raises(DataError, match="Input/output error"):
             await write(log, "b")
         monkeypatch.undo()
@@ -247,7 +247,7 @@ async def test_the_disk_is_flushed_once_for_all_that_wait(
         time.sleep(0.02)
         real(file)
 
-    monkeypatch.setattr("ragstone.kernel.tables.appending.os.fsync", counted)
+    monkeypatch.setattr("ragstone.kernel.persistence.appending.os.fsync", counted)
     await write(log, *map(str, range(64)))
     log.close()
     assert n_flushes <= 5  # 64 rows, 32 at once, and the first few may fly before the others are there

@@ -1,6 +1,7 @@
 """`ragstone agree`: judgements + people's labels -> the judge's report card."""
 
 import math
+from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,9 +15,15 @@ from ragstone.kernel.console.printing import say, show, show_json
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
     from ragstone.features.agree._parity import LanguageParity
+    from ragstone.features.agree.flips import Flips
+    from ragstone.features.agree.gaps import SpecGaps
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+    from ragstone.kernel.agreement.sequential import SequentialAgreement
     from ragstone.kernel.records import Label
+
+DEFAULT_MEASURE = "kappa"
+EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
 
 Thresholds = Annotated[
     list[str] | None,
@@ -47,6 +54,19 @@ Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
 ]
 
+Gaps = Annotated[
+    bool,
+    typer.Option("--gaps", help="Show where grades differ for the same stated reason."),
+]
+Again = Annotated[
+    Path | None,
+    typer.Option("--again", help="Labels of the same answers given again: how many flipped."),
+]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
+]
+
 MaybeLabels = Annotated[
     Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
@@ -63,6 +83,9 @@ def agree(
     threshold: Thresholds = None,
     mapping: Mapping = None,
     by: GroupBy = None,
+    policy: Policy = None,
+    gaps: Gaps = False,
+    again: Again = None,
     parallel: Parallel = None,
     base: Base = None,
     page: Annotated[
@@ -72,6 +95,18 @@ def agree(
         Path | None,
         typer.Option("--sheet", help="The answer sheet: adds the texts to the list of disagreements."),
     ] = None,
+    sequential: Annotated[
+        bool,
+        typer.Option("--sequential", help="Also intervals that may be looked at after every label."),
+    ] = False,
+    trust: Annotated[
+        float | None,
+        typer.Option("--trust", help="A bar, e.g. 0.8: exit code 0 trusted, 1 not trusted, 3 undecided."),
+    ] = None,
+    measure: Annotated[
+        str,
+        typer.Option("--measure", help="Of --sequential and --trust: kappa, agreement or error."),
+    ] = "kappa",
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
@@ -84,26 +119,47 @@ def agree(
 
     - `ragstone agree judgements.jsonl labels.jsonl`
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
+    - `ragstone agree judgements.jsonl labels.jsonl --trust 0.8`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
     from ragstone.features.agree._evidence import with_findings
-    from ragstone.features.agree._labels import columns_of_run
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
+    from ragstone.features.agree.flips import flips_in
+    from ragstone.features.agree.gaps import spec_gaps
+    from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.agreement.labels import columns_of_run
+    from ragstone.kernel.agreement.policies import labels_under
+    from ragstone.kernel.agreement.sequential import sequential_agreement
+    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
+    while_labelling = sequential or trust is not None
+    _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     sheet = sheet or answers_of(judgements)
+    needs = {"--policy": policy, "--gaps": gaps, "--again": again}
+    wanted = [option for option, value in needs.items() if value]
+    if wanted and not labels:
+        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+    if while_labelling and (gaps or again):
+        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
     if page:
-        keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
+        keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
     by_word, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
     with columns_of_run(judgements):
         labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
+        labelled = labels_under(labelled, policy)
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
+    if gaps or again:
+        second = _read_labels(again, sheet, {row.metric for row in judged}, by_word) if again else []
+        reports = spec_gaps(judged, labelled, threshold=cut, mapping=mapped, seed=seed) if gaps else []
+        _tell_gaps(reports, flips_in(labelled, second) if again else {}, page, json=json)
+        return
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
     copies = read_copies(judgements, sheet, judged, labelled, parallel)
     languages = languages_of(copies, judged, labelled, request, threshold=cut, mapping=mapped, seed=seed)
@@ -114,14 +170,54 @@ def agree(
     )
     cards = with_findings(cards, Path())
     corrected = corrected_means(judged, labelled, threshold=cut, mapping=mapped, seed=seed)
-    _tell(cards, corrected, languages, page, json=json)
+    looks = (
+        sequential_agreement(
+            judged, labelled, measure=measure, trust=trust, mapping=mapped, threshold=cut, seed=seed
+        )
+        if while_labelling
+        else []
+    )
+    _tell(cards, corrected, languages, looks, page, json=json)
+    if trust is not None and (code := EXIT_CODES[verdict_of(looks)]):
+        raise typer.Exit(code)
+
+
+def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labelled: bool) -> None:
+    """Check the options of what is measured while labels come in. Raises ConfigError."""
+    from ragstone.kernel.agreement.sequential import check_trust
+    from ragstone.kernel.errors import ConfigError
+
+    check_trust(measure, trust)
+    if wanted and not labelled:
+        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels, too.")
+    if measure != DEFAULT_MEASURE and not wanted:
+        raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
+
+
+def _tell_gaps(
+    reports: "Sequence[SpecGaps]", flips: "Map[str, Sequence[Flips]]", page: Path | None, *, json: bool
+) -> None:
+    """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
+    from ragstone.features.agree.gap_words import gaps_document
+    from ragstone.kernel.document.html import write_page
+    from ragstone.kernel.document.terminal import render_terminal
+
+    document = gaps_document(reports, flips)
+    if page:
+        write_page(page, document)
+    if json:
+        show_json({"gaps": reports, "again": flips})
+        return
+    show(render_terminal(document))
+    if page:
+        show(f"Gaps: {page}")
 
 
 def _read_labels(
     labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
-    from ragstone.features.agree._labels import with_metrics, with_texts
+    from ragstone.kernel.agreement.labels import with_metrics, with_texts
     from ragstone.kernel.records import Answer, Label
     from ragstone.kernel.tables import read_rows
 
@@ -135,6 +231,7 @@ def _tell(
     cards: "Sequence[ReportCard]",
     corrected: "Sequence[CorrectedMean]",
     languages: "JudgedLanguages",
+    looks: "Sequence[SequentialAgreement]",
     page: Path | None,
     *,
     json: bool,
@@ -142,32 +239,37 @@ def _tell(
     """Show the cards, the corrected means and the languages, and write the page that was asked for."""
     from ragstone.features.agree._parity_words import parity_document, with_parity
     from ragstone.features.agree.corrected_words import corrected_document
+    from ragstone.features.agree.sequential_words import sequential_document
     from ragstone.features.agree.words import card_document, cards_document
     from ragstone.kernel.document.html import write_page
     from ragstone.kernel.document.terminal import render_terminal
 
     parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
+    at_looks = [sequential_document(looks)] if looks else []
     if page:
-        write_page(page, with_parity(cards_document(cards), parity) if cards else parity[0])
+        write_page(page, with_parity(cards_document(cards), [*at_looks, *parity]) if cards else parity[0])
     if json:
-        show_json(_as_json(cards, corrected, languages))
+        show_json(_as_json(cards, corrected, languages, looks))
         return
     show(*(render_terminal(card_document(card)) for card in cards))
     if corrected:
         show(render_terminal(corrected_document(corrected)))
     if languages.corrected:
         show(render_terminal(corrected_document(languages.corrected, "What people would give, by language")))
-    show(*map(render_terminal, parity))
+    show(*map(render_terminal, [*parity, *at_looks]))
     if page:
         show(f"Report cards: {page}")
 
 
 def _as_json(
-    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", languages: "JudgedLanguages"
+    cards: "Sequence[ReportCard]",
+    corrected: "Sequence[CorrectedMean]",
+    languages: "JudgedLanguages",
+    looks: "Sequence[SequentialAgreement]" = (),
 ) -> list[dict[str, object]]:
     """Return each report card's fields with what else is known of its judge; without labels, that alone."""
 
-    def key(row: "ReportCard | CorrectedMean | LanguageParity") -> tuple[object, ...]:
+    def key(row: "ReportCard | CorrectedMean | LanguageParity | SequentialAgreement") -> tuple[object, ...]:
         return row.judge, row.metric, row.model, row.prompt_version
 
     fields_of: dict[tuple[object, ...], dict[str, object]] = {
@@ -180,6 +282,8 @@ def _as_json(
             fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
             fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
         fields["parity"] = [row for row in languages.parity if key(row) == judge]
+        if looks:
+            fields["sequential"] = next((row for row in looks if key(row) == judge), None)
     return list(fields_of.values())
 
 

@@ -20,7 +20,7 @@ from ragstone.features.simulate import (
 )
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.logs.reading import log_files
-from ragstone.kernel.engine.digests import made_from
+from ragstone.kernel.engine.digests import hexdigest, made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
 from ragstone.kernel.engine.progress import Progress, silent
@@ -34,15 +34,15 @@ from ragstone.kernel.engine.session import (
 )
 from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
-from ragstone.kernel.stages.notes import kept_notes, system_notes, too_few_chunks
+from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_notes, too_few_chunks
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import chosen_system, with_system
+from ragstone.kernel.systems.chosen import check_repeats, chosen_system, with_system
 from ragstone.kernel.tables import Rows, check_output
 from ragstone.kernel.tables.storage import Place
 
@@ -78,12 +78,14 @@ def answer_to_file(
     Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
+    check_repeats(settings)
     settings = with_system(settings)
-    questions = asked_questions(settings)
+    questions, repeats = asked_questions(settings), settings.answer.repeats or 1
     answers: list[Answer] = []
 
     def look(answer: Answer) -> None:  # the texts stand in the file
-        answers.append(msgspec.structs.replace(answer, answer=answer.answer[:1], contexts=None))
+        digest = hexdigest(answer.answer.encode()) if answer.answer else ""
+        answers.append(msgspec.structs.replace(answer, answer=digest, contexts=None))
 
     async def work() -> AnswerSummary:
         async with open_session(settings, how) as session:
@@ -96,12 +98,24 @@ def answer_to_file(
             from_ledger: Counter[str] = Counter()
             chunks, documents = corpus.chunks, corpus.documents
             made = answer_rows(
-                questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+                questions,
+                rankings,
+                chunks,
+                session,
+                documents=documents,
+                from_ledger=from_ledger,
+                repeats=repeats,
             )
             named = (settings.questions.path, *settings.documents.paths)
             digest = made_from(settings, "answer", [settings.path(path) for path in named if path])
             await write_stream(
-                made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
+                made,
+                output,
+                Answer,
+                each=look,
+                n_planned=len(questions) * repeats,
+                force=force,
+                made_from=digest,
             )
             calls = session.calls()
         few = too_few_chunks(len(corpus.chunks), settings.retrieve.k) if rankings else []
@@ -178,6 +192,7 @@ def answer(
     documents: Sequence[Document] = (),
     model: str | None = None,
     prompt: str | None = None,
+    repeats: int | None = None,
     settings: Settings | None = None,
     budget: str | None = None,
     deadline: str | None = None,
@@ -191,7 +206,9 @@ def answer(
     system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
     neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
     built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
-    in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline:
+    in place of those in `settings` (default: ragstone.toml). repeats: how often each question is answered, in
+    place of that in `settings`; the further answers follow the first, with the system `NAME@repeat=2` and so
+    on. budget: e.g. `100calls` or `2usd`; deadline:
     e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
     the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
     warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
@@ -201,18 +218,25 @@ def answer(
     rows_asked = parse_questions(questions, columns)
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
-    chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
+    chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt, repeats=repeats)
     chosen, callables = chosen_system(chosen, system, built_in=prompt is not None)
+    check_repeats(chosen)
     how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
 
     async def work(session: Session) -> Rows[Answer]:
         session.callables |= callables
         from_ledger: Counter[str] = Counter()
         made = answer_rows(
-            rows_asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+            rows_asked,
+            rankings,
+            chunks,
+            session,
+            documents=documents,
+            from_ledger=from_ledger,
+            repeats=chosen.answer.repeats or 1,
         )
         rows = Rows([row async for row in made], Answer)
-        for note in kept_notes(rows, from_ledger, chosen):
+        for note in [*kept_notes(rows, from_ledger, chosen), *same_answer_notes(rows, chosen)]:
             LOG.warning(note)
         return rows
 
@@ -222,9 +246,10 @@ def answer(
 def forecast_answering(settings: Settings) -> Forecast:
     """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
 
+    check_repeats(settings)
     settings = with_system(settings)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        await hear_answering(settings, session, forecaster)
+    async def work(session: Session) -> None:
+        await hear_answering(settings, session)
 
     return forecast_of(settings, work)

@@ -38,7 +38,7 @@ Like = Annotated[
 ]
 
 
-@repeatable("chunk", "retrieve", "retrievers", "answer", "systems", grows=["questions", "limit"])
+@repeatable("chunk", "retrieve", "retrievers", "answer", "systems", grows=["questions", "limit", "repeats"])
 @reads_rows
 @asks_models("batch", "keep_failures", "mask", "engine", without=["strict"])
 def answer(
@@ -53,6 +53,9 @@ def answer(
     user_model: UserModel = None,
     samples: Samples = 1,
     like: Like = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", min=1, help="Answers to each question, generated anew.")
+    ] = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
     asking: Asking,
@@ -74,11 +77,11 @@ def answer(
     settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)
     settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
-    settings = choose(settings, "answer", model=model)
+    settings = choose(settings, "answer", model=model, repeats=repeats)
     if system:
         settings = answered_by(settings, system)
     if users is not None:
-        _refuse({"--questions": questions})
+        _refuse({"--questions": questions, "--repeats": (repeats or 1) > 1})
         plan = plan_users(users, settings, model=user_model, samples=samples, limit=limit)
         summary = _converse(settings, plan, output, asking, like=like)
     else:

@@ -91,7 +91,7 @@ def choose_ask(
 
 def forecast_ask(question: str, settings: Settings) -> Forecast:
     """Return what the question would ask. Raises what `ask` raises before it makes a call."""
-    return forecast_of(settings, lambda session, _forecaster: _answered(question, session))
+    return forecast_of(settings, lambda session: _answered(question, session))
 
 
 async def _answered(text: str, session: Session) -> AskedQuestion:

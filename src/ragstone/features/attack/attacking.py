@@ -23,11 +23,12 @@ from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
-from ragstone.kernel.tables import check_output, held, read_rows, write_rows
+from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 JUDGED = "judgements.jsonl"
@@ -169,10 +170,10 @@ def run_attack(
 def forecast_attack(judges: Sequence[Judge], settings: Settings, plan: AttackPlan) -> Forecast:
     """Return what an attack would ask at most. Raises what `attack` raises before it makes a call."""
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         for judge in judges:
             if judge.needs_model:
-                forecaster.assumptions[EVERY_ROW] = None
+                session.forecaster.assume(EVERY_ROW)
                 await _attack(judge, plan, session, every=True)
 
     return forecast_of(settings, work)

@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from ragstone.kernel.statistics import negated
 from ragstone.kernel.statistics.families import Tested, exchanged
 
 
@@ -36,9 +37,13 @@ PairT = TypeVar("PairT", bound=CellPair)
 
 
 def turned(test: PairT) -> PairT:
-    """Return the same test with the second cell first, and so its `means`, if it has them."""
-    means = getattr(test, "means", None)
-    sides = {"first": test.second, "second": test.first} | ({"means": means[::-1]} if means else {})
+    """Return the same test with the second cell first, and so all that has a side, where it has it."""
+    sides: dict[str, object] = {"first": test.second, "second": test.first}
+    if means := getattr(test, "means", None):
+        sides["means"] = means[::-1]
+    for name in ("judged", "flattery"):
+        if estimate := getattr(test, name, None):
+            sides[name] = negated(estimate)
     return msgspec.structs.replace(exchanged(test), **sides)  # type: ignore[type-var] # it is a struct
 
 

@@ -20,7 +20,7 @@ from ragstone.kernel.engine.session import Session, SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.tables import held
+from ragstone.kernel.persistence.journal import held
 
 PlanT = TypeVar("PlanT")
 SummaryT = TypeVar("SummaryT")

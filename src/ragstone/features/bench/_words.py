@@ -37,8 +37,13 @@ def named(head: str, cell: Callable[[RowT], Cell | str]) -> Made[RowT]:
     return Column(head, text=True, short=""), cell
 
 
-def verdict(standing: BoardPlace) -> Cell:
-    """Return the cell of a verdict."""
+def verdict(standing: BoardPlace, group: Iterable[str]) -> Cell:
+    """Return the cell of a verdict. group: those of all that are compared with one best.
+
+    Where one cannot be told from it, the first is no more the best than that one is.
+    """
+    if standing == "best" and "not distinguishable" in group:
+        standing = "not distinguishable"
     return Cell(standing, tone=TONES[standing], short=MARKS[standing])
 
 

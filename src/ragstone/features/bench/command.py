@@ -207,6 +207,12 @@ def answerers(
     race: Annotated[
         bool, typer.Option("--race", help="Stop a configuration early once it is clearly worse.")
     ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels", help="People's labels of these answers, each with its cell as system: places by them."
+        ),
+    ] = None,
     limit: Limit = None,
     seed: SeedOfRun = None,
     asking: Asking,
@@ -217,6 +223,7 @@ def answerers(
 
     - `ragstone bench answerers`
     - `ragstone bench answerers --race --budget 5usd`
+    - `ragstone bench answerers --labels labels.jsonl`
     """
     from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.answerers.grid import (
@@ -225,7 +232,8 @@ def answerers(
     )
     from ragstone.features.bench.answerers.words import answer_bench_document
 
-    settings = _settings(asking, "answerers", seed, limit=limit, race=race or None)
+    named = str(labels.resolve()) if labels else None
+    settings = _settings(asking, "answerers", seed, limit=limit, race=race or None, labels=named)
     asking.tell_forecast(lambda: forecast_answer_bench(settings))
     summary = bench_answerers(settings, **asking.limits, force=asking.force)
     _show(summary, answer_bench_document, bench_path(settings, "answerers"), json=asking.json)

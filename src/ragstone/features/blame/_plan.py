@@ -224,6 +224,11 @@ def _settings_of_sheet(settings: Settings, summary: RunSummary) -> Settings:
 def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
     """Return one mean a system, all by one judge: the wanted one, else the headline of the run."""
     scored = [row for row in summary.metrics if row.estimate is not None]
+    if not scored and any(row.labels for row in summary.metrics):
+        raise DataError(
+            f"{summary.name}: its judges give labels of which none is right or wrong, so no point is lost or "
+            "kept. Judge the answers with one that says whether they are right, e.g. correctness."
+        )
     if not scored:
         why = " ".join(lacking_notes(summary.metrics)) or (
             "The field `error` of judgements.jsonl says why; run again to retry calls that failed."

@@ -20,12 +20,13 @@ from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.judging import MetricSummary, question_clusters
 from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
 from ragstone.kernel.runs.wording import plural
-from ragstone.kernel.tables import held, write_rows
+from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
 
@@ -46,6 +47,10 @@ NOT_ASKED = (
 def notes_of_run(plan: BlamePlan) -> list[str]:
     """Return the notes that hold for all systems."""
     notes = [*plan.notes]
+    n_further = sum(split_repeat(row.system)[1] > 1 for row in plan.run.answers)
+    if n_further:
+        left_out = "1 further one is" if n_further == 1 else f"{n_further:,} further ones are"
+        notes.append(f"Only the first answer to each question is looked at: {left_out} left out.")
     if plan.second is None and plan.labels is None:
         notes += [NO_SECOND, *_card_note(plan)]
     declared = plan.settings.blame.model
@@ -234,14 +239,12 @@ def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
     """Return the most that blame would ask. Raises what `blame` raises before it makes a call."""
     plan = plan_blame(Path(run), settings)
 
-    async def at_most(session: Session, forecaster: Forecaster) -> None:
-        forecaster.assumptions[AT_MOST] = None
-        if plan.support.assumption:
-            forecaster.assumptions[plan.support.assumption] = None
+    async def at_most(session: Session) -> None:
+        session.forecaster.assume(AT_MOST, plan.support.assumption)
         await lay_blame(plan, session, everything=True)
 
     # What is asked depends on replies: only where the ledger has them all is it known.
-    known = forecast_of(plan.settings, lambda session, _forecaster: lay_blame(plan, session))
+    known = forecast_of(plan.settings, lambda session: lay_blame(plan, session))
     return forecast_of(plan.settings, at_most) if known.calls else known
 
 

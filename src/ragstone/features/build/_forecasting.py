@@ -14,7 +14,7 @@ from ragstone.kernel.config.datasets import Change
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import WORDS
 from ragstone.kernel.stages.given import Taggable
 
@@ -27,9 +27,9 @@ def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, ass
     check_build(rows, settings, None, False)
     sampled, declared, weight = _sampled(rows, settings)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        forecaster.weight = weight
-        forecaster.assumptions[assumption] = None
+    async def work(session: Session) -> None:
+        session.forecaster.weight = weight
+        session.forecaster.assume(assumption)
         await make(sampled, session, FORECAST)
 
     return forecast_of(declared, work)

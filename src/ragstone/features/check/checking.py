@@ -5,17 +5,26 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.compare import Comparison, JudgedRun, compare_judged, read_judged
+from ragstone.features.compare import (
+    Comparison,
+    JudgedRun,
+    compare_judged,
+    read_judged,
+    read_people,
+)
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
-from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
-from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.errors import ConfigError, plural
+from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
+from ragstone.kernel.judging.assertion import EXPECT, OF_ANSWERS, expectations, k_of_n
+from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.records import Answer, Judgement, Question, name_repeat, split_repeat
 from ragstone.kernel.stages.answer import answer_rows
 from ragstone.kernel.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import chosen_system, searches, with_system
+from ragstone.kernel.systems.chosen import check_repeats, chosen_system, searches, with_system
 from ragstone.kernel.systems.rows import with_columns
 
 
@@ -36,14 +45,25 @@ def check_application(
     system: str | Callable[..., object],
     model: str | None = None,
     name: str | None = None,
+    repeats: int | None = None,
+    passes: str | None = None,
 ) -> CheckedApplication:
     """Return the answers of an application to every question, judged.
 
     system: one of `[systems]`, `module:function`, or a callable; the built-in application answers from the
     documents that the settings name. model: of the judges, in place of that in `settings`. name: what the
-    system is called in the rows. Raises as `answer` and `judge` do.
+    system is called in the rows. repeats: answers to each question, as many as rows expect (`pass`, "2 of 3")
+    if absent; passes: what rows expect that do not say so. Raises as `answer` and `judge` do, and ConfigError
+    for rows that expect more answers than there are.
     """
+    settings = choose(settings, "answer", repeats=repeats)
+    if passes is not None:
+        _check_passes(passes, load_judges(judges))
+    questions = [_with_passes(question, passes) for question in questions]
+    n_repeats = _n_repeats(questions, repeats, settings.answer.repeats or 1)
+    settings = choose(settings, "answer", repeats=n_repeats)
     chosen, callables = chosen_system(choose(settings, "judge", model=model), system)
+    check_repeats(chosen)
     chosen, found = with_system(chosen), load_judges(judges)
 
     async def work() -> tuple[list[Answer], list[Judgement]]:
@@ -58,9 +78,14 @@ def check_application(
                 if corpus.chunks
                 else []
             )
-            made = answer_rows(questions, rankings, corpus.chunks, session, documents=documents)
+            made = answer_rows(
+                questions, rankings, corpus.chunks, session, documents=documents, repeats=n_repeats
+            )
             answers = [
-                row if name is None else msgspec.structs.replace(row, system=name) async for row in made
+                row
+                if name is None
+                else msgspec.structs.replace(row, system=name_repeat(name, split_repeat(row.system)[1]))
+                async for row in made
             ]
             asked = {question.id: question for question in questions}
             judged = judge_rows(lambda: with_columns(answers, asked), found, session, len(answers))
@@ -73,8 +98,56 @@ def check_application(
     )
 
 
-def check_against(checked: CheckedApplication, baseline: Path, *, margin: float | None = None) -> Comparison:
-    """Return what these answers are against those of a run. Raises DataError where they are not alike."""
+def _check_passes(passes: str, judges: Iterable[Judge]) -> None:
+    try:
+        k_of_n({OF_ANSWERS: passes})
+    except CallFailed as mistake:
+        raise ConfigError(f"passes: {mistake}") from None
+    if not any(judge.kind == "assertion" for judge in judges):
+        raise ConfigError(
+            f"passes = {passes!r} is of judges that check what a row expects, such as contains_all, and none "
+            "of the judges is one. Leave passes out."
+        )
+
+
+def _with_passes(question: Question, passes: str | None) -> Question:
+    """Return the question with how many of its answers must pass, where it does not say so itself."""
+    expects = expectations(question.metadata)
+    if passes is None or OF_ANSWERS in expects:
+        return question
+    return msgspec.structs.replace(
+        question, metadata={**(question.metadata or {}), EXPECT: {**expects, OF_ANSWERS: passes}}
+    )
+
+
+def _n_repeats(questions: Sequence[Question], stated: int | None, usual: int) -> int:
+    """Return how often to answer each question. usual: where nobody states it, and rows expect no more.
+
+    Raises ConfigError where rows expect more answers than are stated.
+    """
+    most, whose = 1, ""
+    for question in questions:
+        try:
+            needed = k_of_n(expectations(question.metadata))
+        except CallFailed as mistake:
+            raise ConfigError(f"question {question.id!r}: {mistake}") from None
+        if needed and needed[1] > most:
+            most, whose = needed[1], f"question {question.id!r} expects {needed[0]} of {needed[1]} answers"
+    if stated is not None and stated < most:
+        raise ConfigError(
+            f"{whose} to pass, and each question is answered {plural(stated, 'time')}: give "
+            f"repeats={most}, or leave repeats out."
+        )
+    return stated or max(most, usual)
+
+
+def check_against(
+    checked: CheckedApplication, baseline: Path, *, margin: float | None = None, labels: Path | None = None
+) -> Comparison:
+    """Return what these answers are against those of a run. Raises DataError where they are not alike.
+
+    labels: people's, of answers of both; one with the text of its answer counts only while that is the same.
+    """
     now = JudgedRun(
         name="this test",
         judgements=checked.judgements,
@@ -82,4 +155,5 @@ def check_against(checked: CheckedApplication, baseline: Path, *, margin: float 
         questions=checked.questions,
         judges={},
     )
-    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin)
+    people = read_people(labels, {}) if labels else None
+    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin, labels=people)

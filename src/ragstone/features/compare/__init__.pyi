@@ -1,6 +1,7 @@
 """What other features take of this one; each name is imported when it is first used."""
 
 from .comparing import read_judged as read_judged
+from .comparing import read_people as read_people
 from .matching import JudgedRun as JudgedRun
 from .overlap import ErrorOverlap as ErrorOverlap
 from .overlap import GivenDocument as GivenDocument

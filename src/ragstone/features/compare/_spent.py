@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ragstone.features.compare._repeats import answers_by_question
 from ragstone.features.compare.matching import JudgedRun, Matched
 from ragstone.features.compare.values import SpentComparison, SpentFigures, Unit
 from ragstone.kernel.records import Answer
@@ -29,19 +30,18 @@ def compare_spent(
     clusters: question ids -> what each belongs to. Answers that do not tell are counted, and are never 0;
     a unit in which no answer took anything is left out, and so is all where a run holds no answers.
     """
-    rows = [{(row.system, row.question_id): row for row in side.answers} for side in (a, b)]
+    rows = [answers_by_question(side.answers) for side in (a, b)]
     comparisons = []
     for systems in matched.systems:
         answered = [
-            [side.get((system, name)) for name in matched.ids]
+            [side.get((system, name), []) for name in matched.ids]
             for side, system in zip(rows, systems, strict=True)
         ]
         for unit, of in SPENT.items():
-            measured = [[None if row is None else of(row) for row in side] for side in answered]
+            told = [[[of(row) for row in repeats] for repeats in side] for side in answered]
+            measured = [[_mean_known(repeats) for repeats in side] for side in told]
             if all(map(any, answered)) and any(value for side in measured for value in side):
-                silent = [
-                    side.count(None) - row.count(None) for side, row in zip(measured, answered, strict=True)
-                ]
+                silent = [sum(repeats.count(None) for repeats in side) for side in told]
                 pairs = [
                     (name, (first, other))
                     for name, first, other in zip(matched.ids, *measured, strict=True)
@@ -51,6 +51,11 @@ def compare_spent(
                 values = np.array([both for _, both in pairs], dtype=np.float64)
                 comparisons.append(_compared(unit, systems, silent, values, documents, seed=seed))
     return comparisons
+
+
+def _mean_known(repeats: Sequence[float | None]) -> float | None:
+    known = [value for value in repeats if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _compared(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Bounds
+from ragstone.kernel.console.options import AsJson, Bounds, Config
 from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
 
 Gate = Annotated[
-    bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide.")
+    bool,
+    typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide; see [gate]."),
 ]
 MARGIN_HELP = "Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
 Metrics = Annotated[
@@ -39,6 +40,21 @@ Output = Annotated[
     typer.Option("-o", "--output", help="Also write it as Markdown, for a pull request, or as a .html page."),
 ]
 
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="People's labels of both sides' answers: the verdict is then of what people would see.",
+    ),
+]
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: what labels stand for on the judge's scale."),
+]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
 More = Annotated[
     list[Path] | None,
@@ -63,6 +79,10 @@ def compare(
     output: Output = None,
     seed: Seed = 0,
     bounds: Bounds = False,
+    labels: LabelsFile = None,
+    mapping: Mapped = None,
+    policy: Policy = None,
+    config: Config = None,
     json: AsJson = False,
 ) -> None:
     """Say whether run B is better or worse than run A, or that the questions do not decide.
@@ -71,18 +91,28 @@ def compare(
 
     - `ragstone compare runs/before runs/after`
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
+    - `ragstone compare runs/before runs/after --labels labels.jsonl --gate`
     - `ragstone compare runs/may runs/june runs/july`
     """
     from ragstone.features.compare.comparing import compare as compare_runs
     from ragstone.features.compare.paired import EFFECT
 
-    _check_output(output, [path for path in (a, b, *(more or ()), questions) if path])
+    _check_output(output, [path for path in (a, b, *(more or ()), questions, labels) if path])
     if more:
         pair: dict[str, object] = {"--gate": gate, "--margin": margin, "--shared": shared, "--bounds": bounds}
         pair |= {"--questions": questions, "--min-effect": min_effect}
-        pair |= {"--system-a": system_a, "--system-b": system_b}
+        pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
+        pair |= {"--policy": policy}
         _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
         return
+    from ragstone.kernel.agreement.mapping import parse_mapping
+    from ragstone.kernel.config import load_settings
+
+    if gate:
+        settings = load_settings(config)
+        labels = labels or (settings.path(settings.gate.labels) if settings.gate.labels else None)
+        margin = settings.gate.margin if margin is None else margin
+    words, numbers = parse_mapping(mapping or ())
     comparison = compare_runs(
         a,
         b,
@@ -95,6 +125,9 @@ def compare(
         min_effect=EFFECT if min_effect is None else min_effect,
         seed=seed,
         bounds=bounds,
+        labels=labels,
+        policy=policy,
+        mapping=words | {str(label): score for label, score in numbers.items()},
     )
     from ragstone.features.compare.words import comparison_document
 

@@ -1,17 +1,19 @@
 """Two run folders, files of judgements, or lists of them -> what the second is against the first."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
 from ragstone.features.compare.values import Comparison
+from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
-from ragstone.kernel.records import Answer, Document, Judgement, Question, Ranking
+from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
@@ -37,6 +39,9 @@ def compare(
     min_effect: float = EFFECT,
     seed: int = 0,
     bounds: bool = False,
+    labels: Iterable[Label] | Place | None = None,
+    mapping: Mapping[str, float] | None = None,
+    policy: str | None = None,
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
@@ -47,16 +52,23 @@ def compare(
     are not independent. shared: compare the questions that both have, though either has others. margin: how
     much worse `gate` lets pass; min_effect: the difference that is worth finding; both as shares of the
     scale's width. seed: of the intervals and tests. bounds: every mean with failed rows is shown with its
-    worst and best case.
+    worst and best case. labels: people's labels of answers of both, or their file, as `agree` takes them:
+    verdicts and gate are then of the difference that people would see, found from their labels and the
+    judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
+    draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
+    what labels stand for on the judge's scale, {"good": 1, "bad": 0}.
+    policy: only labels given under these instructions, by their digest.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
-    one run compared with itself; ConfigError for a margin or an effect that is none.
+    one run compared with itself; for labels of one side alone, or of nothing that is compared; ConfigError
+    for a margin or an effect that is none.
     """
     a, b = _placed(a), _placed(b)
     paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
     if len(paths) == 2 and paths[0] == paths[1] and system_a == system_b:
         raise DataError(
-            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
+            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing "
+            "can "
             "differ. Name another one; two systems of one run are compared by naming them: system_a and "
             "system_b (--system-a NAME --system-b NAME)."
         )
@@ -70,8 +82,28 @@ def compare(
         margin=margin,
         effect=min_effect,
         seed=seed,
+        labels=None if labels is None else read_people(labels, mapping or {}, policy),
     )
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
+
+
+def read_people(
+    labels: Iterable[Label] | Place, mapping: Mapping[str, float], policy: str | None = None
+) -> PeopleLabels:
+    """Return people's labels. mapping, policy: see compare. Raises DataError, also where there are none."""
+    words, numbers = mapping_of(mapping)
+    if isinstance(labels, os.PathLike | str):
+        rows, name = (
+            list(read_rows(labels if isinstance(labels, str) else Path(labels), Label, words=words)),
+            str(labels),
+        )
+    else:
+        rows, name = list(only_rows("labels", labels, Label)), "labels"
+    if not rows:
+        raise DataError(
+            f"{name}: it holds no labels. Give labels of both systems' answers, or leave them out."
+        )
+    return PeopleLabels(name=name, labels=rows, mapping=numbers, policy=policy)
 
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:

@@ -17,7 +17,8 @@ Key = tuple[str, str, str]
 class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run as far as it is compared. judges: name -> digest of its file, None where nothing tells it.
 
-    same, lengths: of its documents, see measure_queries. manifest: None where there is none.
+    same, lengths: of its documents, see measure_queries. manifest: None where there is none. unfolded: the
+    judgements of every repeat, where `judgements` are the means of them.
     """
 
     name: str
@@ -29,6 +30,7 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     lengths: dict[str, int] = {}
     judges: dict[str, str] | None = None
     manifest: RunManifest | None = None
+    unfolded: list[Judgement] = []
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):

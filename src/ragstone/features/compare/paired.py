@@ -3,10 +3,21 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 
+from ragstone.features.compare._noise import difference_components
+from ragstone.features.compare._people import People, PeopleLabels
+from ragstone.features.compare._repeats import (
+    answers_by_question,
+    fold_repeats,
+    nearest,
+    repeat_notes,
+)
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._spent import compare_spent
+from ragstone.features.compare._taste import label_cost, taste_notes
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
 from ragstone.features.compare.values import (
@@ -14,18 +25,21 @@ from ragstone.features.compare.values import (
     Flip,
     Gate,
     GatedMetric,
+    LengthSlope,
     MetricComparison,
     Outcome,
     Outlook,
     Side,
 )
+from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.judging import question_clusters
-from ragstone.kernel.judging.summary import bounds_of
-from ragstone.kernel.records import Answer, Judgement, count_statuses
+from ragstone.kernel.judging import question_clusters, summarise
+from ragstone.kernel.judging.summary import bounds_of, is_category
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
+from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.statistics import (
     Floats,
     cluster_codes,
@@ -35,7 +49,7 @@ from ragstone.kernel.statistics import (
     wilson_interval,
 )
 from ragstone.kernel.statistics.families import ALPHA, difference_and_test
-from ragstone.kernel.statistics.paired import PairedTest
+from ragstone.kernel.statistics.paired import PairedTest, Verdict
 from ragstone.kernel.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 
 EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
@@ -51,21 +65,25 @@ def compare_judged(
     margin: float | None = None,
     effect: float = EFFECT,
     seed: int = 0,
+    labels: PeopleLabels | None = None,
 ) -> Comparison:
     """Return what B is against A, by every metric that both have, and what a gate says of it.
 
     metrics, systems, shared: see match. margin: how much worse the gate lets pass; effect: the difference
     that is worth finding; both as shares of the scale's width, between 0 and 1. Questions of one document
-    (the first of `document_ids`) are not independent, and are tested and drawn together. Raises DataError
-    where the two cannot be compared, ConfigError for a margin or an effect that is none.
+    (the first of `document_ids`) are not independent, and are tested and drawn together. labels: people's,
+    of answers of both: the verdicts are then of what people would say, where they have labelled both
+    answers to some questions. Raises DataError where the two cannot be compared or the labels are of
+    nothing that is, ConfigError for a margin or an effect that is none.
     """
     for name, share in (("margin", margin), ("min-effect", effect)):
         if share is not None and not 0 < share < 1:
             raise ConfigError(
                 f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
             )
+    a, b = fold_repeats(a), fold_repeats(b)
     matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
-    both = _Both(a, b, matched, seed)
+    both = _Both(a, b, matched, seed, labels)
     rows = [
         paired for pair, keys in matched.keys.items() for key in keys if (paired := both.paired(pair, key))
     ]
@@ -73,9 +91,23 @@ def compare_judged(
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
         )
+    numbered = [row for row in rows if row.is_numbered]
+    rows = [row for row in rows if not row.is_numbered]
+    if not rows:
+        judges = ", ".join(dict.fromkeys(row.key[0] for row in numbered))
+        raise DataError(
+            f"{a.name} and {b.name}: nothing is compared, because no label of {judges} is better than "
+            "another. Judge both with a judge that grades."
+        )
+    if both.people and not any(row.people for row in rows):
+        raise both.people.why_unused(matched)
     retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
-    adjusted = holm([row.test.p for row in rows])
-    compared = [both.told(row, float(p), len(rows), effect) for row, p in zip(rows, adjusted, strict=True)]
+    adjusted = zip(holm([row.test.p for row in rows]), holm([row.p for row in rows]), strict=True)
+    compared = [
+        both.told(row, (float(of_judge), float(decisive)), len(rows), effect)
+        for row, (of_judge, decisive) in zip(rows, adjusted, strict=True)
+    ]
+    components = difference_components(a, b, matched, both.shared, seed=seed)
     return Comparison(
         a=a.name,
         b=b.name,
@@ -90,9 +122,14 @@ def compare_judged(
         only_b=matched.only_b,
         notes=[
             *_manifest_notes(a, b),
+            *(both.people.notes if both.people else []),
+            *taste_notes(compared, a, b),
+            *map(_shares_note, numbered),
+            *repeat_notes(a, b, matched.systems, matched.ids),
             *unranked,
-            *both.notes(compared, sum(map(len, matched.keys.values()))),
+            *both.notes(compared, sum(map(len, matched.keys.values())) - len(numbered)),
         ],
+        components=components or UNSET,
         seed=seed,
         gate=gate_of(compared, margin),
     )
@@ -108,12 +145,34 @@ class _Paired(NamedTuple):
     clusters: list[str]
     test: PairedTest
     rows: tuple[dict[str, Judgement], dict[str, Judgement]]
+    people: tuple[CorrectedDifference, LengthSlope | None] | None = None
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its scores only number labels, of which none is better."""
+        return any(map(is_category, self.rows[0].values()))
+
+    @property
+    def p(self) -> float:
+        """What the verdict follows: of the labels where there are some, 1 where they are too few to tell."""
+        p = self.people[0].p if self.people else self.test.p
+        return 1.0 if p is None else p
+
+
+def _shares_note(row: _Paired) -> str:
+    """Return the labels of a judge on both sides, in place of a comparison."""
+    sides = [summarise(side[name] for name in row.ids)[0] for side in row.rows]
+    shares = "; ".join(f"{side} {mean_text(mean)}" for side, mean in zip("AB", sides, strict=True))
+    return f"{row.key[0]} gives labels, of which none is better, so it has no verdict: {shares}."
 
 
 class _Both:
     """The rows of two matched runs, by what they are looked up with."""
 
-    def __init__(self, a: JudgedRun, b: JudgedRun, matched: Matched, seed: int) -> None:
+    def __init__(
+        self, a: JudgedRun, b: JudgedRun, matched: Matched, seed: int, labels: PeopleLabels | None = None
+    ) -> None:
+        self.people = People(labels, a, b, matched) if labels else None
         self.ids, self.seed = matched.ids, seed
         wanted = set(matched.ids)
         self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
@@ -122,11 +181,17 @@ class _Both:
                 if row.question_id in wanted:
                     key = (row.system, (row.judge, row.metric, row.model))
                     judgements.setdefault(key, {})[row.question_id] = row
-        self._answers = tuple({(row.system, row.question_id): row for row in side.answers} for side in (a, b))
+        self._unfolded: tuple[dict[tuple[str, Key], list[Judgement]], ...] = ({}, {})
+        for side, unfolded in zip((a, b), self._unfolded, strict=True):
+            for row in side.unfolded:
+                if row.question_id in wanted:
+                    key = (split_repeat(row.system)[0], (row.judge, row.metric, row.model))
+                    unfolded.setdefault(key, []).append(row)
+        self._answers = tuple(answers_by_question(side.answers) for side in (a, b))
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
+        self.shared = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
         self._ranked = tuple(
@@ -154,15 +219,19 @@ class _Both:
         values = np.array([scores for _, *scores in scored], dtype=np.float64)
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
-        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs))
+        people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
+        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
-        cached = self._clusters
+        cached = self.shared
         return [f"shared {cached[name]}" if name in cached else f"question {name}" for name in ids]
 
-    def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:
-        """Return the comparison of one metric, with Holm's correction over `family` of them."""
+    def told(self, row: _Paired, p_holm: tuple[float, float], family: int, effect: float) -> MetricComparison:
+        """Return the comparison of one metric.
+
+        p_holm: with Holm's correction over `family` of them, of the judge's scores and of what decides.
+        """
         first = next(iter(row.rows[0].values()))
         scale = _scale_of(first.scale, row.values)
         width = scale[1] - scale[0] if scale else None
@@ -171,7 +240,11 @@ class _Both:
         n_changed, n_clusters = int(np.count_nonzero(differences)), len(set(row.clusters))
         lost, gained, failed = self._missing(row)
         down, up, both = self._errors(row, scale)
-        verdict = test.verdict if p_holm <= ALPHA else "cannot tell"
+        corrected, length = row.people or (None, None)
+        decisive = corrected.corrected if corrected else difference
+        better: Verdict = "better" if decisive.value > 0 else "worse"
+        if corrected:
+            corrected = msgspec.structs.replace(corrected, p_holm=p_holm[1])
         judge, metric, model = row.key
         return MetricComparison(
             judge=judge,
@@ -187,9 +260,9 @@ class _Both:
             within=wilson_interval(0, n_clusters)[1] * width if width and not n_changed else None,
             test=test.test,
             p=test.p,
-            p_holm=p_holm,
+            p_holm=p_holm[0] if corrected else p_holm[1],
             family=family,
-            verdict=verdict,
+            verdict=better if p_holm[1] <= ALPHA else "cannot tell",
             n_changed=n_changed,
             lost=lost,
             gained=gained,
@@ -201,6 +274,11 @@ class _Both:
             wrong_in_both=both,
             overlap=self._overlap(row, scale),
             outlook=_outlook(row, width, effect * (width or 0), ALPHA / family),
+            corrected=corrected,
+            length=length,
+            label_cost=label_cost(differences, width)
+            if width and n_changed and model != NO_MODEL and not corrected
+            else None,
         )
 
     def _side(self, row: _Paired, at: int, scale: tuple[float, float] | None) -> Side:
@@ -211,8 +289,13 @@ class _Both:
             raise ValueError("a metric without scores: paired returns None for it")
         judged = row.rows[at].values()
         own = [judgement.score for judgement in judged if judgement.score is not None]
-        statuses, stated = count_statuses(judged), next(iter(judged)).scale
-        bounds = bounds_of(sum(own) / len(own), statuses, stated)
+        unfolded = self._unfolded[at].get((row.systems[at], row.key))
+        statuses, stated = count_statuses(unfolded or judged), next(iter(judged)).scale
+        if unfolded:
+            [whole] = summarise(unfolded, seed=self.seed)
+            bounds = whole.bounds
+        else:
+            bounds = bounds_of(sum(own) / len(own), statuses, stated)
         return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
 
     def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
@@ -240,9 +323,7 @@ class _Both:
         return down, up, both
 
     def _flip(self, row: _Paired, name: str, score: float, other: float) -> Flip:
-        answers = [
-            of_side.get((system, name)) for of_side, system in zip(self._answers, row.systems, strict=True)
-        ]
+        answers = [self._answer_of(row, at, name, of_side) for at, of_side in enumerate((score, other))]
         return Flip(
             question_id=name,
             score_a=score,
@@ -253,6 +334,15 @@ class _Both:
             documents_a=self._documents(0, name, answers[0]),
             documents_b=self._documents(1, name, answers[1]),
         )
+
+    def _answer_of(self, row: _Paired, at: int, name: str, score: float) -> Answer | None:
+        """Return an answer to a question; of repeats the one whose score is nearest to their mean."""
+        answers = self._answers[at].get((row.systems[at], name), [])
+        unfolded = self._unfolded[at].get((row.systems[at], row.key), [])
+        if unfolded and answers:
+            system = nearest((judged for judged in unfolded if judged.question_id == name), score).system
+            return next((answer for answer in answers if answer.system == system), None)
+        return answers[0] if answers else None
 
     def _documents(self, at: int, name: str, answer: Answer | None) -> list[GivenDocument] | None:
         contexts = answer.contexts if answer else None
@@ -270,13 +360,16 @@ class _Both:
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:
         """Return whether every answer is the same; None where one is missing that the other side has."""
         pairs = [
-            tuple(answers.get((system, name)) for answers, system in zip(self._answers, systems, strict=True))
+            tuple(
+                answers.get((system, name), [])
+                for answers, system in zip(self._answers, systems, strict=True)
+            )
             for name in self.ids
         ]
         answered = [pair for pair in pairs if any(pair)]  # of several systems each may have its own questions
-        if not answered or not all(all(pair) for pair in answered):
+        if not answered or not all(len(first) == len(other) for first, other in answered):
             return None
-        return all(_said(first) == _said(other) for first, other in answered)
+        return all([*map(_said, first)] == [*map(_said, other)] for first, other in answered)
 
     def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
         """Return what to know before the numbers are relied on."""
@@ -358,9 +451,7 @@ def _text(answer: Answer | None) -> str | None:
     return None if answer is None else answer.answer or answer.error
 
 
-def _said(answer: Answer | None) -> tuple[object, ...] | None:
-    if answer is None:
-        return None
+def _said(answer: Answer) -> tuple[object, ...]:
     contexts = None if answer.contexts is None else [context.text for context in answer.contexts]
     return answer.answer, answer.error, contexts
 
@@ -393,27 +484,32 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
         return "failed", "the application fails on more questions than before"
     if metric.same_answers:
         return "passed", "every answer is the same as before"
-    within = (
-        margin is not None and (low := metric.difference.low) is not None and low > -margin * _width(metric)
-    )
+    people = metric.corrected
+    by = ", corrected by people's labels" if people else ""
+    low = (people.corrected if people else metric.difference).low
+    within = margin is not None and low is not None and low > -margin * _width(metric)
     if metric.verdict == "worse" and not within:
         beside = "" if margin is None else ", and not shown to be within the margin"
-        return "failed", f"worse{beside}"
+        return "failed", f"worse{by}{beside}"
     if metric.loses_more:
         return "cannot tell", (
-            f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the other "
+            f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the "
+            "other "
             "way: those left may be the easier ones"
         )
     if within:
         return "passed", "not worse by more than the margin"
     if metric.verdict == "better":
-        return "passed", "better"
-    if metric.n_changed == 0:
+        return "passed", f"better{by}"
+    if metric.n_changed == 0 and not (people and people.n_differ):
         return "passed", "no score has changed"
     return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
 
 
 def _width(metric: MetricComparison) -> float:
+    if metric.corrected:
+        low, high = metric.corrected.scale
+        return high - low
     if metric.scale is None:
         raise DataError(
             f"{metric.judge}: its judgements state no scale, so a margin has no unit. Judge again by one "

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.kernel.document.blocks import (
@@ -21,9 +22,9 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
-from ragstone.kernel.records import Judgement
+from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.settings import run_settings
-from ragstone.kernel.runs.wording import judge_name, plural
+from ragstone.kernel.runs.wording import judge_name, mean_text, plural
 from ragstone.kernel.version import __version__
 
 LONGEST_SETTING = 30
@@ -66,8 +67,8 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
     columns: dict[str, list[Judgement]] = {}
     means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
     for name, run in zip(names, read, strict=True):
-        several = len({row.system for row in run.judgements}) > 1
-        for row in run.judgements:
+        several = len({split_repeat(row.system)[0] for row in run.judgements}) > 1
+        for row in fold_repeats(run).judgements:
             columns.setdefault(f"{name}: {row.system}" if several else name, []).append(row)
         for mean in summarise(run.judgements, clusters=question_clusters(run.questions), seed=seed):
             if not metrics or {mean.judge, mean.metric} & set(metrics):
@@ -96,7 +97,7 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
 
 
 def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary]) -> int | None:
-    if any(mean.scale is None for mean in means.values()):
+    if any(mean.scale is None or mean.labels for mean in means.values()):
         return None
     passed: dict[str, set[bool]] = {}
     for column, mean in means.items():
@@ -160,6 +161,8 @@ def _of_settings(several: SeveralRuns) -> list[Made[str]]:
 
 def _mean(means: SeveralMeans, column: str) -> Cell | str:
     mean = means.means.get(column)
+    if mean and mean.labels:
+        return mean_text(mean)
     return estimated(mean.estimate) if mean else ""
 
 

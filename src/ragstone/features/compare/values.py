@@ -5,6 +5,8 @@ from typing import Literal
 import msgspec
 
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
+from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
+from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import Status
 from ragstone.kernel.runs.settings import SettingDifference
@@ -64,6 +66,30 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     design_effect: float
 
 
+class LengthSlope(msgspec.Struct, frozen=True, kw_only=True):
+    """How a judge's errors, its score minus people's, go with the length of labelled answers.
+
+    slope: what it gives more to an answer that is twice as long, beyond what people give. ratio: the median
+    length of B's answers over that of A's.
+    """
+
+    slope: Estimate
+    ratio: float
+
+
+class LabelCost(msgspec.Struct, frozen=True, kw_only=True):
+    """How many questions people would have to label both answers to, without any help of the judge.
+
+    for_half: so that the interval is ± half, in the unit of the scale; for_observed: so that a difference
+    as large as the judge's is found 4 times out of 5, None where that is 0. Both if people's scores differ
+    as often as the judge's.
+    """
+
+    half: float
+    for_half: int
+    for_observed: int | None
+
+
 class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of two runs, paired by question: what B is against A.
 
@@ -75,7 +101,10 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     without a score than A, and more answers that failed. same_answers: whether every answer, with its
     contexts, is the same in both; None where a run holds no answers. wrong_to_right, right_to_wrong,
     wrong_in_both: by the middle of the scale, as `overlap` counts them; None, and empty, without a scale.
-    outlook: None where too little is known of how scores vary.
+    outlook: None where too little is known of how scores vary. corrected: what people would say, where they
+    have labelled answers of both; then verdict follows its p_holm, while p and p_holm here stay those of the
+    judge's scores. length: None where too few errors are known. label_cost: of judges that ask a
+    model, where there are no labels and scores differ.
     """
 
     judge: str
@@ -105,6 +134,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     wrong_in_both: list[Flip]
     overlap: ErrorOverlap | None
     outlook: Outlook | None
+    corrected: CorrectedDifference | None = None
+    length: LengthSlope | None = None
+    label_cost: LabelCost | None = None
 
 
 class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +214,8 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     settings: what differs between the runs, None where a manifest does not tell; prompt_diff: the lines of a
     unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
     metrics, and systems, that have no counterpart. notes: what to know before relying on it.
-    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all.
+    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all. components:
+    B minus A over all judges, wordings and repeats of a metric; absent where each was measured once.
     """
 
     a: str
@@ -200,3 +233,4 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     seed: int
     gate: Gate
     bounds_from: float = BOUNDS_FROM
+    components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET

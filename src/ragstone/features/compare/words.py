@@ -5,6 +5,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
+from ragstone.features.compare._people_words import UNIT_SCALE, labelled, people_told, size_on
+from ragstone.features.compare._people_words import signed as signed
 from ragstone.features.compare.overlap import GivenDocument
 from ragstone.features.compare.overlap_words import documents_told, overlap_table
 from ragstone.features.compare.values import (
@@ -18,6 +20,7 @@ from ragstone.features.compare.values import (
     SpentComparison,
     SpentFigures,
 )
+from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -38,19 +41,21 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, number, one_line, p_told
+from ragstone.kernel.document.numbers import count, level, number, one_line, p_told
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.runs.wording import bounds, plural, statuses
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.version import __version__
 
-UNIT_SCALE = (0.0, 1.0)
 HEAVY = 1.2  # design effect from which on a reader should know of it
 SPENT_WORDS = {"seconds": "Seconds", "tokens": "Tokens", "usd": "USD for 1,000 answers"}
 UNKNOWN_WORDS = {"seconds": "Seconds are", "tokens": "Tokens are", "usd": "The cost is"}
 BESIDE = Column("B − A", beside="interval", ends=(-1.0, 1.0))
+UNCHANGED = "no score differs"
 VERDICT = Column("Verdict", text=True, short="")
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
 BRIEF_FLIPS = 3  # in a terminal
@@ -96,6 +101,8 @@ def comparison_document(
             *_changed(comparison),
             Heading("Metric by metric", anchor="metrics"),
             _table(comparison),
+            *_corrected(comparison),
+            *map(Paragraph, noise_lines(comparison)),
             *explained,
             *_overlap(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
@@ -134,10 +141,67 @@ def _table(comparison: Comparison) -> Table:
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
         (BESIDE, lambda row: _difference(row.difference, row.scale)),
-        (VERDICT, lambda row: Cell(row.verdict, tone=TONES[row.verdict])),
+        (VERDICT, _judges_verdict),
     ]
     rows = sorted(in_order(comparison), key=systems_told)
     return table_of("Differences", rows, columns, group=group)
+
+
+def noise_lines(comparison: Comparison) -> list[str]:
+    """Return the difference over all judges of the metric that says most, and what its noise is made of.
+
+    Empty where each metric was measured once, and where people's labels decide: theirs is no judge's noise.
+    """
+    if any(row.corrected for row in comparison.metrics):
+        return []
+    rows = comparison.components or []
+    pooled = [row for row in rows if row.components.estimate.method == "components"][:1]
+    lines = [
+        f"Over {measured_by(row)} of {row.metric}, B − A is {signed(row.components.estimate.value)}, "
+        f"{level(row.components.estimate)} interval {signed_interval(row.components.estimate)} for "
+        f"{drawn_of(pooled)} like these, {signed_interval(row.components.fixed)} for these alone."
+        for row in pooled
+    ]
+    return [line for line in (*lines, noise_sentence(rows, of="B − A in")) if line]
+
+
+def _verdict(row: MetricComparison) -> Cell:
+    return Cell(UNCHANGED) if is_unchanged(row) else Cell(row.verdict, tone=TONES[row.verdict])
+
+
+def _judges_verdict(row: MetricComparison) -> Cell:
+    """Return what the judge's scores say; where labels decide, it is muted beside what they say."""
+    if row.corrected is None or is_unchanged(row):
+        return _verdict(row)
+    if row.p_holm > ALPHA:
+        return Cell("judge: cannot tell", tone="muted")
+    return Cell(f"judge: {'better' if row.difference.value > 0 else 'worse'}", tone="muted")
+
+
+def is_unchanged(row: MetricComparison) -> bool:
+    """Return whether no score differs, neither of the judge nor of people: then there is nothing to tell."""
+    return not row.n_changed and not (row.corrected and row.corrected.n_differ)
+
+
+def _corrected(comparison: Comparison) -> list[Block]:
+    """Return the differences that people would see beside the judge's; nothing without labels."""
+    rows = labelled(in_order(comparison))
+    if not rows:
+        return []
+    columns: list[Made[tuple[MetricComparison, CorrectedDifference]]] = [
+        (Column("Metric", text=True, short=""), lambda pair: f"  {full_name(pair[0], comparison)}"),
+        (
+            Column("Labelled", short="labelled"),
+            lambda pair: f"{count(pair[1].n_labelled)} of {count(pair[1].n_rows)}",
+        ),
+        (Column("Judge's B − A", short="judge's"), lambda pair: signed(pair[0].difference.value)),
+        (BESIDE, lambda pair: _difference(pair[1].corrected, pair[1].scale)),
+        (VERDICT, lambda pair: _verdict(pair[0])),
+    ]
+    return [
+        Heading("What people would see", anchor="people"),
+        table_of("Differences, corrected by people's labels", rows, columns),
+    ]
 
 
 def _difference(estimate: Estimate, scale: tuple[float, float] | None) -> Cell:
@@ -367,8 +431,9 @@ def _dots(comparison: Comparison) -> list[Block]:
     several = len({metric.b.system for metric in comparison.metrics}) > 1
     dots = []
     for row in comparison.metrics:
-        width = row.scale[1] - row.scale[0] if row.scale else 1.0
-        there = row.difference
+        scale = row.corrected.scale if row.corrected else row.scale
+        width = scale[1] - scale[0] if scale else 1.0
+        there = row.corrected.corrected if row.corrected else row.difference
         low, high = (end if end is None else end / width for end in (there.low, there.high))
         name = f"{metric_name(row)}, {systems_told(row)}" if several else metric_name(row)
         dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
@@ -381,15 +446,19 @@ def outcome(comparison: Comparison) -> str:
 
     Scores that are all the same are no riddle: that is said, with what so few questions can hide.
     """
-    same = [row for row in in_order(comparison) if not row.n_changed]
-    differing = [row for row in in_order(comparison) if row.n_changed]
+    same = [row for row in in_order(comparison) if is_unchanged(row)]
+    differing = [row for row in in_order(comparison) if not is_unchanged(row)]
     parts = []
     for verdict, text in (
         ("worse", "B is worse in"),
         ("better", "B is better in"),
         ("cannot tell", "cannot tell whether B differs in"),
     ):
-        names = [full_name(row, comparison) for row in differing if row.verdict == verdict]
+        names = [
+            full_name(row, comparison) + (" (corrected by people's labels)" if row.corrected else "")
+            for row in differing
+            if row.verdict == verdict
+        ]
         if names:
             parts.append(f"{text} {_listed(names)}")
     if same:
@@ -426,12 +495,6 @@ def one_of(a: str, b: str) -> str:
     return a if a == b else f"{a} → {b}"
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign, also that of a gain."""
-    text = number(value)
-    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
-
-
 def signed_interval(estimate: Estimate) -> str:
     """Return the ends of a difference's interval."""
     if estimate.low is None or estimate.high is None:
@@ -440,14 +503,8 @@ def signed_interval(estimate: Estimate) -> str:
 
 
 def size(value: float, row: MetricComparison) -> str:
-    """Return a difference without its sign: in points on a scale of 0 to 1, else beside its scale."""
-    if row.scale == UNIT_SCALE:
-        points = f"{abs(value) * 100:.1f}".removesuffix(".0")
-        return f"{points} point{'' if points == '1' else 's'}"
-    if row.scale is None:
-        return f"{number(abs(value))} in the judge's own unit"
-    low, high = row.scale
-    return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
+    """Return a difference of the judge's scores without its sign, see size_on."""
+    return size_on(value, row.scale)
 
 
 def test_told(row: MetricComparison) -> str:
@@ -459,7 +516,8 @@ def test_told(row: MetricComparison) -> str:
 def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
     sentences = [
-        f"{row.verdict}, {test_told(row)}.",
+        *([] if is_unchanged(row) else [f"{row.verdict}, {_decided_by(row)}."]),
+        *people_told(row),
         changed_told(row),
         *(
             []
@@ -468,9 +526,22 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
         ),
         *_denominator(row, least),
     ]
-    if row.verdict == "cannot tell":
+    if row.verdict == "cannot tell" and not row.corrected:
         sentences += outlook_told(row)
     return " ".join(sentences)
+
+
+def _decided_by(row: MetricComparison) -> str:
+    """Return the p-value that the verdict follows, and what it is of."""
+    people = row.corrected
+    if people is None:
+        return test_told(row)
+    if people.p_holm is None:
+        return "too few pairs are labelled"
+    holm = f", Holm over {row.family}" if row.family > 1 else ""
+    return (
+        f"{p_told(people.p_holm)} (corrected by people's labels{holm}; the judge's alone: {test_told(row)})"
+    )
 
 
 def changed_told(row: MetricComparison) -> str:

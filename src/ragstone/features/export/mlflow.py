@@ -80,7 +80,12 @@ def log_to_mlflow(
             client = mlflow.MlflowClient(tracking_uri=tracking_uri)
             return _log(client, run, experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT)
         except mlflow.exceptions.MlflowException as mistake:
-            raise DataError(_refused(tracking_uri, str(mistake))) from None
+            hint = ""
+            if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
+                hint = " A database needs the whole package: pip install mlflow, or log to a server."
+            raise DataError(
+                f"{_shown(tracking_uri)}: MLflow did not take the run: {str(mistake)[:LONGEST_VALUE]}{hint}"
+            ) from None
 
 
 def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: ANN401 - of an optional package
@@ -139,6 +144,8 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
         metrics[f"{name}/rows"] = metric.n_rows
         if metric.estimate:
             metrics |= _estimate(name, metric.estimate)
+        for label, share in metric.labels.items():
+            metrics |= _estimate(f"{name}/{label}", share)
     for row in summary.retrieval:
         for measure, estimate in row.measures.items():
             metrics |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)
@@ -219,13 +226,6 @@ def _check_there(tracking_uri: str) -> None:
 def _shown(tracking_uri: str) -> str:
     """Return the address without a password in it."""
     return re.sub(r"//[^/@]*@", "//", tracking_uri)
-
-
-def _refused(tracking_uri: str, answer: str) -> str:
-    hint = ""
-    if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
-        hint = " A database needs the whole package: pip install mlflow, or log to a server."
-    return f"{_shown(tracking_uri)}: MLflow did not take the run: {answer[:LONGEST_VALUE]}{hint}"
 
 
 @contextlib.contextmanager

@@ -16,9 +16,8 @@ from ragstone.features.improve.learned import Learning
 from ragstone.features.improve.values import Development, LookRecord, Scale, looks_at
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, explaining
-from ragstone.kernel.tables import held
-from ragstone.kernel.tables.journal import Journal, replace_whole
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.journal import Journal, held, replace_whole
+from ragstone.kernel.persistence.private import make_folder
 
 State = Literal["saved", "running", "done", "failed", "stopped"]
 WAIT_S = 10.0

@@ -41,7 +41,7 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forec
 from ragstone.kernel.errors import DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge, question_digest
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.notes import BASELINES
@@ -241,9 +241,9 @@ def forecast_development(task: DevelopmentTask, settings: Settings, part: Part =
     answers = task.part(part).answers
     judges = task.judges if part == "dev" else [task.draft]
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        sampled = sample_of(answers, forecaster, SAMPLE)
-        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
+    async def work(session: Session) -> None:
+        sampled = sample_of(answers, session, SAMPLE)
+        session.forecaster.assume(*(judge.assumption for judge in judges))
         for judge in judges:
             await judge_labelled(judge, sampled, session)
 

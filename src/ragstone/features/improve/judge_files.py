@@ -16,7 +16,8 @@ from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, DataError, explaining
 from ragstone.kernel.judging import Judge, judge_names, parse_judge
 from ragstone.kernel.judging.variant import load_members
-from ragstone.kernel.tables import held, partial_path
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.tables import partial_path
 
 LONGEST_NAME = 200  # bytes: file systems take 255, and `my_` and `@v12.toml` are added
 NAME = re.compile(r"[a-z][a-z0-9_]*")

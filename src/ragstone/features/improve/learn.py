@@ -57,7 +57,7 @@ from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 
 GRADED = (
     "it weighs yes and no, and the labels are grades. Say from which one on a label is a yes: "
@@ -380,10 +380,11 @@ def _helper(named: str) -> Helper:
 def forecast_learning(task: LearningTask, settings: Settings) -> Forecast:
     """Return what learning would ask at most; nobody is asked."""
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         rows, closed = task.both(settings.run.seed)
         judge = task.file.judge
-        forecaster.assumptions[FORECAST_NOTE] = None
+        forecaster = session.forecaster
+        forecaster.assume(FORECAST_NOTE)
         await judged_whole(judge, rows, session)
         await judged_whole(judge, closed, session)
         for helper in task.helpers:

@@ -15,9 +15,10 @@ from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 
 ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"
@@ -67,8 +68,9 @@ def judge_to_run(
     """Judge the answers of a sheet into a run of their own, and return its numbers.
 
     The folder holds the answers, their judgements and summary.json: what `report`, `serve`, `compare`,
-    `agree` and `label` open. Judged again, judgements by other judges stay, what has failed is asked again,
-    and the rest comes from the ledger; the summary keeps columns and models of that time. Raises DataError
+    `agree` and `label` open. Judged again, judgements by other judges, or by other models, stay, what has
+    failed is asked again, and the rest comes from the ledger; the summary keeps columns and models of that
+    time. Raises DataError
     where it holds judgements of other answers, unless `force`; else as judge_sheet does.
     """
     check_run_folder(folder, force)
@@ -77,9 +79,10 @@ def judge_to_run(
         _put_answers(folder, sheet, force)
         judgements, kept = folder / JUDGEMENTS, []
         if judgements.is_file() and not force:
-            names = {judge.name for judge in judges}
+            model = settings.judge.model or NO_MODEL
+            again = {(judge.name, judge.model_name(model)) for judge in judges}
             rows = read_rows(judgements, Judgement)
-            kept = [row for row in rows if row.judge.removesuffix(JOINT_SUFFIX) not in names]
+            kept = [row for row in rows if (row.judge.removesuffix(JOINT_SUFFIX), row.model) not in again]
         summary = judge_sheet(
             sheet,
             judgements,
@@ -94,6 +97,14 @@ def judge_to_run(
         models, columns = summary.models, dict(CHOICE.get().columns)
         with contextlib.suppress(OSError, msgspec.DecodeError):
             before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
+            judged_by = {row.model for row in kept}
+            for (
+                role,
+                name,
+            ) in models.items():  # all that judged are named, as the ledger knows them: NAME@HOST
+                earlier = before.models.get(role, "").split(", ")
+                known = [one for one in earlier if one != name and one.partition("@")[0] in judged_by]
+                models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
         summary = msgspec.structs.replace(summary, name=folder.name, models=models, columns=columns)
         (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))

@@ -145,6 +145,6 @@ def _next_step(summary: "RunSummary", target: "Path | str", sheets: list[Path]) 
                 "it row by row, and takes people's labels."
             )
         return f"ragstone agree {target} LABELS measures the judges against people's labels."
-    if any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics):
+    if any(metric.model != NO_MODEL and metric.statuses.get("scored") for metric in summary.metrics):
         return f"ragstone serve shows {target} row by row; labels given there tell how good its judges are."
     return f"ragstone report {target} writes it as one page; ragstone serve shows it row by row."

@@ -28,6 +28,7 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.conversation import TURN, every_reply
 from ragstone.kernel.judging.fields import JOINT_SUFFIX, members_of, read_no_answer
+from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.savings import CascadeTally
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
@@ -80,11 +81,12 @@ def judge_sheet(
         digest = made_from(settings, "judge", sheet.sources, *inputs)
 
     async def work() -> RunSummary:
-        tally, cascades = Tally(), CascadeTally()
+        tally, cascades, noise = Tally(), CascadeTally(), NoiseTally()
 
         def count(row: Judgement) -> None:
             tally.add(row)
             cascades.add(row)
+            noise.add(row)
 
         async def judged(session: Session) -> AsyncIterator[Judgement]:
             for row in kept:
@@ -104,7 +106,8 @@ def judge_sheet(
                     force=force,
                     made_from=digest,
                 )
-        alone = judgements_alone(str(output), tally.summaries(settings.run.seed), cascades.savings())
+        seed = settings.run.seed
+        alone = judgements_alone(str(output), tally.summaries(seed), cascades.savings(), noise, seed=seed)
         notes = alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings)
         if any(judge.compares_two for judge in judges):
             from ragstone.kernel.judging.pairwise import unpaired_notes
@@ -134,7 +137,7 @@ def unread_notes(metrics: Sequence[MetricSummary], sheet: AnswerSheet) -> tuple[
     a reader made itself, of a trace, is no column. Options are given where name and values speak for one
     column alone; else all are listed, and the user says which.
     """
-    scored = {metric.judge for metric in metrics if metric.estimate is not None}
+    scored = {metric.judge for metric in metrics if metric.statuses.get("scored")}
     blind = [
         metric
         for metric in metrics

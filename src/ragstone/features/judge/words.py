@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from ragstone.features.agree import corrected_line, corrected_of
+from ragstone.features.judge._pass_words import pass_blocks
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.kernel.document.blocks import (
     Block,
@@ -22,6 +23,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     calls_line,
@@ -29,6 +31,7 @@ from ragstone.kernel.runs.wording import (
     cost,
     failures,
     judge_name,
+    mean_text,
     n_scored,
     plural,
     scale,
@@ -66,7 +69,8 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         version=summary.version,
         blocks=[
             brief_means(summary),
-            *truth_blocks(summary.metrics),
+            *noise_blocks(summary),
+            *beside_means(summary.metrics),
             *_unsupported(summary.metrics),
             Notes(summary.notes),
         ],
@@ -94,7 +98,7 @@ def brief_means(summary: RunSummary) -> Table:
 
 
 def _with_scale(row: MetricSummary) -> str:
-    unit = not row.scale or row.scale[1] == 1
+    unit = not row.scale or row.scale[1] == 1 or row.labels
     return f"  {judge_name(row)}" + ("" if unit else f" ({scale(row)})")
 
 
@@ -108,7 +112,7 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
     ]
     return [
         Cell(name),
-        mean_cell(row),
+        Cell(mean_text(row).replace(", ", "\n"), tone="strong") if row.labels else mean_cell(row),
         Cell(interval(row.estimate) if row.estimate else ""),
         Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
         Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
@@ -116,11 +120,16 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
 
 
 def mean_cell(row: MetricSummary) -> Cell:
-    """Return the mean of a judge, or that there is none."""
-    return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
+    """Return the mean of a judge, the shares of its labels, or that there is none."""
+    return Cell(mean_text(row), tone="strong" if row.estimate or row.labels else "")
 
 
-def truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
+def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return what stands below the means: of true and false statements, and of answers generated anew."""
+    return [*_truth_blocks(metrics), *pass_blocks(metrics)]
+
+
+def _truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
     """Return what each system said of true and of false statements; nothing where there were none."""
     rows = [(metric, metric.truth) for metric in metrics if metric.truth]
     several = len({metric.system for metric in metrics}) > 1

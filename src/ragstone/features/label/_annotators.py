@@ -62,7 +62,7 @@ def annotator_agreement(
 
     grades: of the scale, [] for those that were given. Intervals are clustered by question.
     """
-    humans = human_scores((label for label in labels if not is_adjudicated(label)), metric)
+    humans = human_scores((label for label in labels if not is_adjudicated(label)), metric, again=True)
     several = [human for human in humans.values() if len(human.grades) > 1]
     by_pair: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for human in several:

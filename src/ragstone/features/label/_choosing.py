@@ -97,7 +97,7 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
         and (human := humans.get((row.question_id, row.system))) is not None
         and human.score is not None
     ]
-    doubts = np.array([_deviation(row) for row in rows])
+    doubts = np.array([deviation(row) for row in rows])
     if len(labelled) < FEWEST_LABELS:
         if doubts.max() == doubts.min():
             raise DataError(
@@ -108,10 +108,19 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
         return doubts
     scores = np.array([math.nan if row.score is None else row.score for row in rows])
     varying = len(np.unique(doubts[~np.isnan(scores)])) > 2
-    strata = _strata(doubts if varying else scores, ~np.isnan(scores))
+    strata = strata_of(doubts if varying else scores, ~np.isnan(scores))
     at = np.array([number for number, _ in labelled])
-    squares = _residuals(np.array([score for _, score in labelled]), scores[at]) ** 2
-    sizes = np.zeros(len(rows))
+    return measured_sizes(scores, strata, at, np.array([score for _, score in labelled]))
+
+
+def measured_sizes(judge: Floats, strata: Codes, at: Codes, human: Floats) -> Floats:
+    """Return for each row the root mean square of what a straight line leaves over in its stratum.
+
+    judge, strata: (rows,), -1 for a row in none, whose size is 0. at, human: (labelled,), the places of the
+    labelled rows and what people gave them. A stratum with few labels leans to all of them.
+    """
+    squares = _residuals(human, judge[at]) ** 2
+    sizes = np.zeros(len(judge))
     for stratum in np.unique(strata[strata >= 0]):
         inside = squares[strata[at] == stratum]
         mean = (inside.sum() + SHRUNK * squares.mean()) / (inside.size + SHRUNK)
@@ -119,7 +128,7 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
     return sizes
 
 
-def _deviation(row: Judgement) -> float:
+def deviation(row: Judgement) -> float:
     """Return the uncertainty; of a bare score, the standard deviation of a coin with that share."""
     metadata = row.metadata or {}
     if row.score is None or any(name in metadata for name in ("probabilities", "frequencies", "spread")):
@@ -129,7 +138,7 @@ def _deviation(row: Judgement) -> float:
     return 2 * math.sqrt(share * (1 - share))
 
 
-def _strata(values: Floats, known: np.ndarray) -> np.ndarray:
+def strata_of(values: Floats, known: np.ndarray) -> Codes:
     """Return the stratum of each value, from 0; -1 where none is known. Equal values are in one."""
     strata = np.full(len(values), -1)
     distinct = np.unique(values[known])
@@ -190,8 +199,8 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
     return rng.permutation(order[np.minimum(places, len(order) - 1)])
 
 
-Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi"]
-WAYS: tuple[Way, ...] = get_args(Way)
+Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps"]
+WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, `gaps` none
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
@@ -207,8 +216,9 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
 
     by: `random`; `stratified`, spread evenly over strata (`system`, `score`, or the name of a tag);
     `uncertain`, the more the judge was unsure; `disagreement`, the more its judges differ; `ppi`, the more
-    the corrected mean gains by a label. cut: the score at which the judge is unsure (`uncertain`; default:
-    the middle of its scale).
+    the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
+    more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
+    score at which the judge is unsure (`uncertain`; default: the middle of its scale).
     """
 
     by: Way = "stratified"
@@ -218,6 +228,7 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     strata: tuple[str, ...] = SPREAD_EVENLY
     cut: float | None = None
     seed: int = 0
+    systems: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DrawnAnswer(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from ragstone.features.label.queue import Queue, QueueItem
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
+from ragstone.kernel.agreement.policies import AGAIN, policy_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Metadata, Row
 from ragstone.kernel.statistics import Estimate, mean_estimate
@@ -44,42 +45,70 @@ class Marks:
 
     def __init__(self, queue: Queue, labels: Path, skips: Path) -> None:
         self.queue = queue
-        self.labels: RowFile[Label] = RowFile(labels, label_key, lambda raw: parse_row(raw, Label))
+        self.labels: RowFile[Label] = RowFile(labels, self._key, lambda raw: parse_row(raw, Label))
         self.skips: RowFile[Skip] = RowFile(skips, skip_key, lambda raw: msgspec.convert(raw, Skip))
 
-    def label(self, person: str, index: int, text: Answer, score: float, comment: str | None = None) -> None:
-        """Keep a person's label of an item, in the place of an earlier one of theirs.
+    def _key(self, label: Label) -> tuple[LabelKey, str | None]:
+        return label_key(label), self.policy_of(label)
 
-        text: the answer with its question, which the label carries on. Raises DataError for a score off the
-        scale, and for an item that is not theirs.
+    def policy_of(self, label: Label) -> str | None:
+        """Return the policy of a label; one that names none is of the text that the queue was made with."""
+        return policy_of(label) or self.queue.policy
+
+    def label(
+        self,
+        person: str,
+        index: int,
+        text: Answer,
+        score: float,
+        comment: str | None = None,
+        *,
+        policy: str | None,
+    ) -> None:
+        """Keep a person's label of an item, in the place of an earlier one of theirs under this policy.
+
+        text: the answer with its question, which the label carries on. policy: the digest of the instructions
+        that were read. Raises DataError for a score off the scale, and for an item that is not theirs.
         """
         item = item_for(self.queue, person, index)
-        self._put(person, text, on_scale(self.queue, score), comment, item.inclusion)
+        metadata = carried(self.queue, text, item.inclusion, policy)
+        self._put(person, text, on_scale(self.queue, score), comment, metadata)
         self.skips.remove((item.question_id, item.system, person))
 
     def adjudicate(
-        self, person: str, index: int, text: Answer, score: float, comment: str | None = None
+        self,
+        person: str,
+        index: int,
+        text: Answer,
+        score: float,
+        comment: str | None = None,
+        *,
+        policy: str | None,
     ) -> None:
         """Keep the label that settles an item on which annotators differ. Raises DataError as label does."""
         item = _item(self.queue, index)
         named = f"{ADJUDICATOR}{person}"
-        self._put(named, text, on_scale(self.queue, score), comment, item.inclusion)
+        metadata = carried(self.queue, text, item.inclusion, policy)
+        self._put(named, text, on_scale(self.queue, score), comment, metadata)
 
-    def withdraw(self, person: str, index: int) -> None:
-        """Take back a person's label or skip of an item; nothing happens where there is none."""
+    def withdraw(self, person: str, index: int, *, policy: str | None) -> None:
+        """Take back a person's label under a policy, or skip, of an item; nothing happens without one."""
         item = _item(self.queue, index)
-        self.labels.remove((item.question_id, item.system, self.queue.metric, person))
+        self.labels.remove(((item.question_id, item.system, self.queue.metric, person), policy))
         self.skips.remove((item.question_id, item.system, person))
 
-    def skip(self, person: str, index: int, reason: str | None = None) -> None:
-        """Note that a person passes over an item; a label of theirs is taken back. Raises DataError."""
+    def skip(self, person: str, index: int, reason: str | None = None, *, policy: str | None) -> None:
+        """Note that a person passes over an item; a label of theirs under the policy is taken back.
+
+        Raises DataError for an item that is not theirs.
+        """
         item = item_for(self.queue, person, index)
-        self.labels.remove((item.question_id, item.system, self.queue.metric, person))
+        self.labels.remove(((item.question_id, item.system, self.queue.metric, person), policy))
         row = Skip(question_id=item.question_id, system=item.system, annotator=person, reason=reason or None)
         self.skips.put([row])
 
     def _put(
-        self, annotator: str, text: Answer, score: float, comment: str | None, inclusion: float | None
+        self, annotator: str, text: Answer, score: float, comment: str | None, metadata: Metadata
     ) -> None:
         label = Label(
             question_id=text.question_id,
@@ -88,15 +117,16 @@ class Marks:
             score=score,
             annotator=annotator,
             rationale=comment or None,
-            metadata=carried(self.queue, text, inclusion),
+            metadata=metadata,
         )
         self.labels.put([label])
 
 
-def carried(queue: Queue, text: Answer, inclusion: float | None) -> Metadata:
-    """Return what a label carries beside its score: the texts, and how its answer was drawn."""
-    metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "tags": text.tags}
+def carried(queue: Queue, text: Answer, inclusion: float | None, policy: str | None) -> Metadata:
+    """Return what a label carries beside its score: the texts, how its answer was drawn, and its policy."""
+    metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "policy": policy, "tags": text.tags}
     metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
+    metadata |= {AGAIN: True} if queue.again_of else {}
     return {name: value for name, value in metadata.items() if value is not None}
 
 
@@ -147,13 +177,13 @@ def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annot
     systems: dict[str, list[str]] = {}
     for question_id, system in places:
         systems.setdefault(question_id, []).append(system)
-    fitted_labels: dict[tuple[str, str, str], Label] = {}
+    fitted_labels: dict[tuple[str, str, str, str | None], Label] = {}
     problems: list[str] = []
     for number, label in enumerate(labels, 1):
         try:
             key = _answer(label, systems)
             at = _place(queue, label, places.get(key))
-            named = (*key, label.annotator or annotator)
+            named = (*key, label.annotator or annotator, policy_of(label) or queue.policy)
             if named in fitted_labels:
                 raise DataError(f"a second label of this answer by {named[2]!r}")
             fitted_labels[named] = msgspec.structs.replace(
@@ -162,7 +192,7 @@ def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annot
                 metric=queue.metric,
                 annotator=named[2],
                 score=on_scale(queue, label.score),
-                metadata=carried(queue, texts[at], queue.items[at].inclusion),
+                metadata=carried(queue, texts[at], queue.items[at].inclusion, policy_of(label)),
             )
         except DataError as mistake:
             problems.append(f"label {number}, question {label.question_id!r}: {mistake}")
@@ -201,11 +231,12 @@ class AnnotatorProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a queue has come. n_items, n_begun, n_done: answers, those with a label, those with all
-    theirs."""
+    theirs. n_open: those that somebody has neither labelled nor skipped yet."""
 
     n_items: int
     n_begun: int
     n_done: int
+    n_open: int
     shares: list[AnnotatorProgress]
 
     @property
@@ -235,17 +266,22 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
             labelled.setdefault(key, set()).add(label.annotator or "")
             own[label.annotator or ""] = own.get(label.annotator or "", 0) + 1
     skipped: dict[str, int] = {}
+    passed: dict[tuple[str, str], set[str]] = {}
     for skip in skips:
         skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
+        passed.setdefault((skip.question_id, skip.system), set()).add(skip.annotator)
     names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
-    n_done = 0
+    n_done = n_open = 0
     for key, item in wanted.items():
         by = labelled.get(key, set())
         n_done += set(item.annotators) <= by if item.annotators else bool(by)
+        seen = by | passed.get(key, set())
+        n_open += not (set(item.annotators) <= seen if item.annotators else seen)
     return Progress(
         n_items=len(wanted),
         n_begun=len(labelled),
         n_done=n_done,
+        n_open=n_open,
         shares=[
             AnnotatorProgress(
                 annotator=name,

@@ -3,6 +3,7 @@
 Nothing that is shown of an item tells the system, the judge's score or who else labels.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,13 +13,14 @@ from litestar.di import NamedDependency
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.features.label._marking import Marks
+from ragstone.features.label._marking import Marks, label_key
+from ragstone.features.label._policies import PolicyVersion, change_policy, policy_versions
 from ragstone.features.label.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.matching import words
-from ragstone.kernel.records import Answer, references
+from ragstone.kernel.records import Answer, Label, references
 from ragstone.kernel.runs.embedded import TurnShown
 from ragstone.kernel.runs.thread import thread_shown
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -150,7 +152,7 @@ class OpenQueue:
     """A queue with its texts, in the order of its items, and the files of its labels."""
 
     def __init__(self, folder: Path, labels: Path, queue: Queue) -> None:
-        self.queue = queue
+        self.folder, self.queue = folder, queue
         self.texts: list[Answer] = read_texts(folder, queue)
         self.marks = Marks(queue, labels / f"{queue.name}.jsonl", folder / f"{queue.name}.skipped.jsonl")
         self._contexts: dict[int, list[Highlighted]] = {}
@@ -161,9 +163,46 @@ class OpenQueue:
             self._contexts[place] = highlighted(self.texts[place])
         return self._contexts[place]
 
+    def versions(self) -> list[PolicyVersion]:
+        """Return the versions of the instructions; the last one holds. Others may change them at any time."""
+        first = PolicyVersion(self.queue.policy, self.queue.instructions)
+        return policy_versions(self.folder, self.queue.name, first)
+
+    def change(self, instructions: str) -> bool:
+        """Make a text the instructions that hold; return False where they do already. Raises DataError."""
+        first = PolicyVersion(self.queue.policy, self.queue.instructions)
+        return change_policy(self.folder, self.queue.name, first, instructions)
+
+    def labels(self) -> list[Label]:
+        """Return the labels given under the instructions that hold now."""
+        policy = self.versions()[-1].policy
+        return [row for row in self.marks.labels.rows() if self.marks.policy_of(row) == policy]
+
+    def earlier(self) -> list[Label]:
+        """Return the labels given under other instructions, whose answer has none by their annotator now."""
+        policy, rows = self.versions()[-1].policy, self.marks.labels.rows()
+        again = {label_key(row) for row in rows if self.marks.policy_of(row) == policy}
+        earlier = {label_key(row): row for row in rows if self.marks.policy_of(row) != policy}
+        return [row for key, row in earlier.items() if key not in again]
+
+    def counts(self) -> list[int]:
+        """Return the number of labels under each version; of a text that came back, where it holds last."""
+        policies = [version.policy for version in self.versions()]
+        counts = Counter(map(self.marks.policy_of, self.marks.labels.rows()))
+        return [
+            counts[policy] if policy not in policies[at + 1 :] else 0 for at, policy in enumerate(policies)
+        ]
+
+    def labels_under(self, policy: str | None) -> list[Label]:
+        """Return the labels given under a policy, with its digest in each."""
+        rows = [row for row in self.marks.labels.rows() if self.marks.policy_of(row) == policy]
+        return [
+            msgspec.structs.replace(row, metadata={**(row.metadata or {}), "policy": policy}) for row in rows
+        ]
+
     def share_of(self, person: str) -> tuple[int, int]:
         """Return how many of a person's items they have labelled, and how many are theirs."""
-        own = {(row.question_id, row.system) for row in self.marks.labels.rows() if row.annotator == person}
+        own = {(row.question_id, row.system) for row in self.labels() if row.annotator == person}
         items = [self.queue.items[at] for at in self.queue.places_of(person)]
         return sum((item.question_id, item.system) in own for item in items), len(items)
 

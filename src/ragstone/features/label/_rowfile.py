@@ -8,9 +8,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from ragstone.kernel.errors import DataError, explaining
-from ragstone.kernel.tables import held
-from ragstone.kernel.tables.journal import append_whole, replace_whole
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.journal import append_whole, held, replace_whole
+from ragstone.kernel.persistence.private import make_folder
 
 T = TypeVar("T", bound=msgspec.Struct)
 WAIT_S = 30.0  # for others who write the same file

@@ -16,10 +16,31 @@ if TYPE_CHECKING:
 @reads_rows
 def label(
     judgements: JudgementsFile,
-    labels: Annotated[Path | None, typer.Argument(help="Labels that exist already.")] = None,
+    labels: Annotated[
+        Path | None, typer.Argument(help="Labels that exist already; with --compare the run of B.")
+    ] = None,
     *,
     output: Output = Path("to-label.jsonl"),
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of answers.")] = 100,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, help="Number of answers; with --compare of questions.")
+    ] = 100,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Label both answers of two systems, to compare them."),
+    ] = False,
+    system_a: Annotated[str | None, typer.Option(help="With --compare: which system of A.")] = None,
+    system_b: Annotated[str | None, typer.Option(help="With --compare: which system of B.")] = None,
+    known: Annotated[
+        Path | None, typer.Option("--labels", help="With --compare: labels that exist already.")
+    ] = None,
+    gaps: Annotated[
+        bool,
+        typer.Option("--gaps", help="Label again where grades differ for the same stated reason."),
+    ] = False,
+    instructions: Annotated[
+        Path | None,
+        typer.Option("--instructions", help="What annotators are told: labels carry the text's digest."),
+    ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", help="Metric to label, if the judges measure several.")
     ] = None,
@@ -47,6 +68,8 @@ def label(
 
     - `ragstone label judgements.jsonl --sheet answers.jsonl -n 50`
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
+    - `ragstone label runs/before runs/after --compare -n 100`
+    - `ragstone label runs/now labels.jsonl --gaps -n 10 --instructions clearer.md`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
@@ -56,19 +79,140 @@ def label(
 
     method = way_of(by)
     check_output(output, force)
-    sheet = sheet or answers_of(judgements)
-    keep_sources([output], [path for path in (judgements, labels, sheet) if path])
+    own_sheet = sheet or answers_of(judgements)
+    keep_sources([output], [path for path in (judgements, labels, own_sheet, known, instructions) if path])
+    policy = _kept(instructions) if instructions else None
+    if compare:
+        _check_compare(sheet=sheet, by=by, stratum=stratum)
+        pairs = _pairs(judgements, labels, known, (system_a, system_b), metric, count, seed)
+        write_rows(output, _under(pairs, policy), ToLabel, force=force)
+        say(_said_of_pairs(output, pairs, count))
+        return
+    if gaps:
+        again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
+        write_rows(output, _under(again, policy), ToLabel, force=force)
+        say(
+            f"{output}: {len(again)} answers to label again for {again[0].metric}, on which grades differ "
+            "for the same reason. Fill in `score`; then `ragstone agree "
+            f"{judgements} {labels} --again {output}` says how many flipped."
+        )
+        return
+    _check_single({"--system-a": system_a, "--system-b": system_b, "--labels": known})
     chosen = next_to_label(
         (row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)),
         read_rows(labels, Label) if labels else (),
         n=count,
-        answers=read_rows(sheet, Answer) if sheet else (),
+        answers=read_rows(own_sheet, Answer) if own_sheet else (),
         by=method,
         strata=stratum or SPREAD_EVENLY,
         seed=seed,
     )
-    write_rows(output, chosen, ToLabel, force=force)
+    write_rows(output, _under(chosen, policy), ToLabel, force=force)
     say(_said(output, chosen, count))
+
+
+def _check_compare(**values: object) -> None:
+    """Refuse what --compare does not take. Raises ConfigError."""
+    from ragstone.kernel.errors import ConfigError
+
+    wrong = [f"--{name}" for name, value in values.items() if value not in (None, "stratified")]
+    if wrong:
+        raise ConfigError(
+            f"{', '.join(wrong)}: not with --compare, which draws questions in its own way and reads texts "
+            "in the folders of the runs. Leave it out."
+        )
+
+
+def _check_single(values: dict[str, object]) -> None:
+    from ragstone.kernel.errors import ConfigError
+
+    wrong = [name for name, value in values.items() if value is not None]
+    if wrong:
+        raise ConfigError(f"{', '.join(wrong)}: only with --compare, which labels two systems' answers.")
+
+
+def _kept(instructions: Path) -> str:
+    """Keep a text with the project's policies; return its digest. Raises DataError."""
+    from ragstone.features.label._policies import keep_policy, tidied
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.errors import DataError
+
+    try:
+        text = instructions.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as mistake:
+        raise DataError(f"{instructions}: cannot be read as text ({mistake}). Give a UTF-8 file.") from None
+    settings = load_settings()
+    return keep_policy(settings.path(settings.workbench.store) / "policies", tidied(text))
+
+
+def _under(rows: "list[ToLabel]", policy: str | None) -> "list[ToLabel]":
+    from msgspec.structs import replace
+
+    return [replace(row, policy=policy) for row in rows] if policy else rows
+
+
+def _pairs(
+    a: Path,
+    b: Path | None,
+    labels: Path | None,
+    systems: tuple[str | None, str | None],
+    metric: str | None,
+    count: int,
+    seed: int,
+) -> "list[ToLabel]":
+    from ragstone.features.label.labelling import pairs_to_label
+    from ragstone.kernel.records import Answer, Judgement, Label
+    from ragstone.kernel.stages.given import answers_of, judgements_of
+    from ragstone.kernel.tables import read_rows
+
+    if b is not None and b.resolve() == a.resolve():
+        b = None
+    sheets = [answers_of(path) if path else None for path in (a, b)]
+    return pairs_to_label(
+        list(read_rows(judgements_of(a), Judgement)),
+        list(read_rows(judgements_of(b), Judgement)) if b else None,
+        list(read_rows(labels, Label)) if labels else (),
+        n=count,
+        answers_a=read_rows(sheets[0], Answer) if sheets[0] else (),
+        answers_b=read_rows(sheets[1], Answer) if sheets[1] else (),
+        system_a=systems[0],
+        system_b=systems[1],
+        runs=(a.name, b.name if b else ""),
+        metric=metric,
+        seed=seed,
+    )
+
+
+def _gap_rows(
+    judgements: Path, labels: Path | None, sheet: Path | None, metric: str | None, count: int, seed: int
+) -> "list[ToLabel]":
+    from ragstone.features.label.labelling import gaps_to_label
+    from ragstone.kernel.errors import ConfigError
+    from ragstone.kernel.records import Answer, Judgement, Label
+    from ragstone.kernel.stages.given import judgements_of
+    from ragstone.kernel.tables import read_rows
+
+    if labels is None:
+        raise ConfigError("--gaps looks at labels that exist. Name their file after the judgements.")
+    return gaps_to_label(
+        read_rows(judgements_of(judgements), Judgement),
+        read_rows(labels, Label),
+        n=count,
+        answers=read_rows(sheet, Answer) if sheet else (),
+        metric=metric,
+        seed=seed,
+    )
+
+
+def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:
+    n = len(rows) // 2
+    fewer = f" No more are shared: {n} in place of {count}." if n < count else ""
+    columns = "`inclusion`, `queue` and `run`" if rows[0].run else "`inclusion` and `queue`"
+    return (
+        f"{output}: both answers to {n} question{'s' if n > 1 else ''}, beside each other, to label for "
+        f"{rows[0].metric}.{fewer} Fill in `score` from the top, always of both, and delete the rows that "
+        f"you do not get to. Keep {columns}: `ragstone compare A B --labels` needs them."
+    )
 
 
 def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:

@@ -35,7 +35,8 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
 class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an annotator did with an item. comment: of a label, or why it was passed over.
 
-    annotator: whose page it was done on; it may reach us after somebody else has logged in there.
+    annotator: whose page it was done on; it may reach us after somebody else has logged in there. policy: of
+    the instructions that were read there; None for those that hold now.
     """
 
     place: int
@@ -43,6 +44,7 @@ class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     kind: Literal["label", "skip", "withdraw"]
     score: float | None = None
     comment: str | None = None
+    policy: str | None = None
 
 
 @get("/label/{name:str}", sync_to_thread=True, guards=[ANNOTATOR])
@@ -50,6 +52,7 @@ def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Respons
     """Give the screen of an annotator; its script fetches the items."""
     queue = opened.queue
     names = queue.grade_words()
+    version = opened.versions()[-1]
     return page(
         request,
         "features/label/item.html",
@@ -58,6 +61,9 @@ def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Respons
         grades=list(zip(queue.grades, names, strict=True)),
         is_long=max(map(len, names), default=0) > LONGEST_ON_A_KEY,
         n_mine=len(queue.places_of(person.name)),
+        instructions=version.text,
+        policy=version.policy,
+        n_again=sum(row.annotator == person.name for row in opened.earlier()),
         label=LABEL,
     )
 
@@ -90,8 +96,9 @@ def whole_item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> Respo
 def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[str, bool]:
     """Keep a label or a skip, or take it back. Sent twice, it is kept once.
 
-    Raises DataError for what can never be kept, ServiceUnavailableException while the file cannot be written
-    or read: then the page keeps the mark, and sends it again.
+    A label is of the instructions that its annotator read; `changed` says that others hold by now. Raises
+    DataError for what can never be kept, ServiceUnavailableException while the file cannot be written or
+    read: then the page keeps the mark, and sends it again.
     """
     if data.annotator != person.name:
         raise ClientException(
@@ -108,31 +115,37 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[st
         if data.score is None:
             raise DataError("The label has no score: nothing was saved. Give a score on the scale.")
         on_scale(opened.queue, data.score)
+    known = [version.policy for version in opened.versions()]
+    policy = data.policy or known[-1]
+    if policy not in known:
+        raise DataError(f"Queue {opened.queue.name!r} has no instructions {policy!r}. Load the page again.")
     try:
-        _keep(opened, person.name, data, comment)
+        _keep(opened, person.name, data, comment, policy)
     except DataError as mistake:
         raise ServiceUnavailableException(str(mistake)) from None
-    return {"saved": True}
+    return {"saved": True} if policy == known[-1] else {"saved": True, "changed": True}
 
 
-def _keep(opened: OpenQueue, person: str, done: ItemMark, comment: str) -> None:
+def _keep(opened: OpenQueue, person: str, done: ItemMark, comment: str, policy: str | None) -> None:
     match done.kind:
         case "label":
             assert done.score is not None
-            opened.marks.label(person, done.place, opened.texts[done.place], done.score, comment)
+            opened.marks.label(
+                person, done.place, opened.texts[done.place], done.score, comment, policy=policy
+            )
         case "skip":
-            opened.marks.skip(person, done.place, comment)
+            opened.marks.skip(person, done.place, comment, policy=policy)
         case "withdraw":
-            opened.marks.withdraw(person, done.place)
+            opened.marks.withdraw(person, done.place, policy=policy)
 
 
 def _given(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
-    """Return what a person gave, by place."""
+    """Return what a person gave under the instructions that hold, by place."""
     own: dict[tuple[str, str], OwnMark] = {}
     for skip in opened.marks.skips.rows():
         if skip.annotator == person:
             own[skip.question_id, skip.system] = OwnMark(comment=skip.reason, skipped=True)
-    for label in opened.marks.labels.rows():
+    for label in opened.labels():
         if label.annotator == person and label.metric in (None, opened.queue.metric):
             own[label.question_id, label.system] = OwnMark(score=label.score, comment=label.rationale)
     keys = [(item.question_id, item.system) for item in opened.queue.items]
@@ -205,7 +218,10 @@ def decide(
     if before is None:
         raise DataError(f"nobody differs on item {data.place + 1} of {name!r} any more: reload the page.")
     comment = (data.comment or "").strip()[:LONGEST_COMMENT]
-    opened.marks.adjudicate(person.name, data.place, opened.texts[data.place], data.score, comment)
+    policy = opened.versions()[-1].policy
+    opened.marks.adjudicate(
+        person.name, data.place, opened.texts[data.place], data.score, comment, policy=policy
+    )
     app.audit(request, "difference settled", queue=name, item=data.place + 1)
     after = next(difference for difference in differences(opened) if difference.item.place == data.place)
     return {"annotators": [difference.annotator or "" for difference in after.opinions]}
@@ -217,7 +233,7 @@ def differences(opened: OpenQueue) -> list[Difference]:
     Who gave what is in no fixed order, and without names until the item is settled.
     """
     queue = opened.queue
-    rows_of = differing(opened.marks.labels.rows(), queue.metric)
+    rows_of = differing(opened.labels(), queue.metric)
     items = []
     room = PageRoom(lambda text: length_on_page(msgspec.json.encode(text).decode()))  # JSON in an attribute
     for at, item in enumerate(queue.items):

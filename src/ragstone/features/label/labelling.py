@@ -4,9 +4,12 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import numpy as np
 
+from ragstone.features.agree import GapRow, SpecGaps, gaps_lead, spec_gaps
 from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
-from ragstone.kernel.errors import takes_rows
+from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 
 
@@ -14,6 +17,8 @@ class ToLabel(Row, frozen=True, kw_only=True):
     """An answer with an empty score. With the score filled in it is a label.
 
     inclusion and queue: its chance in the draw, and which draw that was, where the chances were not equal.
+    policy: the digest of the instructions. again: chosen because grades differed on it, so it is no sample.
+    run: whose answer it is, where two runs name their system alike.
     """
 
     question_id: str
@@ -25,6 +30,9 @@ class ToLabel(Row, frozen=True, kw_only=True):
     reference: str | list[str] | None = None
     inclusion: float | None = None
     queue: str | None = None
+    policy: str | None = None
+    run: str | None = None
+    again: bool | None = None
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
@@ -55,12 +63,116 @@ def next_to_label(
     choice = AnswerDraw(by=by, n=n, strata=tuple(strata), seed=seed)
     tags = {key: row.tags for key, row in texts.items() if row.tags}
     chosen = choose(judgements, labels, choice, tags)
-    draw = None
-    if by not in EQUAL:  # the same name for the same draw
-        keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
-        digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
-        draw = f"{choice.by}-{digest[:8]}"
+    draw = None if by in EQUAL else _draw_name(choice, chosen)
     return [_to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), draw) for drawn in chosen]
+
+
+def _draw_name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
+    """Return the same name for the same draw."""
+    keys = [(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
+    digest = hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()
+    return f"{choice.by}-{digest[:8]}"
+
+
+@takes_rows(judgements=Judgement, labels=Label, answers=Answer)
+def gaps_to_label(
+    judgements: Iterable[Judgement],
+    labels: Iterable[Label],
+    *,
+    n: int = 10,
+    answers: Iterable[Answer] = (),
+    metric: str | None = None,
+    policy: str | None = None,
+    seed: int = 0,
+) -> list[ToLabel]:
+    """Return up to n answers of the gaps that spec_gaps finds, to be labelled again, in random order.
+
+    The most telling gap comes first; of one that has more rows they are drawn. The rows carry `again`: they
+    were chosen because grades differ on them, so their labels say how many flip, and nothing of all answers.
+    Raises DataError where no gap is found.
+    """
+    texts = {(row.question_id, row.system): row for row in answers}
+    reports = spec_gaps(judgements, labels, metric=metric, policy=policy, seed=seed)
+    report = next((report for report in reports if report.gaps), None)
+    if report is None:
+        raise DataError(
+            "no gap to label again: "
+            + (gaps_lead(reports[0]) if reports else "no label is of an answer that was judged.")
+        )
+    return [
+        ToLabel(
+            question_id=row.question_id,
+            system=row.system,
+            score=None,
+            metric=report.metric,
+            question=text.question if text else None,
+            answer=text.answer if text else None,
+            reference=text.reference if text else None,
+            again=True,
+        )
+        for row in gap_rows(report, n, seed)
+        for text in [texts.get((row.question_id, row.system))]
+    ]
+
+
+def gap_rows(report: SpecGaps, n: int, seed: int = 0) -> list[GapRow]:
+    """Return up to n rows of the gaps, the most telling gap's first, in random order."""
+    rng = np.random.default_rng(seed)
+    rows: dict[tuple[str, str], GapRow] = {}
+    for gap in report.gaps:
+        for at in rng.permutation(len(gap.rows)).tolist():
+            rows.setdefault((gap.rows[at].question_id, gap.rows[at].system), gap.rows[at])
+    chosen = [*rows.values()][:n]
+    return [chosen[at] for at in rng.permutation(len(chosen)).tolist()]
+
+
+@takes_rows(a=Judgement, b=Judgement, labels=Label, answers_a=Answer, answers_b=Answer)
+def pairs_to_label(
+    a: Iterable[Judgement],
+    b: Iterable[Judgement] | None = None,
+    labels: Iterable[Label] = (),
+    *,
+    n: int,
+    answers_a: Iterable[Answer] = (),
+    answers_b: Iterable[Answer] = (),
+    system_a: str | None = None,
+    system_b: str | None = None,
+    runs: tuple[str, str] = ("A", "B"),
+    metric: str | None = None,
+    seed: int = 0,
+) -> list[ToLabel]:
+    """Return both systems' answers to n questions, those whose labels narrow the systems' difference most.
+
+    a, b: judgements of two runs; b=None for two systems of one. system_a, system_b: which of each, where
+    there are several. The answers to a question stand beside each other, either one first; questions are in
+    random order, so those labelled so far are a sample wherever one stops. `inclusion` is the chance of the
+    question, and must stay there. Questions count whose two answers the same judge has scored. labels: of 20
+    questions or more tell where the judge's difference errs; without them it is guessed from what the judge
+    says of its own doubt, from how far its scores lie apart, and answers that are the same words are hardly
+    ever drawn (answers_a, answers_b). runs: what `run` says where both systems have one name. Raises
+    DataError as the draw cannot be made: no shared question, judge or system.
+    """
+    rows_a, rows_b = list(a), None if b is None else list(b)
+    names = compared_sides(rows_a, rows_b, system_a, system_b)
+    texts_a = {(row.question_id, row.system): row for row in answers_a}
+    texts_b = texts_a if b is None else {(row.question_id, row.system): row for row in answers_b}
+    named = runs if names[0] == names[1] else (None, None)
+    sides = (
+        ComparedSide(system=names[0], judgements=rows_a, answers=texts_a, run=named[0]),
+        ComparedSide(
+            system=names[1], judgements=rows_a if rows_b is None else rows_b, answers=texts_b, run=named[1]
+        ),
+    )
+    choice = AnswerDraw(by="difference", n=n, metric=metric, seed=seed, systems=names)
+    drawn = both_answers(choose_pairs(*sides, labels, choice), seed)
+    name = _draw_name(choice, [answer for answer, _ in drawn])
+    return [
+        msgspec.structs.replace(
+            _to_label(answer, sides[is_b].answers.get((answer.row.question_id, answer.row.system)), name),
+            run=sides[is_b].run,
+        )
+        for answer, is_b in drawn
+    ]
 
 
 def _to_label(drawn: DrawnAnswer, answer: Answer | None, draw: str | None) -> ToLabel:

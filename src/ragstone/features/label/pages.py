@@ -9,18 +9,21 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.features.agree import card_document, halving, labelled_share, title
+from ragstone.features.agree import card_document, halving, labelled_share, sequential_sentences, title
+from ragstone.features.label._again import flips_shown
 from ragstone.features.label._annotators import annotator_agreement
 from ragstone.features.label._choosing import AnswerDraw, Way, way_of
 from ragstone.features.label._marking import (
     RESAMPLES,
     LabelledMean,
     MeanReach,
+    Progress,
     fitted,
     labelled_means,
     progress_of,
     reach_of,
 )
+from ragstone.features.label._policies import as_markdown, policy_digest
 from ragstone.features.label._queues import GIVEN as GIVEN
 from ragstone.features.label._queues import AtQueue, OpenQueue, queues_of
 from ragstone.features.label.queue import (
@@ -35,6 +38,8 @@ from ragstone.features.label.queue import (
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.policies import policy_of
+from ragstone.kernel.agreement.sequential import SequentialAgreement, sequential_agreement
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
@@ -70,11 +75,16 @@ WAY_WORDS: dict[Way, str] = {
     "ppi": "where a label helps the corrected mean most",
     "uncertain": "mostly those that the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
+    "difference": "both answers of two systems, where labels tell most of their difference",
+    "gaps": "labelled again, because grades differed for the same reason",
 }
 
 
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's."""
+    """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's.
+
+    system_a, system_b: what `difference` compares, of as many questions as n says.
+    """
 
     name: str
     run: str
@@ -89,6 +99,8 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
     stratum: str = ""
     seed: int = 0
+    system_a: str = ""
+    system_b: str = ""
 
 
 @get("/label", sync_to_thread=True)
@@ -116,7 +128,7 @@ def _listed(opened: OpenQueue, person: Person) -> dict[str, object]:
         "source": queue.source.partition("/")[2],
         "way": WAY_WORDS[queue.choice.by],
         "n_annotators": len(queue.annotators),
-        "progress": progress_of(queue, opened.marks.labels.rows(), opened.marks.skips.rows()),
+        "progress": progress_of(queue, opened.labels(), opened.marks.skips.rows()),
         "mine": mine if mine[1] else None,
     }
 
@@ -124,7 +136,9 @@ def _listed(opened: OpenQueue, person: Person) -> dict[str, object]:
 @get("/label/new", sync_to_thread=True, guards=[OWNER])
 def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[str] = "") -> Response[str]:
     """Give the form of a new queue: first of which run, then the rest."""
-    judges = judges_in(_judgements(app, run)) if run else []
+    judgements = _judgements(app, run) if run else []
+    judges = judges_in(judgements)
+    systems = list(dict.fromkeys(row.system for row in judgements))
     return page(
         request,
         "features/label/new.html",
@@ -136,14 +150,20 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
             if all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
         ],
         judges=judges,
-        ways=WAY_WORDS,
+        ways={
+            way: text
+            for way, text in WAY_WORDS.items()
+            if way != "gaps" and (way != "difference" or len(systems) > 1)
+        },
+        systems=systems,
         label=LABEL,
-        name=_free_name(app, run),
+        name=free_name(app, run),
         annotator=person.name,
     )
 
 
-def _free_name(app: AppState, run: str) -> str:
+def free_name(app: AppState, run: str) -> str:
+    """Return a name for a queue that none has: the run's, with a number where it is taken."""
     base = "".join(
         sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
     ).strip("-")
@@ -163,13 +183,17 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
         raise DataError(f"{data.n} answers to label: give 1 or more.")
     if data.seed < 0:
         raise DataError(f"The seed {data.seed}: give 0 or more.")
-    if data.name == NEW:
-        raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
     plan = Plan(
         name=data.name.strip(),
         choice=AnswerDraw(
-            by=way_of(data.by), n=data.n, metric=metric, judge=judge, strata=strata, seed=data.seed
+            by="difference" if data.by == "difference" else way_of(data.by),
+            n=data.n,
+            metric=metric,
+            judge=judge,
+            strata=strata,
+            seed=data.seed,
+            systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
@@ -178,14 +202,22 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
         reference=data.reference,
         instructions=data.instructions.strip() or None,
     )
-    queue, texts = make_queue(plan, _material(app, data.run, judge, metric))
+    policy = policy_digest(plan.instructions) if plan.instructions else None
+    queue, texts = make_queue(plan, _material(app, data.run, judge, metric, policy))
+    keep_queue(app, queue, texts)
+    app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
+    return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
+    """Write a queue. Raises DataError where there are labels of that name."""
+    if queue.name == NEW:
+        raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     if (there := app.part(queues_of).labels / f"{queue.name}.jsonl").exists():
         raise DataError(
             f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
         )
     write_queue(app.part(queues_of).folder, queue, texts)
-    app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
-    return {"go": f"{LABEL}/{queue.name}/progress"}
 
 
 def _scale(text: str) -> tuple[float, float] | None:
@@ -208,7 +240,7 @@ def _judgements(app: AppState, run: str) -> list[Judgement]:
     return list(read_rows(path, Judgement))
 
 
-def _material(app: AppState, run: str, judge: str, metric: str) -> Material:
+def _material(app: AppState, run: str, judge: str, metric: str, policy: str | None) -> Material:
     folder = app.runs.find(run)
     answers, questions = rows_file(folder, "answers"), rows_file(folder, "questions")
     if answers is None:
@@ -219,18 +251,24 @@ def _material(app: AppState, run: str, judge: str, metric: str) -> Material:
         judgements=_judgements(app, run),
         answers=list(read_rows(answers, Answer)),
         questions=by_id,
-        labels=_labels_of(app, run, metric),
+        labels=_labels_of(app, run, metric, policy),
         evidence=_evidence(folder, by_id.values()),
         judge=_judge(app, judge),
     )
 
 
-def _labels_of(app: AppState, run: str, metric: str) -> list[Label]:
-    """Return the labels of other queues of this run and metric; of one annotator's twice the last counts."""
+def _labels_of(app: AppState, run: str, metric: str, policy: str | None) -> list[Label]:
+    """Return the labels of other queues of this run and metric, those under this policy or none.
+
+    Of one annotator's twice the last counts.
+    """
     labels: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
-        if (opened.queue.source, opened.queue.metric) == (run, metric):
+        same = (opened.queue.source, opened.queue.metric) == (run, metric)
+        if same and not opened.queue.again_of:
             for row in opened.marks.labels.rows():
+                if policy_of(row) not in (None, policy):
+                    continue
                 labels[row.question_id, row.system, row.annotator] = row
     return list(labels.values())
 
@@ -281,25 +319,35 @@ def progress(
     person: AtPerson,
     opened: AtQueue,
     within: FromQuery[float | None] = None,
+    trust: FromQuery[float | None] = None,
 ) -> Response[str]:
-    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels."""
-    queue, labels = opened.queue, opened.marks.labels.rows()
+    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels.
+
+    trust: a bar of kappa, at which the page says that labelling may stop.
+    """
+    queue, labels = opened.queue, opened.labels()
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
     # Judge and systems must not be shown to somebody who still has items to label.
     n_labelled, n_items = opened.share_of(person.name)
     is_blind = person.role == "annotator" and n_labelled < n_items
-    result = LabelledResult() if is_blind else _result(app, opened, labels, target)
+    skips = opened.marks.skips.rows()
+    so_far = progress_of(queue, labels, skips)
+    bar = trust if trust and 0 < trust < 1 else None
+    is_hidden = is_blind or bool(queue.again_of)
+    result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
     return page(
         request,
         "features/label/progress.html",
         f"Progress of {queue.name}",
         queue=queue,
         way=WAY_WORDS[queue.choice.by],
-        progress=progress_of(queue, labels, opened.marks.skips.rows()),
+        progress=so_far,
         agreement=annotator_agreement(labels, queue.metric, queue.grades),
         result=result,
         cards=[(title(card), render_blocks(card_document(card).blocks)) for card in result.cards],
+        looks=[sequential_sentences(look) for look in result.looks],
+        bar=bar,
         halving=halving,
         labelled_share=labelled_share,
         is_blind=is_blind,
@@ -307,6 +355,9 @@ def progress(
         few=FEW_LABELS,
         label=LABEL,
         forms=FORMS,
+        n_earlier=len(opened.earlier()),
+        n_versions=len(opened.versions()),
+        flips=[] if is_blind else flips_shown(app.part(queues_of), opened),
     )
 
 
@@ -315,17 +366,25 @@ class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
 
     reach: of each system with answers that wait for a label, what people would give in all. people: of the
     other systems, what people gave. cards: how far the judge agrees with them,
-    by each of its models. wrong: why one of these cannot
-    be told.
+    by each of its models, when no answer waits any more; looks: the same until then. wrong: why one of these
+    cannot be told.
     """
 
     reach: list[MeanReach] = []
     people: list[LabelledMean] = []
     cards: list[ReportCard] = []
+    looks: list[SequentialAgreement] = []
     wrong: str | None = None
 
 
-def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float) -> LabelledResult:
+def _result(
+    app: AppState,
+    opened: OpenQueue,
+    labels: list[Label],
+    target: float,
+    bar: float | None,
+    progress: Progress,
+) -> LabelledResult:
     """Return what the labels say so far; without the run, what people gave is all that they can say."""
     queue = opened.queue
     means = labelled_means(queue, labels)
@@ -334,19 +393,33 @@ def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float
     try:
         judgements = judgements_of(app, queue)
         reach = reach_of(queue, judgements, labels, target)
-        cards = list(report_cards(judgements, labels, resamples=RESAMPLES))
+        looks = _looks(judgements, labels, bar)
+        cards = [] if progress.n_open else list(report_cards(judgements, labels, resamples=RESAMPLES))
     except HTTPException as mistake:
         return LabelledResult(people=means, wrong=mistake.detail)
     except RagstoneError as mistake:
         return LabelledResult(people=means, wrong=str(mistake))
     predicted = {mean.mean.system for mean in reach}
     people = [mean for mean in means if mean.system not in predicted]
-    return LabelledResult(reach=reach, people=people, cards=cards)
+    return LabelledResult(reach=reach, people=people, cards=cards, looks=looks)
+
+
+def _looks(judgements: list[Judgement], labels: list[Label], bar: float | None) -> list[SequentialAgreement]:
+    """Return kappa while labels come in; without a bar the signed error where grades cannot be compared."""
+    looks = sequential_agreement(judgements, labels, trust=bar)
+    if bar is None and all(look.reason for look in looks):
+        errors = sequential_agreement(judgements, labels, measure="error")
+        return [error if error.reason is None else look for look, error in zip(looks, errors, strict=True)]
+    return list(looks)
 
 
 @get("/label/{name:str}/export/{form:str}", sync_to_thread=True, guards=[OWNER])
 def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Response[bytes]:
-    """Give the labels as a file: jsonl, csv or parquet, with annotators and comments."""
+    """Give the labels as jsonl, csv or parquet, with annotators and comments; as md the instructions."""
+    if form == "md":
+        content = as_markdown(opened.versions(), opened.counts()).encode()
+        headers = {"Content-Disposition": f'attachment; filename="{name}-instructions.md"'}
+        return Response(content, media_type="text/markdown", headers=headers)
     if form not in FORMS:
         raise NotFoundException(f"Labels are to be had as {', '.join(FORMS)}.")
     with tempfile.TemporaryDirectory() as folder:

@@ -8,10 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label._choosing import AnswerDraw, choose
+from ragstone.features.label._choosing import AnswerDraw, DrawnAnswer, choose
+from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
+from ragstone.features.label._policies import keep_policy, policy_digest, tidied
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
-from ragstone.kernel.agreement.pairing import ADJUDICATOR
+from ragstone.kernel.agreement.pairing import ADJUDICATOR, Key
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.conversation import reply_notes
@@ -20,9 +22,9 @@ from ragstone.kernel.judging.fields import Example as JudgeExample
 from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.rubric import Criterion, RubricJudge
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Judgement, Label, Question, alternatives, references
 from ragstone.kernel.tables import read_rows, write_rows
-from ragstone.kernel.tables.private import make_folder
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 MOST_KEYS = 10  # whole grades from 0 to 9 have a key each; on other scales a number is typed
@@ -61,7 +63,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     source: the run or the file that the judgements came from. metric and scale: of the labels. annotators:
     who gets items, [] for everybody who may label. overlap: the share of the items that `each` of them get,
     so that people can be compared. reference: whether the right answer is shown. instructions: the owner's
-    own.
+    own. again_of, again_policy: the queue whose answers are labelled again, and the policy of its labels.
     """
 
     name: str
@@ -77,6 +79,13 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     rubric: Rubric | None = None
     items: list[QueueItem]
+    again_of: str | None = None
+    again_policy: str | None = None
+
+    @property
+    def policy(self) -> str | None:
+        """The digest of the instructions; None without any."""
+        return policy_digest(self.instructions) if self.instructions else None
 
     @property
     def grades(self) -> list[float]:
@@ -146,6 +155,8 @@ def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
     if path.exists():
         raise DataError(f"{taken} Give the new one another name.")
     write_rows(path.with_suffix(".texts.jsonl"), texts, Answer, force=True)
+    if queue.instructions:
+        keep_policy(folder.parent / "policies", queue.instructions)
     made = path.with_name(f".{path.name}.{os.getpid()}")
     made.write_bytes(msgspec.json.format(msgspec.json.encode(queue), indent=1))
     try:
@@ -240,7 +251,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     """Return a queue and its texts: the same for the same plan and rows.
 
     Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
-    that is none, and where an answer to label is not among the answers.
+    that is none, for instructions that nobody could read, and where an answer to label is not among the
+    answers.
     """
     check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
@@ -251,7 +263,11 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         )
     texts = {(row.question_id, row.system): row for row in material.answers}
     tags = {key: row_tags for key, row in texts.items() if (row_tags := _tags(row, material.questions))}
-    chosen = choose(material.judgements, material.labels, plan.choice, tags)
+    compares = plan.choice.by == "difference"
+    if compares:
+        chosen = _pairs(plan.choice, material, texts)
+    else:
+        chosen = choose(material.judgements, material.labels, plan.choice, tags)
     missing = [drawn.row for drawn in chosen if (drawn.row.question_id, drawn.row.system) not in texts]
     if missing:
         raise DataError(
@@ -260,12 +276,11 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
             f"{missing[0].system!r}. Take a run that has its answers, or name their file."
         )
     first = chosen[0].row
-    items = deal(
-        [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen],
-        plan.annotators,
-        plan.overlap,
-        plan.each,
-    )
+    keys = [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]
+    dealt = deal(keys[::2] if compares else keys, plan.annotators, plan.overlap, plan.each)
+    if compares:  # both answers to a question go to the same people
+        people = [item.annotators for item in dealt for _ in range(2)]
+        dealt = [msgspec.structs.replace(key, annotators=own) for key, own in zip(keys, people, strict=True)]
     queue = Queue(
         name=plan.name,
         source=material.source,
@@ -277,11 +292,52 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         overlap=plan.overlap,
         each=plan.each,
         reference=plan.reference,
-        instructions=plan.instructions or None,
+        instructions=tidied(plan.instructions) if plan.instructions else None,
         rubric=rubric_of(material.judge, first.metric) if material.judge else None,
-        items=items,
+        items=dealt,
     )
-    return queue, [_text(texts[item.question_id, item.system], material) for item in items]
+    return queue, [_text(texts[item.question_id, item.system], material) for item in dealt]
+
+
+def queue_again(
+    queue: Queue,
+    name: str,
+    keys: Sequence[Key],
+    labels: Sequence[Label],
+    instructions: str,
+    policy: str | None,
+) -> Queue:
+    """Return a queue of answers of another one, each for the people who labelled it first.
+
+    labels: the first ones, given under policy. Raises DataError for a name or instructions that are none.
+    """
+    check_name(name)
+    people: dict[Key, list[str]] = {}
+    for row in labels:
+        if row.annotator and not row.annotator.startswith(ADJUDICATOR):
+            people.setdefault((row.question_id, row.system), []).append(row.annotator)
+    items = [QueueItem(key[0], key[1], annotators=people.get(key, [])) for key in keys]
+    return msgspec.structs.replace(
+        queue,
+        name=name,
+        choice=AnswerDraw(by="gaps", n=len(items), metric=queue.metric, judge=queue.judge),
+        annotators=list(dict.fromkeys(person for item in items for person in item.annotators)),
+        overlap=0.0,
+        instructions=tidied(instructions),
+        items=items,
+        again_of=queue.name,
+        again_policy=policy,
+    )
+
+
+def _pairs(choice: AnswerDraw, material: Material, texts: Mapping[Key, Answer]) -> list[DrawnAnswer]:
+    named = (None, None) if isinstance(choice.systems, msgspec.UnsetType) else choice.systems
+    sides = [
+        ComparedSide(system=system, judgements=material.judgements, answers=texts)
+        for system in compared_sides(material.judgements, None, *named)
+    ]
+    pairs = choose_pairs(sides[0], sides[1], material.labels, choice)
+    return [answer for answer, _ in both_answers(pairs, choice.seed)]
 
 
 def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[float, float]]]:

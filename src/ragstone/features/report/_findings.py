@@ -35,6 +35,7 @@ from ragstone.kernel.runs.wording import (
     denominator,
     failures,
     judge_name,
+    mean_text,
     measured,
     plural,
     scale,
@@ -52,7 +53,7 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    part = blame_part() if blamed else None
+    part = blame_part(blamed)
     wrong = (part.finding(blamed) if part and blamed else None) or _blame(summary)
     parts = [_right(summary), wrong, _trust(summary)]
     return [
@@ -61,9 +62,11 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     ]
 
 
-def blame_part() -> BlamePart | None:
-    """Return what the feature `blame` shows of a run, None without it; only runs that it has seen load it."""
-    return cast(BlamePart, import_module(PARTS["blame"])) if "blame" in PARTS else None
+def blame_part(blamed: BlameSummary | None) -> BlamePart | None:
+    """Return what the feature `blame` shows of a run; None without it, and for a run that it has not seen."""
+    if blamed is None or "blame" not in PARTS:
+        return None
+    return cast(BlamePart, import_module(PARTS["blame"]))
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:
@@ -91,11 +94,13 @@ def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str
 
 
 def _mean_figure(metric: MetricSummary, several: bool, least: float) -> Figure:
-    label = f"{judge_name(metric)}, {scale(metric)}" if metric.scale else judge_name(metric)
+    label = (
+        f"{judge_name(metric)}, {scale(metric)}" if metric.scale and not metric.labels else judge_name(metric)
+    )
     others = failures(metric, least)
     return Figure(
         label=f"{metric.system}: {label}" if several else label,
-        value=number(metric.estimate.value) if metric.estimate else "no score",
+        value=mean_text(metric, "no score"),
         interval=with_level(metric.estimate),
         rests_on=denominator(metric) + (f"; {others}" if others else ""),
     )

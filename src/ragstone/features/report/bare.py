@@ -9,6 +9,7 @@ from ragstone.features.report.page import render_run
 from ragstone.kernel.document.html import put_page
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import summarise
+from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.run import Run, by_question
@@ -37,7 +38,10 @@ def bare_run(path: Path, sheet: Path | None = None) -> Run:
         raise
     if not judgements:
         raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
-    summary = judgements_alone(path.name, summarise(judgements), cascade_savings(judgements))
+    noise = NoiseTally()
+    for row in judgements:
+        noise.add(row)
+    summary = judgements_alone(path.name, summarise(judgements), cascade_savings(judgements), noise)
     return Run(
         summary=msgspec.structs.replace(summary, name=path.stem),
         manifest=None,

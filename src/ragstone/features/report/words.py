@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
-from ragstone.features.judge import asked_lines, brief_means, mean_cell, savings_line, truth_blocks
+from ragstone.features.judge import asked_lines, beside_means, brief_means, mean_cell, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
@@ -43,6 +43,7 @@ from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
+from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -68,6 +69,12 @@ LEAD = (
     "under its status, never as a score."
 )
 BASELINES = "Baselines, without a model: a judge that does no better than these is not worth its cost"
+JUDGED_ORDER = (
+    "The order is that of the means in the judge's eyes: that its errors favour one system is not excluded. "
+    "With people's labels, compare takes them out of a difference: ragstone compare RUN RUN --system-a A "
+    "--system-b B --labels FILE."
+)
+"""Beside every leaderboard of systems: its means are a judge's, whoever has labelled some answers."""
 LONGEST_LIST = 12  # notes, systems, judges of a pull request: a comment that is longer is not read
 BRIEF_MEASURES = ("hit@1", "hit@5", "mrr")  # of several retrievers, side by side in a terminal
 UNIT = (0.0, 1.0)
@@ -105,7 +112,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
-    part = blame_part() if blamed else None
+    part = blame_part(blamed)
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -116,6 +123,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             Findings(findings=findings(summary, blamed)),
             *(_leaderboard(board, "Interval", LONGEST_LIST) if board else []),
             *_means_of_systems(summary, 2 * LONGEST_LIST),
+            *noise_blocks(summary),
             *(
                 block
                 for row in summary.retrieval
@@ -143,7 +151,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
     head = _interval_head(summary)
     causes = [row for rows in run.causes.values() for row in rows] if run else []
     measured_blame = bool(summary.retrieval or summary.blame)
-    part = blame_part() if run and run.blamed else None
+    part = blame_part(run.blamed if run else None)
     return [
         Findings(findings=[right, blame, trust]),
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),
@@ -208,7 +216,8 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
-        *truth_blocks(summary.metrics),
+        *noise_blocks(summary),
+        *beside_means(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(
@@ -230,11 +239,12 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
     left_out = f"; {count(board.n_left_out)} left out" if board.n_left_out else ""
     rests_on = (
         f"By {by}, on {plural(board.n_questions, 'question')} that it scored of every system{left_out}. "
-        f"Differences are paired by question, p is corrected by Holm over {plural(board.family, 'pair')}."
+        f"Differences are paired by question, p is corrected by Holm over {plural(board.family, 'pair')}. "
+        f"{JUDGED_ORDER}"
     )
     more = len(board.standings) - len(rows)
     columns: list[Made[SystemStanding]] = [
-        ("Place", lambda row: str(row.place)),
+        ("Order", lambda row: str(row.place)),
         (Column("System", text=True), lambda row: row.system),
         ("Mean", lambda row: Cell(number(row.estimate.value), tone="strong")),
         (interval_head, lambda row: interval(row.estimate)),
@@ -254,7 +264,7 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
 def _place(row: SystemStanding) -> str:
     if row.comparison is None:
         return "highest mean"
-    return "worse than the best" if row.verdict == "worse" else "no clear difference from the best"
+    return "worse, in the judge's eyes" if row.verdict == "worse" else "no clear difference from the best"
 
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:
@@ -277,7 +287,7 @@ def _means(
 
     def mean(row: MetricSummary) -> Cell:
         if row.estimate is None:
-            return Cell("none")
+            return mean_cell(row)
         return Cell(number(row.estimate.value), scale(row) if row.scale != UNIT else "", "strong")
 
     def span(row: MetricSummary) -> Cell:

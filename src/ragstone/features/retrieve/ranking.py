@@ -24,7 +24,7 @@ from ragstone.kernel.engine.session import (
 )
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_queries, summarise_queries
 from ragstone.kernel.retrieval.informative import score_quality
@@ -249,9 +249,9 @@ def _known(corpus: ChunkedCorpus) -> Sequence[Document]:
 def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forecast:
     """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
-        sampled = sample_of(questions, forecaster)
+        sampled = sample_of(questions, session)
         await rank_questions(sampled, corpus.chunks, session, documents=corpus.documents)
 
     return forecast_of(settings, work)

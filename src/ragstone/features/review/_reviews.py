@@ -31,11 +31,11 @@ from ragstone.kernel.config import BuildSection, Settings
 from ragstone.kernel.dataset.candidate import REASONS, tempting_evidence
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.journal import Journal
 from ragstone.kernel.records import Question, references
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.serve.frame import Person
 from ragstone.kernel.serve.state import AppState, AtApp
-from ragstone.kernel.tables.journal import Journal
 
 Stamp = tuple[tuple[str, int, int] | None, ...]
 

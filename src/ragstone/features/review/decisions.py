@@ -10,8 +10,8 @@ from msgspec import UNSET, UnsetType
 from ragstone.kernel.dataset.candidate import REJECTIONS, Reason
 from ragstone.kernel.dataset.certificate import short_digest
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
+from ragstone.kernel.persistence.journal import Journal
 from ragstone.kernel.records import Evidence, Question, Row, references
-from ragstone.kernel.tables.journal import Journal
 
 Field = Literal["question", "reference", "kind", "answerable", "tags", "evidence"]
 FIELDS: tuple[Field, ...] = get_args(Field)

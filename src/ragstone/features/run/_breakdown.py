@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.judging import MetricSummary, summarise
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
+from ragstone.kernel.judging.repeated import question_score
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import (
     FEWEST,
@@ -112,7 +113,7 @@ def distributions(judgements: Iterable[Judgement]) -> list[Distribution]:
     for row in judgements:
         if row.score is None or row.scale is None or row.scale[1] <= row.scale[0]:
             continue
-        key = (row.system, row.judge, row.metric, row.model)
+        key = (split_repeat(row.system)[0], row.judge, row.metric, row.model)
         counts.setdefault(key, Counter())[row.score] += 1
         scales.setdefault(key, row.scale)
     return [
@@ -143,14 +144,17 @@ def rank_systems(
     """Return the systems by the judge of `lead`; None with fewer than two, or without a common question.
 
     clusters: question id -> what it shares with others (its document), for honest tests. Of equal means the
-    first in the rows stands first.
+    first in the rows stands first. Repeats of an answer are one, see question_score.
     """
-    by_system: dict[str, dict[str, float]] = {}
+    repeats: dict[str, dict[str, list[Judgement]]] = {}
     for row in judgements:
         if (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model):
-            scores = by_system.setdefault(row.system, {})
-            if row.score is not None:
-                scores[row.question_id] = row.score
+            of_system = repeats.setdefault(split_repeat(row.system)[0], {})
+            of_system.setdefault(row.question_id, []).append(row)
+    by_system = {
+        name: {id_: score for id_, rows in own.items() if (score := question_score(rows)) is not None}
+        for name, own in repeats.items()
+    }
     every: set[str] = set().union(*by_system.values())
     common = [id_ for id_ in next(iter(by_system.values()), {}) if all(id_ in s for s in by_system.values())]
     if len(by_system) < 2 or not common:
@@ -204,19 +208,19 @@ def found_and_right(
 ) -> FoundAndRight | None:
     """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
 
-    questions: by id. same: see retrieval.same_documents.
+    questions: by id. same: see retrieval.same_documents. Each repeat of an answer is counted.
     """
     scores = {
-        row.question_id: row.score
+        (row.question_id, row.system): row.score
         for row in judgements
-        if (row.system, row.judge, row.model) == (lead.system, lead.judge, lead.model)
+        if (split_repeat(row.system)[0], row.judge, row.model) == (lead.system, lead.judge, lead.model)
     }
     counts: Counter[str] = Counter()
     for answer in answers:
-        if answer.system != lead.system:
+        if split_repeat(answer.system)[0] != lead.system:
             continue
         is_found = found_relevant(answer, questions.get(answer.question_id), same)
-        score = scores.get(answer.question_id)
+        score = scores.get((answer.question_id, answer.system))
         if is_found is None or score is None:
             counts["left_out"] += 1
         else:

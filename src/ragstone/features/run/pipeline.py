@@ -23,10 +23,12 @@ from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of,
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
 from ragstone.kernel.judging.fields import members_of
+from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
@@ -35,7 +37,13 @@ from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
-from ragstone.kernel.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run, measured_judges
+from ragstone.kernel.stages.calibrate import (
+    cards_of_run,
+    cards_of_sheet,
+    check_labels,
+    corrected_of_run,
+    measured_judges,
+)
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
@@ -50,10 +58,10 @@ from ragstone.kernel.stages.notes import (
     system_notes,
 )
 from ragstone.kernel.stages.retrieve import rank_questions
-from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
+from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
-from ragstone.kernel.tables import held, read_rows, write_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 
@@ -98,6 +106,7 @@ def run(
 async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: bool) -> RunSummary:
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
     folder = run_folder(settings)
     make_folder(folder)
     with held(folder), contextlib.ExitStack() as ending:
@@ -128,8 +137,9 @@ def forecast_run(settings: Settings) -> Forecast:
     """
     settings = with_system(settings)
     judges = checked_judges(settings)
+    check_labels(settings, judges)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         if settings.answer.sheet:
             path = settings.questions.path
             questions = {row.id: row for row in asked_questions(settings)} if path else {}
@@ -138,16 +148,13 @@ def forecast_run(settings: Settings) -> Forecast:
                 lambda: islice(join_questions(read_rows(sheet, Answer), questions), settings.answer.limit),
                 judges,
                 session,
-                forecaster,
             )
         else:
-            await hear_judged(
-                await hear_answering(settings, session, forecaster), judges, session, forecaster
-            )
+            await hear_judged(await hear_answering(settings, session), judges, session)
         if settings.agree.sheet:
             labelled = settings.path(settings.agree.sheet)
             measured = measured_judges(settings, judges)
-            await hear_judging(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+            await hear_judging(lambda: read_rows(labelled, Answer), measured, session)
 
     return forecast_of(settings, work)
 
@@ -164,6 +171,7 @@ def checked_judges(settings: Settings) -> list[Judge]:
         raise ConfigError(
             "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
         )
+    check_repeats(settings)
     if searches(settings):
         _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
@@ -239,6 +247,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
             session,
             documents=corpus.documents,
             from_ledger=from_ledger,
+            repeats=settings.answer.repeats or 1,
         )
     answers: list[Answer] = []
     await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)
@@ -282,6 +291,9 @@ def _summarise(
     clusters = question_clusters(rows.questions)
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     corrected = corrected_of_run(settings, rows.judgements, clusters)
+    noise = NoiseTally(clusters)
+    for row in rows.judgements:
+        noise.add(row)
     same = same_documents(documents, settings.documents.copies)
     missing = missing_documents(rows.questions, documents) if documents else {}
     placed = place_evidence(rows.questions, documents) if rows.rankings else PlacedEvidence(questions=[])
@@ -309,7 +321,9 @@ def _summarise(
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
+            *noise.notes(),
         ],
+        components=noise.components(seed) or msgspec.UNSET,
         cascades=cascade_savings(rows.judgements),
         distributions=distributions(rows.judgements),
         by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
@@ -318,7 +332,9 @@ def _summarise(
     board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
     by_id = {question.id: question for question in rows.questions}
     tables = [
-        found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
+        found_and_right(lead, rows.answers, rows.judgements, by_id, same)
+        for lead in headlines(summary)
+        if not lead.labels
     ]
     notes = summary.notes if board else unranked_notes(metrics) + summary.notes
     tables = [table for table in tables if table]
@@ -378,6 +394,10 @@ def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     n_systems = len({metric.system for metric in metrics})
     if n_systems < 2:
         return []
+    if any(metric.labels for metric in metrics) and all(metric.estimate is None for metric in metrics):
+        return [
+            f"The {n_systems} systems are not set in order: their judges give labels of which none is better."
+        ]
     return [
         f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
         "same question, so their means may differ because their questions do."

@@ -9,11 +9,12 @@ from itertools import islice
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import Source, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, nothing_asked, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
+from ragstone.kernel.tables.reading import question_key
 
 SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"
@@ -206,7 +207,7 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
     names: Counter[tuple[str, str | None]] = Counter()
 
     def quality_of(exchange: LoggedExchange) -> float | None:
-        name = "q-" + _digest(exchange.question, 6).hex()
+        name = question_key(exchange.question)
         names[name, exchange.system] += 1
         n = names[name, exchange.system]
         own = judged(exchange.id) if exchange.id is not None else None
@@ -229,10 +230,7 @@ def _check(
         if name is not None and name.partition(".")[0] not in names and name not in names:
             raise DataError(f"the log has no column {name!r}. Its columns: {there}.")
     if without == n_rows - malformed:
-        raise DataError(
-            "no row of the log holds a question under a name that is known. Name its column with --question. "
-            f"The columns: {there}."
-        )
+        raise nothing_asked("Name its column with --question.", names[:40])
 
 
 def _check_month(sorting: _Sorting, columns: Columns) -> None:

@@ -16,7 +16,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.kernel.errors import ConfigError, takes_rows
 from ragstone.kernel.llm import CallFailed, parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.limits import GivenUp
 from ragstone.kernel.records import Answer, Chunk, Document
 from ragstone.kernel.stages.answer import answer_rows
@@ -179,9 +179,9 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     """Return the most that conversations would ask. Raises what conversation_rows raises before a call."""
     settings = with_system(settings)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         corpus = load_corpus(settings, session.embedder)
-        forecaster.assumptions[ASSUMPTION] = None
+        session.forecaster.assume(ASSUMPTION)
         # Those with a script are asked for every fact.
         most = [
             msgspec.structs.replace(

@@ -110,7 +110,7 @@ def tag_in_session(
 
 def forecast_tagging(rows: Sequence[Taggable], wanted: Tagging, settings: Settings) -> Forecast:
     """Return what tagging these rows would ask of models. Raises what `tag` raises before a call."""
-    return forecast_of(settings, lambda session, _forecaster: tag_rows(rows, wanted, session))
+    return forecast_of(settings, lambda session: tag_rows(rows, wanted, session))
 
 
 async def tag_rows(

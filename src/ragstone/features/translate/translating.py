@@ -221,7 +221,7 @@ def translate_in_session(wanted: Translating, settings: Settings, how: SessionOp
 
 def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
     """Return what translating would ask. Raises what `translate` raises before a call."""
-    return forecast_of(settings, lambda session, _forecaster: translate_rows(wanted, session))
+    return forecast_of(settings, lambda session: translate_rows(wanted, session))
 
 
 async def translate_rows(wanted: Translating, session: Session) -> Translation:

@@ -13,7 +13,7 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forec
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, judge_names, load_judge
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import Answer, Judgement, Question
@@ -181,12 +181,12 @@ async def _answered(prompt: AnsweringPrompt, task: TrialTask, session: Session) 
 def forecast_trial(task: TrialTask, settings: Settings) -> Forecast:
     """Return what the trial would ask; nobody is asked. Raises what the trial raises before it asks."""
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         asking = [judge for judge, _ in task.judges if judge.needs_model]
-        told = [judge.assumption for judge in asking if judge.assumption]
+        told = [judge.assumption for judge in asking]
         if isinstance(task.draft, AnsweringPrompt) and asking:
             told.append(ASSUMPTION)
-        forecaster.assumptions |= dict.fromkeys(told)
+        session.forecaster.assume(*told)
         await try_on(task, session)
 
     return forecast_of(settings, work)

@@ -57,6 +57,7 @@ BAND = (
     "The band is the 95 % interval. A solid vertical line is an alarm, on the day when the change is "
     "estimated to have begun. A dashed line is a change of judge."
 )
+BY_LABEL = "by label"  # in place of the mean of labels without an order; their shares are below
 WEIGHTED = (
     "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
     "score is counted under its status, never as a score."
@@ -193,22 +194,34 @@ def _means(look: Look, rows: Sequence[MetricRow], label: str) -> Table:
             return Cell("people" if row.mean.judge == PEOPLE else "not measured", tone="muted")
         return Cell(agreement(row.card), caution=doubt(row.card) or "")
 
+    # Labels without an order have shares; a mean of their numbers says nothing.
+    numbered = {
+        row.mean.metric
+        for row in look.rows
+        if row.mean.best == "none" and any(f"{row.mean.metric}=" in other.mean.metric for other in look.rows)
+    }
+
+    def shown(row: MetricRow, point: TrendPoint | None) -> str:
+        if point and row.mean.metric in numbered:
+            return BY_LABEL
+        return mean_of(point) if point else ""
+
+    def ends(row: MetricRow, point: TrendPoint | None) -> str:
+        return interval_of(point) if point and row.mean.metric not in numbered else ""
+
     columns: list[Made[MetricRow]] = [
         (Column("Metric", text=True, short=""), name),
         (
             Column(f"Since {look.since}", where="page"),
-            lambda row: Cell(mean_of(row.recent) if row.recent else "", tone="strong"),
+            lambda row: Cell(shown(row, row.recent), tone="strong"),
         ),
-        (
-            Column("95 % interval", where="page"),
-            lambda row: interval_of(row.recent) if row.recent else "",
-        ),
+        (Column("95 % interval", where="page"), lambda row: ends(row, row.recent)),
         (
             Column("Rests on", text=True, where="page"),
             lambda row: rests_on(row.recent) if row.recent else "none",
         ),
-        (Column("All days", short="mean"), lambda row: mean_of(row.mean.whole)),
-        (Column("95 % interval", where="terminal"), lambda row: interval_of(row.mean.whole)),
+        (Column("All days", short="mean"), lambda row: shown(row, row.mean.whole)),
+        (Column("95 % interval", where="terminal"), lambda row: ends(row, row.mean.whole)),
         (Column("Rests on", text=True, short="of"), lambda row: rests_on(row.mean.whole)),
         *([(Column("Agreement with people", text=True, where="page"), worth)] if look.cards else []),
     ]

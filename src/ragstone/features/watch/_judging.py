@@ -148,22 +148,18 @@ class _DueWork:
         self._spending.count()
 
 
-Spent = tuple[int, int, float | None]
-"""Calls, tokens and USD, None where a price is unknown."""
-
-
 class DaySpending:
-    """Counts to a day what a session spends."""
+    """Counts to a day what a session spends: calls, tokens and USD, None where a price is unknown."""
 
     def __init__(self, store: MonitorStore, session: Session, today: datetime.date) -> None:
         self._store, self._session, self._today = store, session, today
-        self._counted: Spent = (0, 0, 0.0)
+        self._counted: tuple[int, int, float | None] = (0, 0, 0.0)
 
     def count(self) -> None:
         """Count what was spent since the last time."""
         calls, tokens, usd = self._counted
         budget = self._session.budget
-        now: Spent = budget.made, budget.spent_tokens, budget.spent_usd
+        now = budget.made, budget.spent_tokens, budget.spent_usd
         if now[:2] != (calls, tokens) or (now[2] is not None and now[2] != usd):
             # Once a call has no price, what was spent since is not known, whatever the others cost.
             more = None if now[2] is None or usd is None else now[2] - usd

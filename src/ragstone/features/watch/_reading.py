@@ -26,11 +26,12 @@ from ragstone.features.watch._logged import Feedback, Logged, Masker, Reader
 from ragstone.features.watch.store import Mark, MonitorStore
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.dataset.logs.reading import (
-    decode_line,
     is_json_lines,
     log_files,
+    nothing_asked,
     read_log,
     read_spans,
+    row_in,
 )
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.interchange.marks import is_openinference
@@ -50,20 +51,6 @@ class LogBatch(msgspec.Struct, frozen=True):
     rows: list[tuple[str, Raw]]
     mark: Mark | None
     anew: bool = False
-
-
-def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list[Path]:
-    """Return the files of a log; raises DataError for what is not there, unless it is not `strict`."""
-    files: dict[Path, None] = {}
-    for source in sources:
-        try:
-            files |= dict.fromkeys(log_files([source]))
-        except DataError:
-            if strict:
-                raise
-    if not files and strict:
-        raise DataError("no log was given. Name a file or a folder.")
-    return list(files)
 
 
 def rotated_from(sources: Iterable[Path | str], marks: Mapping[str, Mark]) -> list[Path]:
@@ -135,11 +122,11 @@ def _first_row(file: BinaryIO) -> dict[str, Any]:
     file.seek(0)
     for line in islice(file, 20):
         try:
-            raw = decode_line(line.removeprefix(b"\xef\xbb\xbf"))
+            row = row_in(line.removeprefix(b"\xef\xbb\xbf"))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
-        if isinstance(raw, dict):
-            return raw
+        if isinstance(row, dict):
+            return row
     return {}
 
 
@@ -170,14 +157,8 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
         if number == 1:
             line, skipped = line.removeprefix(b"\xef\xbb\xbf"), line
             offset += len(skipped) - len(line)
-        row: Raw | None = None
         try:
-            raw = decode_line(line) if not line.isspace() else None
-            row = (
-                raw
-                if raw is None or isinstance(raw, dict)
-                else f"expected a JSON object, got {type(raw).__name__}"
-            )
+            row = None if line.isspace() else row_in(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
             if not line.endswith(b"\n"):
                 break
@@ -342,7 +323,7 @@ def take_log(
     left = limit
     sources = list(sources)
     marks = store.marks()
-    paths = dict.fromkeys([*rotated_from(sources, marks), *present_files(sources, strict=strict)])
+    paths = dict.fromkeys([*rotated_from(sources, marks), *log_files(sources, strict=strict)])
     spans = span_files(paths, marks, follow=follow)
     whose = {span_file.path for span_file in spans}
     others = (new_rows(path, marks) for path in paths if path not in whose)
@@ -434,8 +415,6 @@ class _Taking:
         if total.malformed == total.rows:
             raise DataError("no row of the log can be read:\n" + "\n".join(total.shown))
         if total.without_question == total.rows - total.malformed:
-            raise DataError(
-                "no row of the log holds a question under a name that is known. Name its column as question "
-                f"in the table [monitor] of ragstone.toml. The columns: {', '.join(total.columns) or 'none'}."
-            )
+            remedy = "Name its column as question in the table [monitor] of ragstone.toml."
+            raise nothing_asked(remedy, total.columns)
         return total

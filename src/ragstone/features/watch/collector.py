@@ -34,11 +34,11 @@ from ragstone.features.watch.otlp import (
 from ragstone.kernel.config.serving import OtlpSection
 from ragstone.kernel.errors import DataError, checks_arguments, explaining, plural
 from ragstone.kernel.llm import load_secret
+from ragstone.kernel.persistence.appending import Appender
+from ragstone.kernel.persistence.journal import append_line
 from ragstone.kernel.privacy.masking import OwnWords, own_words
 from ragstone.kernel.privacy.values import digest_of, mask_fields
-from ragstone.kernel.tables.appending import Appender
 from ragstone.kernel.tables.interchange.openinference import WHO
-from ragstone.kernel.tables.journal import append_line
 
 TRACES = "traces"
 FILE_BYTES = 8_000_000  # `watch --follow` reads a file that has changed anew as a whole, in 0.5 s

@@ -40,8 +40,8 @@ from ragstone.features.watch._showing import ExchangeFilter, ExchangePage, Judge
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Caps
+from ragstone.kernel.persistence.sqlite import open_database
 from ragstone.kernel.records import Answer
-from ragstone.kernel.tables.sqlite import open_database
 
 FILE = "monitor.sqlite"
 FORMAT = 3  # PRAGMA user_version; a newer one is refused

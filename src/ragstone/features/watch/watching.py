@@ -34,7 +34,7 @@ from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of,
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import load_secret, parse_caps
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.forecasting import SAMPLE, hear_judged
@@ -202,9 +202,9 @@ class Watcher:
         step = max(1, -(-len(numbers) // SAMPLE))
         answers = list(self.store.answers(numbers[::step]).values())
 
-        async def work(session: Session, forecaster: Forecaster) -> None:
+        async def work(session: Session) -> None:
             if answers:
-                await hear_judged(answers, self.judges, session, forecaster, n_rows=len(numbers))
+                await hear_judged(answers, self.judges, session, n_rows=len(numbers))
 
         return forecast_of(self.settings, work)
 

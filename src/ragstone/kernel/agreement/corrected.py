@@ -17,9 +17,11 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
-from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.judging.summary import is_category
+from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
 
@@ -49,6 +51,7 @@ def corrected_means(
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
     clusters: Mapping[str, str] | None = None,
+    policy: str | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Rows[CorrectedMean]:
@@ -56,23 +59,26 @@ def corrected_means(
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
     that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
-    judgements, and mapping and threshold are understood, as in report_cards. The mean speaks of the answers
-    that the judge has scored; labels of others are left out. So are, labelled or not, answers to questions
-    that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what it
-    shares with other questions, such as their document; without it a question stands for itself. Raises
-    DataError as report_cards does for labels that cannot be paired, thresholds and mappings; no label at all
+    judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
+    answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
+    questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
+    it shares with other questions, such as their document; without it a question stands for itself. None of a
+    judge whose scores only number its labels (see judging.summary.is_category). Raises DataError as
+    report_cards does for labels that cannot be paired, policies, thresholds and mappings; no label at all
     gives no means.
     """
-    labels, rows_of = list(labels), by_judge(judgements)
+    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     every: Rows[CorrectedMean] = Rows((), CorrectedMean)
     for judge, rows in rows_of.items():
+        if any(map(is_category, rows)):
+            continue
         cut = threshold_of(judge, threshold, rows)
         measured = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if measured.comparison is None:
             continue
-        bounds = _bounds(measured, measured.comparison, mapped=mapping is not None)
+        bounds = bounds_of_people(measured, measured.comparison, mapped=mapping is not None)
         means = [
             _mean(judge, system, scores, measured.comparison, bounds, seed=seed, resamples=resamples)
             for system, scores in _by_system(measured, measured.comparison, rows, clusters or {}).items()
@@ -87,7 +93,7 @@ def corrected_means(
     return every
 
 
-def _bounds(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
+def bounds_of_people(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
     human, scale = comparison.human, judge.scale
     if not mapped and bool(np.isin(human, YES_NO).all()):
@@ -100,23 +106,26 @@ def _bounds(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) 
 def _by_system(
     judge: MeasuredJudge, comparison: GradeComparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
 ) -> dict[str, SystemScores]:
-    """Return the scores of each system, in the order of the judgements."""
+    """Return the scores of each system, repeats of its answers with it, in the order of the judgements."""
     pairs, cut = judge.pairs, comparison.threshold
-    places: dict[str, list[int]] = {row.system: [] for row in rows}
-    for position, (_, system) in enumerate(pairs.keys):
-        places[system].append(position)
+    places: dict[str, list[int]] = {split_repeat(row.system)[0]: [] for row in rows}
+    shared: dict[str, str] = {}  # question id -> what its answers, labelled or not, have in common
+    for position, (name, system) in enumerate(pairs.keys):
+        places[split_repeat(system)[0]].append(position)
+        shared[name] = clusters.get(name, pairs.clusters[position])
     others: dict[str, list[tuple[str, float]]] = {system: [] for system in places}
     for row in rows:
         known = (row.question_id, row.system) in pairs.labelled
         if row.score is not None and not known and not is_tuned(row):
-            cluster = cluster_of(row, clusters)
-            others[row.system].append((cluster, row.score if cut is None else float(row.score >= cut)))
+            cluster = shared.get(row.question_id) or cluster_of(row, clusters)
+            score = row.score if cut is None else float(row.score >= cut)
+            others[split_repeat(row.system)[0]].append((cluster, score))
     return {
         system: SystemScores(
             human=comparison.human[at],
             judge=comparison.judge[at],
             others=np.array([score for _, score in others[system]], dtype=np.float64),
-            clusters=[clusters.get(pairs.keys[position][0], pairs.clusters[position]) for position in at]
+            clusters=[shared[pairs.keys[position][0]] for position in at]
             + [cluster for cluster, _ in others[system]],
             shares=shares_of([pairs.humans[position] for position in at]),
         )
@@ -192,15 +201,27 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     if mean.n_labelled < FEW_LABELS:
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
-    pairs = zip(judge.pairs.keys, judge.pairs.humans, strict=True)
+    pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
     if any(
-        inclusion_of(label) for (_, name), human in pairs if name == mean.system for label in human.labels
+        inclusion_of(label)
+        for (_, name), human in pairs
+        if split_repeat(name)[0] == mean.system
+        for label in human.labels
     ):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."
         )
-    ours = [row for row in rows if row.system == mean.system]
+    notes += [
+        f"{whose}: {note}"
+        for note in mixed_policy_note(
+            label
+            for (_, name), human in pairs
+            if split_repeat(name)[0] == mean.system
+            for label in human.labels
+        )
+    ]
+    ours = [row for row in rows if split_repeat(row.system)[0] == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [
         row for row in ours if (row.question_id, row.system) in judge.pairs.labelled and not is_tuned(row)
@@ -214,8 +235,9 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
     if left_out:
         notes.append(f"{whose}: left out are {', '.join(left_out)}.")
-    named = {system for _, system in judge.pairs.labelled}
-    bare = [system for system in dict.fromkeys(row.system for row in rows) if system not in named]
+    named = {split_repeat(system)[0] for _, system in judge.pairs.labelled}
+    systems = dict.fromkeys(split_repeat(row.system)[0] for row in rows)
+    bare = [system for system in systems if system not in named]
     if first and bare:
         notes.append(
             f"There are no labels for {', '.join(bare)}: what {mean.judge} gives there stands uncorrected, "

@@ -50,13 +50,22 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 from ragstone.kernel.tables import Rows
+
+BY_DISTANCE = (
+    "signed error",
+    "within one",
+    "linear kappa",
+    "quadratic kappa",
+)  # not of mere numbers of labels
 
 
 @takes_rows(judgements=Judgement, labels=Label)
@@ -67,6 +76,7 @@ def report_cards(
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
     by: Sequence[str] = (),
+    policy: str | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Rows[ReportCard]:
@@ -77,13 +87,15 @@ def report_cards(
     judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
     that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
     and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
-    `lang`, `language`, `subset` and `dataset`.
+    `lang`, `language`, `subset` and `dataset`. policy: digest of the instructions whose labels count, `none`
+    for labels that name none; without it labels under two policies are an error.
     Raises DataError if nothing can be paired, if every labelled answer was used to tune the judges, for an
-    answer judged or labelled twice, for a label that the mapping lacks, for a threshold or a
+    answer judged or labelled twice, for labels under two policies and for a policy that no label has, for a
+    label that the mapping lacks, for a threshold or a
     mapping that is not finite, for a threshold off the scale of the judge that it names, for a field of
     `by` that no row has, and if the labels lie off the scale of every judge.
     """
-    labels, rows_of = list(labels), by_judge(judgements)
+    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
 
@@ -181,7 +193,9 @@ def report_card(
     own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
     no_model = best_rival(hits(judge), rivals, own_clusters, **drawn)
     ranking = None
-    if judge.judge.metric != PREFERENCE:
+    numbered = is_category(pairs.rows[0])  # numbers of labels: a mean of them says nothing
+    agreement = {name: value for name, value in agreement.items() if not numbered or name not in BY_DISTANCE}
+    if judge.judge.metric != PREFERENCE and not numbered:
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
@@ -289,4 +303,5 @@ def _notes(
         n_tuned=pairs.n_tuned,
         n_unequal=sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans),
     )
-    return [*comparison.notes, *filter(None, (say(numbers, note) for note in NOTES))]
+    policies = mixed_policy_note(label for human in pairs.humans for label in human.labels)
+    return [*comparison.notes, *policies, *filter(None, (say(numbers, note) for note in NOTES))]

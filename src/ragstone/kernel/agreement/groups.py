@@ -8,7 +8,7 @@ import numpy as np
 from ragstone.kernel.agreement.card import AnswerGroup, Reversal, SystemRanking
 from ragstone.kernel.agreement.comparison import GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs
-from ragstone.kernel.records import Metadata
+from ragstone.kernel.records import Metadata, split_repeat
 from ragstone.kernel.statistics import (
     Clusters,
     Codes,
@@ -31,8 +31,9 @@ UNTOLD = "(not given)"
 def by_system(
     comparison: GradeComparison, pairs: GradePairs, *, seed: int, resamples: int
 ) -> list[AnswerGroup]:
-    """Return a group for each system, in order of first appearance."""
-    return _groups(_places(pairs.systems), comparison, pairs, seed=seed, resamples=resamples)
+    """Return a group for each system, repeats of its answers with it, in order of first appearance."""
+    names = [split_repeat(system)[0] for system in pairs.systems]
+    return _groups(_places(names), comparison, pairs, seed=seed, resamples=resamples)
 
 
 def by_tags(
@@ -166,6 +167,7 @@ def rank_systems(
     human, judge: (n,), in units of their own: only the order of the means counts. Systems with equal means
     keep the order of their first appearance, and count as tied. A resample that lacks a system is left out.
     """
+    systems = [split_repeat(system)[0] for system in systems]  # an answer and its repeats are of one
     names = list(dict.fromkeys(systems))
     if len(names) < 2:
         return None

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.mapping import DIGITS, place_labels
+from ragstone.kernel.agreement.policies import check_one_policy, check_sample
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
@@ -66,16 +67,24 @@ class GradePairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def human_scores(
-    labels: Iterable[Label], metric: str, mapping: Mapping[float, float] | None = None
+    labels: Iterable[Label],
+    metric: str,
+    mapping: Mapping[float, float] | None = None,
+    *,
+    again: bool = False,
 ) -> dict[Key, Human]:
     """Return what people say of each answer in `metric`; a label that names no metric speaks of any.
 
     An answer that an adjudicator has labelled (an annotator named `adjudicator NAME`) has that label's score.
     mapping: label value -> judge score, applied to each label before the median; see mapping.place_labels.
-    Raises DataError for a value outside of it, for a number in it that is not finite, and for two labels of
-    an answer by the same annotator.
+    again: take labels of answers that were chosen to be labelled again, too; see policies.check_sample.
+    Raises DataError for a value outside of it, for a number in it that is not finite, for labels under two
+    policies (see policies.labels_under), and for two labels of an answer by the same annotator.
     """
     mine = [label for label in labels if label.metric in (None, metric)]
+    check_one_policy(mine, metric)
+    if not again:
+        check_sample(mine)
     scores = place_labels(mine, mapping)
     by_answer: dict[Key, dict[str | None, tuple[Label, float]]] = {}
     for label, score in zip(mine, scores, strict=True):

@@ -111,7 +111,8 @@ class AnswerersBench(Section, frozen=True, kw_only=True):
     stand beside the reference document. tags: by which results are grouped; default all that questions
     have, as far as they have few values. race: questions are given out in rounds, and configurations that
     are worse than the leader beyond doubt stop early. confidence: of the race, that the best one is kept.
-    limit: the first questions only.
+    limit: the first questions only. labels: a file of people's labels of these answers, each with its cell as
+    `system`; differences are then corrected by them.
     """
 
     models: list[str] = []
@@ -126,6 +127,7 @@ class AnswerersBench(Section, frozen=True, kw_only=True):
     race: bool = False
     confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.95
     limit: Positive | None = None
+    labels: str | None = None
 
 
 class BenchSection(Section, frozen=True, kw_only=True):

@@ -140,8 +140,9 @@ class AnswerSection(Sampling, frozen=True, kw_only=True):
     """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
 
     system: one of `[systems]`, or a table as they are, or `extractive`; it answers in place of both. limit:
-    only the first questions are answered and judged; retrieval is measured on all of them. temperature,
-    top_p, max_tokens: of the built-in application; 0, none, and as the prompt says if absent.
+    only the first questions are answered and judged; retrieval is measured on all of them. repeats: answers
+    to each question, 1 if absent; see records.split_repeat. temperature, top_p, max_tokens: of the built-in
+    application; 0, none, and as the prompt says if absent.
     """
 
     model: str | None = None
@@ -149,6 +150,7 @@ class AnswerSection(Sampling, frozen=True, kw_only=True):
     sheet: str | None = None
     system: str | None = None
     limit: Positive | None = None
+    repeats: Positive | None = None
 
 
 class JudgeSection(Section, frozen=True, kw_only=True):
@@ -174,6 +176,17 @@ class AgreeSection(Section, frozen=True, kw_only=True):
     sheet: str | None = None
     metric: str | None = None
     thresholds: dict[str, float] = {}
+
+
+class GateSection(Section, frozen=True, kw_only=True):
+    """`[gate]`: what decides whether a new run may replace an old one, as of `ragstone compare --gate`.
+
+    labels: a file of people's labels of answers of both, by which the judge's difference is corrected.
+    margin: how much worse is let pass, as a share of the scale.
+    """
+
+    labels: str | None = None
+    margin: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
 
 
 class BlameSection(Section, frozen=True, kw_only=True):
@@ -240,6 +253,7 @@ class Settings(Section, frozen=True, kw_only=True):
     answer: AnswerSection = AnswerSection()
     judge: JudgeSection = JudgeSection()
     agree: AgreeSection = AgreeSection()
+    gate: GateSection = GateSection()
     blame: BlameSection = BlameSection()
     bench: BenchSection = BenchSection()
     build: BuildSection = BuildSection()

@@ -1,7 +1,6 @@
 """What commands print: results on standard output, everything else on standard error."""
 
 import functools
-import logging
 import os
 import shlex
 import shutil
@@ -9,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -105,24 +103,6 @@ def program() -> list[str]:
     return [called.name if path and Path(path).absolute() == called.absolute() else str(called)]
 
 
-def tell_readings() -> None:
-    """Print what readers of files have guessed on standard error, each guess once."""
-    printed: set[str] = set()
-
-    def is_new(record: logging.LogRecord) -> bool:
-        text = harmless(record.getMessage())
-        record.msg, record.args = text, ()
-        is_known = text in printed
-        printed.add(text)
-        return not is_known
-
-    handler = logging.StreamHandler()
-    handler.addFilter(is_new)
-    logger = logging.getLogger("ragstone.tables")
-    logger.addHandler(handler)
-    logger.propagate = False
-
-
 def end_on_sigterm() -> None:
     """Let SIGTERM end a command as Ctrl-C does, but for its exit code."""
     signal.signal(signal.SIGTERM, _terminate)
@@ -135,16 +115,6 @@ def _terminate(_number: int, frame: FrameType | None) -> None:
         as_ctrl_c(signal.SIGINT, frame)
     else:  # a shell that starts a command in the background has it ignore Ctrl-C
         raise KeyboardInterrupt
-
-
-def write_any_text() -> None:
-    """Make standard output and error write `?` for characters that their encoding lacks, in place of ending.
-
-    Windows pipes and old locales have such encodings; what was measured and paid for must be told there too.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def say(text: str) -> None:

@@ -68,11 +68,14 @@ def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collect
 
     settings = load_settings(given.get("config"))
     plain = plain_settings(settings, others=())
+    plain["answer"].pop("repeats")  # a file grows with it, see --repeats
     options = {f"[{table}]": hexdigest(msgspec.json.encode(plain[table])) for table in tables}
     named = {"questions": settings.questions.path, "documents": settings.documents.paths}
     for option, value in given.items():
         if option in NOT_COUNTED:
             continue
+        if value is None and option == "repeats":
+            value = settings.answer.repeats
         if value is None and option in named:
             listed = named[option] or []
             value = [settings.path(one) for one in ([listed] if isinstance(listed, str) else listed)]

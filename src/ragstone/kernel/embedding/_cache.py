@@ -9,7 +9,7 @@ import numpy as np
 
 from ragstone.kernel.embedding.model import Vectors
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.sqlite import connect, prepare
+from ragstone.kernel.persistence.sqlite import connect, prepare
 
 BUSY_S = 60
 KEYS_A_QUERY = 500  # SQLite takes 999 parameters in its oldest builds

@@ -121,11 +121,12 @@ class Session:
         if "models" in vars(self):
             self.models.stop()
 
-    def forecast(self) -> "Forecast":
-        """Return what the forecaster heard. Raises ValueError in a session that has none."""
+    @property
+    def forecaster(self) -> "Forecaster":
+        """What hears the calls of stages, which nobody makes. Raises ValueError where calls are made."""
         if self._forecaster is None:
-            raise ValueError("this session makes calls: open one with open_forecast")
-        return self._forecaster.forecast(self.models.earlier)
+            raise ValueError("this session makes calls: forecast_of opens one that makes none")
+        return self._forecaster
 
     def state(self) -> State:
         """Return what is asked of models at this moment."""
@@ -282,14 +283,6 @@ async def open_session(
         yield Session(settings, stack, how, serving=serving)
 
 
-@contextlib.asynccontextmanager
-async def open_forecast(settings: Settings, forecaster: "Forecaster") -> AsyncIterator[Session]:
-    """Give a session that makes no call: the forecaster hears what stages would ask."""
-    here = choose(settings, "engine", kind="local")
-    async with AsyncExitStack() as stack:
-        yield Session(here, stack, SessionOptions(offline=True), forecaster=forecaster)
-
-
 def run_in_session(settings: Settings, how: SessionOptions, work: Callable[[Session], Awaitable[Out]]) -> Out:
     """Return what `work` gives in a session of its own, from a script or from a notebook."""
 
@@ -300,14 +293,15 @@ def run_in_session(settings: Settings, how: SessionOptions, work: Callable[[Sess
     return run_sync(run())
 
 
-def forecast_of(settings: Settings, work: "Callable[[Session, Forecaster], Awaitable[object]]") -> "Forecast":
-    """Return what `work` would ask of models; nobody is asked."""
+def forecast_of(settings: Settings, work: "Callable[[Session], Awaitable[object]]") -> "Forecast":
+    """Return what `work` would ask of models; nobody is asked: the session's forecaster hears its calls."""
     from ragstone.kernel.llm.forecast import Forecaster
 
     async def run() -> "Forecast":
-        forecaster = Forecaster()
-        async with open_forecast(settings, forecaster) as session:
-            await work(session, forecaster)
-            return session.forecast()
+        here, forecaster = choose(settings, "engine", kind="local"), Forecaster()
+        async with AsyncExitStack() as stack:
+            session = Session(here, stack, SessionOptions(offline=True), forecaster=forecaster)
+            await work(session)
+            return forecaster.forecast(session.models.earlier)
 
     return run_sync(run())

@@ -6,8 +6,8 @@ measured at all. A judge that is a function of the user's decides for itself.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragstone.kernel.judging.contexts import texts_of
 from ragstone.kernel.judging.finding import Finding
+from ragstone.kernel.judging.inputs import texts_of
 from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
 from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Answer

@@ -20,8 +20,9 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
     outcomes: what is said of a boolean or a label: then the metadata say how often each came (`frequencies`),
     and the label is the commonest; of equals the first. Rationale and verdicts are those of the first
     sample that says so, without outcomes of the one nearest to the mean. `samples` in the metadata counts
-    the draws and those that failed. Raises the CallFailed of the commonest failure where fewer than half
-    came back with a score; a row that at least half find not applicable is so.
+    the draws and those that failed, and holds the `scores` of the others. Raises the CallFailed of the
+    commonest failure where fewer than half came back with a score; a row that at least half find not
+    applicable is so.
     """
     drawn = await asyncio.gather(*(_caught(draw(number)) for number in range(n_samples)))
     scored = [
@@ -77,7 +78,7 @@ def _joined(
 ) -> Finding:
     scores = [(finding.score, finding) for finding in scored if finding.score is not None]
     mean = sum(score for score, _ in scores) / len(scores)
-    metadata: dict[str, object] = {"samples": counts}
+    metadata: dict[str, object] = {"samples": {**counts, "scores": [score for score, _ in scores]}}
     if outcomes:
         outcome_of = [finding.label or ("true" if finding.score else "false") for finding in scored]
         frequencies = {outcome: outcome_of.count(outcome) for outcome in outcomes}

@@ -15,9 +15,10 @@ import msgspec
 from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example
 from ragstone.kernel.judging.finding import Finding, JudgeContext, unparsable
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.lexical import alternatives, chrf
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.render import UNTRUSTED, gather_inputs, named_inputs
+from ragstone.kernel.judging.render import UNTRUSTED, named_inputs
 from ragstone.kernel.llm import Message, NoProbabilities, Prompt, Reply, defuse, row_nonce
 from ragstone.kernel.records import Answer, references
 

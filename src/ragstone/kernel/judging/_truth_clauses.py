@@ -38,7 +38,7 @@ _SCRIPTS = {
 _EDGES = " \t'-–·•~_#=>|/\\"
 
 
-class Token(msgspec.Struct, frozen=True):
+class Phrase(msgspec.Struct, frozen=True):
     """A word or phrase, and the lists that hold it; none for what is no word of the table."""
 
     text: str
@@ -173,11 +173,11 @@ def _words(clause: str) -> list[str]:
     return [word for word in stripped if any(map(str.isalnum, word))]
 
 
-def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
+def _tokens(clause: str, lexicon: Lexicon) -> list[Phrase]:
     """Return the clause cut into the longest phrases of the language; digits before a verdict are known."""
     unspaced = lexicon.lang in UNSPACED
     units: Sequence[str] = "".join(_words(clause)) if unspaced else _words(clause)
-    tokens: list[Token] = []
+    tokens: list[Phrase] = []
     at, joint, decided = 0, "" if unspaced else " ", False
     while at < len(units):
         for length in range(min(lexicon.longest, len(units) - at), 0, -1):
@@ -187,7 +187,7 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
         else:
             text, length = units[at], 1
             lists = _KNOWN if text.isdigit() and tokens and not decided else _CONTENT
-        tokens.append(Token(text, lists))
+        tokens.append(Phrase(text, lists))
         decided = decided or not lists.isdisjoint(("true", "false"))
         at += length
     return tokens
@@ -218,7 +218,7 @@ def _n_unknown(clause: str, lang: str, known: StatementWords) -> int:
     return sum(word not in of_lang and not word.isdigit() and word not in known for word in _words(clause))
 
 
-def _of_statement(tokens: list[Token], known: StatementWords, *, spaced: bool) -> list[Token]:
+def _of_statement(tokens: list[Phrase], known: StatementWords, *, spaced: bool) -> list[Phrase]:
     """Return the tokens with those of the statement known, and what is between two of them as it is there."""
     joint = " " if spaced else ""
     whole = f"{joint}{joint.join(known.words)}{joint}"
@@ -231,13 +231,13 @@ def _of_statement(tokens: list[Token], known: StatementWords, *, spaced: bool) -
     for start, end in pairwise(repeated):
         between = joint.join(token.text for token in tokens[start : end + 1])
         if f"{joint}{between}{joint}" in whole:
-            marked[start + 1 : end] = [Token(token.text, _KNOWN) for token in tokens[start + 1 : end]]
+            marked[start + 1 : end] = [Phrase(token.text, _KNOWN) for token in tokens[start + 1 : end]]
     for at in repeated:
-        marked[at] = Token(tokens[at].text, _STATEMENT)
+        marked[at] = Phrase(tokens[at].text, _STATEMENT)
     return marked
 
 
-def _read(tokens: Sequence[Token]) -> Clause:
+def _read(tokens: Sequence[Phrase]) -> Clause:
     """Return what the tokens of one language say."""
     places = _verdict_places(tokens)
     before, rest = _cut(tokens, places)
@@ -257,7 +257,7 @@ def _read(tokens: Sequence[Token]) -> Clause:
     return _agreed(before, places, values.pop())
 
 
-def _verdict_places(tokens: Sequence[Token]) -> list[int]:
+def _verdict_places(tokens: Sequence[Phrase]) -> list[int]:
     """Return where verdicts are: beside no word of the statement or an unknown one, as in `the correct dose`.
 
     `so` and its like are a verdict only where there is no other.
@@ -271,11 +271,11 @@ def _verdict_places(tokens: Sequence[Token]) -> list[int]:
     return [at for at in whole if "known" not in tokens[at].lists] or whole
 
 
-def _names(token: Token) -> bool:
+def _names(token: Phrase) -> bool:
     return not token.lists or "statement" in token.lists
 
 
-def _cut(tokens: Sequence[Token], places: Sequence[int]) -> tuple[Sequence[Token], Sequence[Token]]:
+def _cut(tokens: Sequence[Phrase], places: Sequence[int]) -> tuple[Sequence[Phrase], Sequence[Phrase]]:
     """Return the tokens up to a `that` or `because` behind the first verdict, and those behind it."""
     first = places[0] if places else next(iter(_replies(tokens)), len(tokens))
     for at in range(first + 1, len(tokens)):
@@ -284,13 +284,13 @@ def _cut(tokens: Sequence[Token], places: Sequence[int]) -> tuple[Sequence[Token
     return tokens, ()
 
 
-def _replies(tokens: Sequence[Token]) -> list[int]:
+def _replies(tokens: Sequence[Phrase]) -> list[int]:
     return [
         at for at, token in enumerate(tokens) if {"yes", "no"} & token.lists and "known" not in token.lists
     ]
 
 
-def _values(tokens: Sequence[Token], places: Sequence[int]) -> set[Clause]:
+def _values(tokens: Sequence[Phrase], places: Sequence[int]) -> set[Clause]:
     """Return what the verdicts say, each with the negations of its clause."""
     denials = [negation for negation, token in enumerate(tokens) if "not" in token.lists]
     named = [0, *accumulate(map(_names, tokens))]
@@ -308,13 +308,13 @@ def _values(tokens: Sequence[Token], places: Sequence[int]) -> set[Clause]:
     return values
 
 
-def _contrary(rest: Sequence[Token], values: set[Clause]) -> bool:
+def _contrary(rest: Sequence[Phrase], values: set[Clause]) -> bool:
     """Say whether what follows on `that` has a verdict or a reply of its own that says something else."""
     denies = any("no" in token.lists and "not" not in token.lists for token in rest)
     return denies or any(values.isdisjoint(rest[at].lists) for at in _verdict_places(rest))
 
 
-def _agreed(tokens: Sequence[Token], places: Sequence[int], value: Clause) -> Clause:
+def _agreed(tokens: Sequence[Phrase], places: Sequence[int], value: Clause) -> Clause:
     """Return the value, unless a reply in the same clause says otherwise (`no it is true`)."""
     verdicts = frozenset(places)
     replies = {
@@ -328,7 +328,7 @@ def _agreed(tokens: Sequence[Token], places: Sequence[int], value: Clause) -> Cl
     return value if value == "open" or replies <= {agrees[value]} else "open"
 
 
-def _reply(tokens: Sequence[Token]) -> Clause:
+def _reply(tokens: Sequence[Phrase]) -> Clause:
     """Return what a clause without a verdict says: `yes`, `no it isn't`, `the answer is no`."""
     if len(tokens) == 1:
         (token,) = tokens

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -14,12 +14,14 @@ from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, lacks, not_applicable
-from ragstone.kernel.judging.render import part_of
+from ragstone.kernel.judging.inputs import part_of
+from ragstone.kernel.judging.repeated import K_OF_N
 from ragstone.kernel.judging.thresholds import is_of_another_scale
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.records import Answer
+from ragstone.kernel.records import Answer, Metadata
 
 EXPECT = "expect"  # the column of a question that says what its answer must be
+OF_ANSWERS = "pass"  # there: how many of the repeated answers must be so, as `2 of 3`
 SHOWN = 5  # things that a reason names
 
 Verdict = tuple[bool, str]
@@ -168,6 +170,13 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return 1 or 0, and why. Raises CallFailed where the row expects what cannot be expected."""
+        needed = k_of_n(expectations(answer.metadata, self.check))
+        found = await self._find(answer, context)
+        if needed is None:
+            return found
+        return msgspec.structs.replace(found, metadata={**(found.metadata or {}), K_OF_N: list(needed)})
+
+    async def _find(self, answer: Answer, context: JudgeContext) -> Finding:
         if self.check == THRESHOLD:
             return self._threshold(await hear(self.members[0], answer, context))
         check = CHECKS[self.check]
@@ -205,18 +214,48 @@ def _expectation(judge: AssertionJudge, answer: Answer) -> object:
 
     A row that says what it expects, and not this, expects nothing of this kind.
     """
-    expects = (answer.metadata or {}).get(EXPECT)
+    stated = expectations(answer.metadata, judge.check)
+    expects = {name: value for name, value in stated.items() if name != OF_ANSWERS}
+    own = expects.get(judge.name, expects.get(judge.check))
+    usual = None if expects else CHECKS[judge.check].usual
+    return next((expected for expected in (own, judge.expect, usual) if expected is not None), None)
+
+
+def expectations(metadata: Metadata | None, check: str = "contains_all") -> dict[str, Any]:
+    """Return what a row says that it expects, empty where it says nothing. Raises CallFailed.
+
+    check: that an error gives as an example.
+    """
+    expects = (metadata or {}).get(EXPECT)
     if isinstance(expects, str):  # as a CSV file has it
         with contextlib.suppress(msgspec.DecodeError):
             expects = msgspec.json.decode(expects)
     if expects is not None and not isinstance(expects, dict):
         raise CallFailed(
             "error",
-            f'{EXPECT} of the row is {str(expects)[:60]!r}: write a table, such as {{"{judge.check}": ...}}',
+            f'{EXPECT} of the row is {str(expects)[:60]!r}: write a table, such as {{"{check}": ...}}',
         )
-    own = (expects or {}).get(judge.name, (expects or {}).get(judge.check))
-    usual = None if expects else CHECKS[judge.check].usual
-    return next((expected for expected in (own, judge.expect, usual) if expected is not None), None)
+    return expects or {}
+
+
+def k_of_n(expects: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return how many of how many answers a row wants to pass, None where it does not say.
+
+    expects: what a row expects. Raises CallFailed for what is not of the form `2 of 3`, with 1 to 3 in place
+    of the 2.
+    """
+    stated = expects.get(OF_ANSWERS)
+    if stated is None:
+        return None
+    form = re.fullmatch(r"\s*(\d{1,6})\s+of\s+(\d{1,6})\s*", str(stated), re.ASCII)
+    k, n = map(int, form.groups()) if form else (0, 0)
+    if not 1 <= k <= n:
+        raise CallFailed(
+            "error",
+            f"{EXPECT}.{OF_ANSWERS} is {str(stated)[:60]!r}: write how many of how many answers "
+            'must pass, such as "2 of 3", at least 1 and at most all.',
+        )
+    return k, n
 
 
 def problem_of(check: str, expected: object) -> str | None:

@@ -14,9 +14,10 @@ from typing import ClassVar, NamedTuple
 
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.citation_marks import CitedStatement, cited_statements
-from ragstone.kernel.judging.contexts import share_of, texts_of
+from ragstone.kernel.judging.contexts import share_of
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs, not_applicable
+from ragstone.kernel.judging.inputs import texts_of
 from ragstone.kernel.judging.lexical import MOST_NAMED, lacking_words, no_refusal, word_support
 from ragstone.kernel.judging.matching import words
 from ragstone.kernel.judging.statements import FAKED, check_statements, harmonic_mean

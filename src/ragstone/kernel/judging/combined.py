@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.judging.examples import TUNED
 from ragstone.kernel.judging.fields import JudgeFields, Member
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import failed_judgements, judge_answer
+from ragstone.kernel.judging.tuned import TUNED
 from ragstone.kernel.llm import NoProbabilities
 from ragstone.kernel.llm.limits import CallsStopped
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status

@@ -13,8 +13,9 @@ from ragstone.kernel.corpus.splitting import pack
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.finding import Finding, FindingOf, JudgeContext, add_costs, unparsable
+from ragstone.kernel.judging.inputs import texts_of
 from ragstone.kernel.llm import Reply
-from ragstone.kernel.records import Answer, Context, Usage
+from ragstone.kernel.records import Answer, Usage
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 
 A_CALL = 15  # verdicts in one reply: more may not fit its limit, and small models lose count
@@ -174,11 +175,6 @@ def room(
         left = tokens * BYTES_A_TOKEN - taken
     allowed = max(LEAST_BYTES, left if most_bytes is None else min(left, most_bytes))
     return allowed * n_characters // n_bytes if n_bytes else allowed
-
-
-def texts_of(contexts: Sequence[Context] | None) -> list[str]:
-    """Return the texts, in their order, the blank ones among them."""
-    return [context.text for context in contexts or []]
 
 
 def cut_text(text: str, most: int) -> list[str]:

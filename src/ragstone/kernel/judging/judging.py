@@ -2,7 +2,6 @@
 
 from ragstone.kernel.judging._applicability import unfit
 from ragstone.kernel.judging.conversation import reply_notes
-from ragstone.kernel.judging.examples import TUNED, is_tuned_on
 from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.judging.finding import (
     CriterionOutcome,
@@ -12,7 +11,8 @@ from ragstone.kernel.judging.finding import (
     lacks,
     renewing,
 )
-from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.judging.inputs import gather_inputs
+from ragstone.kernel.judging.tuned import TUNED, is_tuned_on
 from ragstone.kernel.llm import DEADLINE, CallFailed
 from ragstone.kernel.records import Answer, Judgement, Metadata, Status
 

@@ -18,7 +18,7 @@ from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.render import REASON, render_prompt
 from ragstone.kernel.llm import CallFailed, Reply
-from ragstone.kernel.records import Answer, Judgement, Usage
+from ragstone.kernel.records import Answer, Judgement, Usage, name_repeat, split_repeat
 
 FORM = '{"nonce": the code, "reason": one or two sentences, "better": "1", "2" or "tie"}'
 SCORES = {"first": 1.0, "second": 0.0, "tie": 0.5}
@@ -67,8 +67,9 @@ class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
 def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
     """Yield the answers of every two systems to each question: questions and systems in order of appearance.
 
-    All rows are held in memory, for a sheet may name one system after the other. Raises DataError for a
-    system that answers a question twice, and for a sheet without any pair.
+    Of repeated answers the second is paired with the second, and so on. All rows are held in memory, for a
+    sheet may name one system after the other. Raises DataError for a system that answers a question twice,
+    and for a sheet without any pair.
     """
     by_question, systems = _by_question(rows)
     if by_question and all(len(answers) < 2 for answers in by_question.values()):
@@ -87,34 +88,42 @@ def unpaired_notes(judges: Sequence[JudgeFields], rows: Iterable[Answer]) -> lis
     Empty where there are none, and without a judge that compares systems: then the rows are not looked at.
     """
     names = [judge.name for judge in judges if judge.compares_two]
-    by_system = _by_question(rows)[0].values() if names else []
-    n_alone = sum(len(systems) == 1 for systems in by_system)
+    by_question = _by_question(rows)[0] if names else {}
+    paired = {question_id for (question_id, _), systems in by_question.items() if len(systems) > 1}
+    n_alone = len({question_id for question_id, _ in by_question} - paired)
     if not n_alone:
         return []
     questions = "1 question was" if n_alone == 1 else f"{n_alone:,} questions were"
     return [f"{questions} answered by one system alone: {', '.join(names)} has no pair of them to compare."]
 
 
-def _by_question(rows: Iterable[Answer]) -> tuple[dict[str, dict[str, Answer]], dict[str, None]]:
-    """Return question -> system -> answer, and the systems."""
-    by_question: dict[str, dict[str, Answer]] = defaultdict(dict)
+def _by_question(
+    rows: Iterable[Answer],
+) -> tuple[dict[tuple[str, int], dict[str, Answer]], dict[str, None]]:
+    """Return question and number of the repeat -> system -> answer, and the systems."""
+    by_question: dict[tuple[str, int], dict[str, Answer]] = defaultdict(dict)
     systems: dict[str, None] = {}
     for row in rows:
-        systems[row.system] = None
-        if row.system in by_question[row.question_id]:
+        system, number = split_repeat(row.system)
+        systems[system] = None
+        if system in by_question[row.question_id, number]:
             raise DataError(
                 f"question {row.question_id!r}: system {row.system!r} answers it twice. Keep one of the "
                 "answers, or give the second one another system."
             )
-        by_question[row.question_id][row.system] = row
+        by_question[row.question_id, number][system] = row
     return by_question, systems
 
 
 def as_pair(first: Answer, second: Answer) -> Answer:
-    """Return the two as one row: of the system `A vs B`, with the error of either."""
+    """Return the two as one row: of the system `A vs B`, with the error of either.
+
+    Of repeats it is `A vs B@repeat=2`.
+    """
+    (name, number), other = split_repeat(first.system), split_repeat(second.system)[0]
     return msgspec.structs.replace(
         first,
-        system=f"{first.system} vs {second.system}",
+        system=name_repeat(f"{name} vs {other}", number),
         question=first.question or second.question,
         reference=first.reference or second.reference,
         error=first.error or second.error,
@@ -153,13 +162,14 @@ async def _finding(
     straight, turned = _both(await asyncio.gather(*calls, return_exceptions=True))
     orders: list[Winner] = [_winner(straight, "first", "second"), _winner(turned, "second", "first")]
     winner = orders[0] if orders[0] == orders[1] else "tie"
-    names = {"first": first.system, "second": second.system, "tie": "tie"}
+    name, other = (split_repeat(row.system)[0] for row in (first, second))
+    names = {"first": name, "second": other, "tie": "tie"}
     spent = add_costs([straight, turned])
     reasons = [reply.value.reason.strip() for reply in (straight, turned)]
     return Finding(
         score=SCORES[winner],
         label=names[winner],
-        rationale=f"{first.system} shown first: {reasons[0]} {second.system} shown first: {reasons[1]}",
+        rationale=f"{name} shown first: {reasons[0]} {other} shown first: {reasons[1]}",
         usage=spent.usage,
         cost_usd=spent.cost_usd,
         metadata={

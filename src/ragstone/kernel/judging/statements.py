@@ -32,12 +32,12 @@ from ragstone.kernel.judging.contexts import (
     show,
     take_best,
     take_next,
-    texts_of,
     verdicts_form,
     verdicts_reply,
 )
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, PromptedJudge, Scale
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
+from ragstone.kernel.judging.inputs import texts_of
 from ragstone.kernel.judging.lexical import token_f1
 from ragstone.kernel.judging.render import render_prompt
 from ragstone.kernel.llm import Reply

@@ -1,5 +1,6 @@
 """Judgements on their way past -> means, counts of each status, and statements that lack support."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
@@ -8,7 +9,16 @@ import msgspec
 
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
-from ragstone.kernel.records import STATUSES, Judgement, Question, StatementsOf, Status, Verdict
+from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
+from ragstone.kernel.records import (
+    STATUSES,
+    Judgement,
+    Question,
+    StatementsOf,
+    Status,
+    Verdict,
+    split_repeat,
+)
 from ragstone.kernel.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
@@ -132,18 +142,30 @@ def said_of(row: Judgement) -> tuple[bool, Said] | None:
     return (truth, verdict) if isinstance(truth, bool) and verdict and row.score is not None else None
 
 
+def is_category(row: Judgement) -> bool:
+    """Whether a score only numbers the label that it comes with: its scale is not 0 to 1.
+
+    Labels with scores from 0 to 1 are graded by whoever wrote the judge, as right, in part and wrong; their
+    mean is a share of what could be had. The mean of 1 remember, 2 understand, ... 6 create is none.
+    """
+    return row.label is not None and row.scale not in (None, (0.0, 1.0))
+
+
 class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """The mean of one judge's scores of one system.
 
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
-    scored. statuses: how many of the `n_rows` judgements ended in each status; the mean's denominator is
-    `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors: why the judge
-    failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
-    n_documents: of which the scored rows are, where several are of one (a question without a document counts
-    as one); they vary together, which widens the interval. None where every row stands alone. shares: what
-    they are of, where some are replies of a conversation. bounds: the
-    mean in the worst and in the best case, see bounds_of; it follows from the others. truth: of
-    answers to true and false statements, what was said of them; None where there are none.
+    scored, and where `labels` takes its place. labels: of a judge whose scores only number its labels (see
+    is_category) each label with the share of the scored rows that got it, in the order of the numbers; empty
+    for any other judge. statuses: how many of the `n_rows` judgements ended in each status; the mean's
+    denominator is `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors:
+    why the judge failed. unsupported: of a judge that gives verdicts, what it found of the statements of
+    each text. n_documents: of which the scored rows are, where several are of one (a question without a
+    document counts as one); they vary together, which widens the interval. None where every row stands
+    alone. shares: what they are of, where some are replies of a conversation. bounds: the mean in the worst
+    and in the best case, see bounds_of; it follows from the others. truth: of answers to true and false
+    statements, what was said of them; None where there are none. repeats: absent where each question was
+    answered once; else the mean is over questions, of the means of their answers.
     """
 
     system: str
@@ -162,10 +184,14 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     shares: Literal["documents", "conversations"] = "documents"
     bounds: tuple[float, float] | None = None
     truth: TruthCounts | None = None
+    labels: dict[str, Estimate] = {}
+    repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if self.estimate is not None:  # also for summaries that were written before there were bounds
             bounds = bounds_of(self.estimate.value, self.statuses, self.scale)
+            if self.repeats is not msgspec.UNSET:
+                bounds = self.repeats.bounds
             msgspec.structs.force_setattr(self, "bounds", bounds)
 
 
@@ -197,6 +223,8 @@ class _MetricGroup:
         self.errors: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
         self.said: list[SaidOf] = []
+        self.labels: list[str] = []  # of a category, in the order of the scores
+        self.repeated = RepeatedRows()
 
 
 class Tally:
@@ -212,9 +240,11 @@ class Tally:
 
     def add(self, row: Judgement) -> None:
         """Count one judgement."""
-        key = (row.system, row.judge, row.metric, row.model)
+        system, repeat = split_repeat(row.system)
+        key = (system, row.judge, row.metric, row.model)
         group = self._groups.get(key) or self._groups.setdefault(key, _MetricGroup(row))
         group.statuses[row.status] += 1
+        group.repeated.add(row, repeat)
         if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
             group.reasons[row.rationale] += 1
         if row.error and row.status != "app_error" and len(group.errors) < MOST_REASONS:
@@ -226,6 +256,8 @@ class Tally:
             cluster = cluster_of(row, self._clusters)
             group.clusters.append(cluster)
             group.replies |= conversation_of(row) is not None
+            if row.label is not None and is_category(row):
+                group.labels.append(row.label)
             if verdict := said_of(row):
                 group.said.append(SaidOf(*verdict, cluster))
 
@@ -238,7 +270,7 @@ class Tally:
 def summarise(
     judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
 ) -> Rows[MetricSummary]:
-    """Return a summary for each (system, judge, metric, model); see Tally."""
+    """Return a summary for each (system, judge, metric, model), repeats of a system as one; see Tally."""
     tally = Tally(clusters)
     for row in judgements:
         tally.add(row)
@@ -246,23 +278,50 @@ def summarise(
 
 
 def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
-    first, n_documents = group.first, len(set(group.clusters))
+    first, n_documents, n_alone = group.first, len(set(group.clusters)), len(group.clusters)
+    unit = first.scale is None or first.scale == (0, 1)
+    repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
+    labels = _shares(group, seed) if group.scores and len(group.labels) == len(group.scores) else {}
+    estimate: Estimate | None = None
+    if labels:
+        pass  # a mean of their numbers says nothing
+    elif group.repeated.most > 1 or group.repeated.needed:
+        rows = group.repeated
+        scored = (name for name, score in zip(rows.ids, rows.outcomes, strict=True) if math.isfinite(score))
+        shared = dict(zip(scored, group.clusters, strict=True))
+        estimate, repeats = fold(first, rows, shared, seed=seed)
+        n_alone = len(shared)
+    else:
+        estimate = mean_estimate(group.scores, group.clusters, seed=seed, proportion=unit)
     return MetricSummary(
-        system=first.system,
+        system=split_repeat(first.system)[0],
         judge=first.judge,
         metric=first.metric,
         model=first.model,
         prompt_version=first.prompt_version,
         scale=first.scale,
-        estimate=mean_estimate(
-            group.scores, group.clusters, seed=seed, proportion=first.scale is None or first.scale == (0, 1)
-        ),
+        estimate=estimate,
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
         reasons=dict(group.reasons.most_common(SHOWN_REASONS)),
         errors=dict(group.errors.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
-        n_documents=n_documents if n_documents < len(group.clusters) else None,
+        n_documents=n_documents if n_documents < n_alone else None,
         shares="conversations" if group.replies else "documents",
         truth=count_said(group.said, seed=seed),
+        labels=labels,
+        repeats=repeats,
     )
+
+
+def _shares(group: _MetricGroup, seed: int) -> dict[str, Estimate]:
+    """Return the share of each label, the lowest number first."""
+    numbers: dict[str, list[float]] = {}
+    for label, score in zip(group.labels, group.scores, strict=True):
+        numbers.setdefault(label, []).append(score)
+    shares: dict[str, Estimate] = {}
+    for label in sorted(numbers, key=lambda label: (sum(numbers[label]) / len(numbers[label]), label)):
+        share = mean_estimate([float(each == label) for each in group.labels], group.clusters, seed=seed)
+        if share is not None:
+            shares[label] = share
+    return shares

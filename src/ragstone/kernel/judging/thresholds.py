@@ -26,7 +26,10 @@ def off_scale(judge: str, threshold: float, scale: tuple[float, float]) -> str:
         share = low + threshold * (high - low)
         meant = f"Did you mean {share:g}? " if 0 < threshold <= 1 else ""
         return f"{stated}, so nearly every answer would pass. {meant}Give a score of that scale."
+    # 60 on a scale of 0 to 1 was meant in percent.
+    share = low + threshold / 100 * (high - low)
+    meant = f"Did you mean {share:g}? " if (low, high) == (0, 1) and 1 < threshold <= 100 else ""
     return (
-        f"{stated}, so every answer would get the same grade. Give a score above {low:g} and at most "
+        f"{stated}, so every answer would get the same grade. {meant}Give a score above {low:g} and at most "
         f"{high:g}, or none."
     )

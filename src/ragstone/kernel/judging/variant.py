@@ -16,7 +16,6 @@ from ragstone.kernel.config.trust import UntrustedCode, check_trust, trusting
 from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
 from ragstone.kernel.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
 from ragstone.kernel.judging.judge import Judge, idle_key, judge_names, read_judge
-from ragstone.kernel.judging.one_call import OneCallJudge
 
 OPTIONS = (
     "scale",
@@ -201,9 +200,17 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
     if key == "expect":
         return {"expect": _expected(value)}
     number = _number(judge, key, value)
-    if key == "shots" and isinstance(judge, OneCallJudge) and number > len(judge.examples):
-        raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
+    if key == "shots":
+        _check_shots(judge, number, value)
     return {key: number}
+
+
+def _check_shots(judge: Judge, number: float, value: str) -> None:
+    """Raise ConfigError where the judge's file holds fewer examples."""
+    from ragstone.kernel.judging.one_call import OneCallJudge  # see KINDS of judge.py
+
+    if isinstance(judge, OneCallJudge) and number > len(judge.examples):
+        raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
 
 
 def _wording(judge: PromptedJudge, value: str) -> str:

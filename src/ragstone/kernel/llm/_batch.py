@@ -40,9 +40,9 @@ from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.llm.response_store import AnyLedger
 from ragstone.kernel.llm.transport import Endpoint, Wire
+from ragstone.kernel.persistence.journal import Journal, append_line
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Usage
-from ragstone.kernel.tables.journal import Journal, append_line
-from ragstone.kernel.tables.private import make_folder
 
 FIRST_LOOK_S = 10.0
 LONGEST_LOOK_S = 60.0

@@ -32,8 +32,8 @@ from ragstone.kernel.llm.response_store import (
     export_lines,
     superseded_key,
 )
-from ragstone.kernel.tables.private import make_folder
-from ragstone.kernel.tables.writer_thread import WriterThread
+from ragstone.kernel.persistence.private import make_folder
+from ragstone.kernel.persistence.writer_thread import WriterThread
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm._postgres_database import Connection

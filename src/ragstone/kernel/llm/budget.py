@@ -105,7 +105,7 @@ def most_tokens(prompt: Prompt) -> Usage:
     return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.limit or UNLIMITED)
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class BudgetCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What a budget has counted; see Budget."""
 
     made: int = 0
@@ -292,10 +292,10 @@ class Budget:
         """Count a reservation as spent: whoever made the call is gone, and it may have been paid for."""
         self.settle_used(reservation, *self._reserved[reservation])
 
-    def spent(self) -> Spent:
+    def spent(self) -> BudgetCounts:
         """Return what was counted so far."""
         with self._lock:
-            return Spent(
+            return BudgetCounts(
                 made=self.made,
                 in_flight=self.in_flight,
                 from_ledger=self.from_ledger,
@@ -311,7 +311,7 @@ class Budget:
                 usd_most=self._spent[1],
             )
 
-    def take_over(self, spent: Spent) -> None:
+    def take_over(self, spent: BudgetCounts) -> None:
         """Go on from what others have counted, this budget's own counts among it."""
         with self._lock:
             self.made, self.from_ledger = spent.made, spent.from_ledger

@@ -128,6 +128,10 @@ class Forecaster:
 
         return ask
 
+    def assume(self, *sentences: str | None) -> None:
+        """Take down what the forecast assumes, each sentence once; None for nothing."""
+        self.assumptions |= dict.fromkeys(filter(None, sentences))
+
     def hear_embedding(self, model: str, n_calls: float, n_bytes: float, price: Price | None) -> None:
         """Count requests for the vectors of texts of so many bytes."""
         calls_before, bytes_before, _ = self._embeddings.get(model, (0.0, 0.0, None))

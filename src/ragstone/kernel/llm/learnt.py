@@ -21,8 +21,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm._reasoning import MOST, Room
 from ragstone.kernel.llm.prompt import CallFailed, Prompt
 from ragstone.kernel.llm.transport import Dialect
-from ragstone.kernel.tables.journal import held
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.tables.state import read_state, write_state
 
 FILE = "models.json"

@@ -39,8 +39,8 @@ from ragstone.kernel.llm.response_store import (
     Row,
     superseded_key,
 )
-from ragstone.kernel.tables.sqlite import BUSY_S, open_database
-from ragstone.kernel.tables.writer_thread import WriterThread
+from ragstone.kernel.persistence.sqlite import BUSY_S, open_database
+from ragstone.kernel.persistence.writer_thread import WriterThread
 
 if sys.platform != "win32":
     import fcntl

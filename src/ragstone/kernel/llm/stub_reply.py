@@ -29,8 +29,9 @@ def stub_reply(prompt: Prompt) -> Reply:
     """
     value = None if prompt.reply is None else _made_up(prompt.reply)
     logprobs = None if prompt.top_logprobs is None else ()
+    text = f"{ANSWER} {prompt.sample + 1}" if prompt.sample else ANSWER  # judges are asked of each draw
     return Reply(
-        text=ANSWER, value=value, usage=Usage(calls=0), latency_s=0.0, cost_usd=None, logprobs=logprobs
+        text=text, value=value, usage=Usage(calls=0), latency_s=0.0, cost_usd=None, logprobs=logprobs
     )
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm.prompt import Message, Prompt
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.privacy.normalised import IGNORABLE
-from ragstone.kernel.tables.private import make_folder
 
 NONCE_DIGITS = 10
 SECRET_BYTES = 32

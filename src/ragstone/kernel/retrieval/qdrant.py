@@ -227,7 +227,10 @@ def search_by_qdrant(
     vectors, a server that cannot be asked, or a folder that another process has open.
     """
     payloads = [payload_of(chunk) for chunk in chunks]
-    content = _content(passages, payloads, where.similarity)
+    digest = blake2b(np.ascontiguousarray(passages).tobytes(), digest_size=8)
+    digest.update(msgspec.json.encode((passages.shape, payloads)))
+    digest.update(b"l2" if where.similarity == "l2" else b"")
+    content = digest.hexdigest()
     name = where.collection or f"ragstone-{content}"
     if not re.fullmatch(r"[\w.-]+", name):
         raise ConfigError(f"collection {name!r}: use letters, digits, dots, dashes and underscores.")
@@ -345,11 +348,3 @@ def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is opti
             for key, value in where.items()
         ]
     )
-
-
-def _content(passages: Vectors, payloads: Sequence[dict[str, Any]], similarity: Similarity) -> str:
-    """Return a digest of all that a collection holds, and of how it is searched if by distance."""
-    digest = blake2b(np.ascontiguousarray(passages).tobytes(), digest_size=8)
-    digest.update(msgspec.json.encode((passages.shape, payloads)))
-    digest.update(b"l2" if similarity == "l2" else b"")
-    return digest.hexdigest()

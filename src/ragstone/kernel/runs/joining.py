@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.kernel.document.html import script_json
 from ragstone.kernel.document.room import LONGEST_ESCAPE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
-from ragstone.kernel.records import Answer, Judgement, Question, Ranking, references
+from ragstone.kernel.records import Answer, Judgement, Question, Ranking, name_repeat, references
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs.asked import AskedCall
 from ragstone.kernel.runs.causes import Caused
@@ -159,10 +159,13 @@ def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:
 
 
 def columns_of(summary: RunSummary) -> list[ColumnView]:
-    """Return the judges as the list of questions knows them, in the order of the summary."""
+    """Return the judges as the list of questions knows them, in the order of the summary.
+
+    Each repeat of an answer has columns of its own.
+    """
     return [
         ColumnView(
-            system=metric.system,
+            system=name_repeat(metric.system, number),
             judge=metric.judge,
             metric=metric.metric,
             model=metric.model,
@@ -171,6 +174,7 @@ def columns_of(summary: RunSummary) -> list[ColumnView]:
             caution=caution(metric, summary),
         )
         for metric in summary.metrics
+        for number in range(1, 2 if metric.repeats is msgspec.UNSET else metric.repeats.most + 1)
     ]
 
 

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.kernel.dataset.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
-from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking, split_repeat
 from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.summary import RunSummary, read_numbers
@@ -66,6 +66,8 @@ def read_run(folder: Path) -> Run:
     answers = by_question(_rows(folder, Answer))
     titles, evidence = _from_documents(folder, questions)
     blamed = read_blame(folder)
+    ids = {item.chunk_id for rows in rankings.values() for row in rows for item in row.items[:SHOWN_RANKS]}
+    ids |= {context.id for rows in answers.values() for row in rows for context in row.contexts or []}
     return Run(
         summary=summary,
         manifest=read_manifest(folder / "manifest.json"),
@@ -73,7 +75,7 @@ def read_run(folder: Path) -> Run:
         rankings=rankings,
         answers=answers,
         judgements=judgements,
-        chunks=_shown_chunks(folder, rankings, answers),
+        chunks={row.id: row for row in _rows(folder, Chunk) if row.id in ids},
         titles=titles,
         evidence=evidence,
         certified=certified_in(folder, questions.values()),
@@ -168,7 +170,7 @@ def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, lis
     counted: dict[tuple[str, str, str, str], int] = defaultdict(int)
     for rows in judgements.values():
         for row in rows:
-            counted[row.system, row.judge, row.metric, row.model] += 1
+            counted[split_repeat(row.system)[0], row.judge, row.metric, row.model] += 1
     summarised = {(m.system, m.judge, m.metric, m.model): m.n_rows for m in summary.metrics}
     for key in summarised.keys() | counted.keys():
         n_rows, n_summarised = counted.get(key, 0), summarised.get(key, 0)
@@ -178,14 +180,6 @@ def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, lis
                 f"{key[0]!r}, judgements.jsonl holds {n_rows}. They are not of the same run: judge again, "
                 "so that both are written together."
             )
-
-
-def _shown_chunks(
-    folder: Path, rankings: dict[str, list[Ranking]], answers: dict[str, list[Answer]]
-) -> dict[str, Chunk]:
-    ids = {item.chunk_id for rows in rankings.values() for row in rows for item in row.items[:SHOWN_RANKS]}
-    ids |= {context.id for rows in answers.values() for row in rows for context in row.contexts or []}
-    return {row.id: row for row in _rows(folder, Chunk) if row.id in ids}
 
 
 def _from_documents(

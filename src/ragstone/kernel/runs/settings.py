@@ -16,7 +16,15 @@ BUILT_IN = "built-in"
 SEARCH = "search"
 ALWAYS = ""
 # Rows that move no score that two runs share: these have the same questions, and the same judges.
-ASIDE = ("judges", "[judge] model", "questions", "[questions] limit", "[answer] limit", "[run] seed")
+ASIDE = (
+    "judges",
+    "[judge] model",
+    "questions",
+    "[questions] limit",
+    "[answer] limit",
+    "[answer] repeats",
+    "[run] seed",
+)
 # What decides how a model answers, or what that costs; limits and time-outs do not.
 OF_MODEL = (
     *("api_version", "temperature", "reasoning_tokens", "extra", "context_tokens"),
@@ -125,7 +133,7 @@ def _answering(manifest: RunManifest) -> Iterator[tuple[str, RunSetting]]:
         if manifest.prompt:
             yield "[answer] prompt", _prompt(manifest.prompt)
         yield from _keys("answer", answer, OF_ANSWER, of=BUILT_IN)
-    yield from _keys("answer", answer, ("limit",), of=ALWAYS)
+    yield from _keys("answer", answer, ("limit", "repeats"), of=ALWAYS)
 
 
 def _prompt(prompt: PromptVersion) -> RunSetting:

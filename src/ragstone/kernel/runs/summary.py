@@ -8,6 +8,7 @@ import msgspec
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status, Usage
@@ -52,7 +53,9 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     several systems, by the judge of findings.common_headline. by_tag: the means in groups of questions.
     distributions: how many rows have each score. bounds_from: the share of failed rows above which a mean's
     bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
-    `--column` for the sheet that was judged; a file of labels may have the same columns.
+    `--column` for the sheet that was judged; a file of labels may have the same columns. components: the
+    metrics that were measured in more than one way, by several judges or wordings or again; absent if none
+    was.
     """
 
     name: str
@@ -72,6 +75,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     distributions: list[Distribution] = []
     bounds_from: float = BOUNDS_FROM
     columns: dict[str, str] = {}
+    components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
 
 
 NumbersT = TypeVar("NumbersT")

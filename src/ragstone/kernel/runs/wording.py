@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.document.numbers import count, number, usd, with_ends
+from ragstone.kernel.document.numbers import count, number, percent, usd, with_ends
 from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.records import Status
@@ -44,10 +46,32 @@ def n_scored(metric: MetricSummary) -> int:
     return metric.statuses.get("scored", 0)
 
 
+MOST_LABELS = 4  # of a category whose shares are shown in one cell, the commonest
+
+
+def mean_text(metric: MetricSummary, none: str = "none") -> str:
+    """Return the mean; of a judge whose scores only number its labels the share of each label.
+
+    none: what stands where no row was scored.
+    """
+    if metric.estimate is not None:
+        return number(metric.estimate.value)
+    if not metric.labels:
+        return none
+    commonest = sorted(metric.labels.items(), key=lambda labelled: -labelled[1].value)
+    parts = [f"{label} {percent(share.value)}" for label, share in commonest[:MOST_LABELS]]
+    more = len(commonest) - len(parts)
+    return ", ".join([*parts, *([f"{count(more)} more"] if more else [])])
+
+
 def denominator(metric: MetricSummary) -> str:
-    """Return `358 scored of 365 rows`, and whether rows share documents or conversations."""
+    """Return `358 scored of 365 rows`, and whether rows share documents or conversations.
+
+    Where answers were repeated, also of how many questions they are.
+    """
+    repeated = "" if metric.repeats is UNSET else f"; {plural(metric.repeats.n_questions, 'question')}"
     shared = f"; {shares}" if (shares := shared_rows(metric)) else ""
-    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
+    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{repeated}{shared}"
 
 
 def failures(metric: MetricSummary, least: float = BOUNDS_FROM) -> str:

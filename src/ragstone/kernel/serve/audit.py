@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.journal import append_line
+from ragstone.kernel.persistence.journal import append_line
 
 FILE = "audit.jsonl"
 ROTATED_BYTES = 16 << 20

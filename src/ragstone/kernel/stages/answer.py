@@ -23,14 +23,23 @@ from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError
-from ragstone.kernel.llm import Door
-from ragstone.kernel.llm.forecast import Forecaster
+from ragstone.kernel.llm import Ask, Door, Prompt, Reply
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
-from ragstone.kernel.records import Answer, Chunk, Context, Document, Question, Ranking
+from ragstone.kernel.records import (
+    Answer,
+    Chunk,
+    Context,
+    Document,
+    Question,
+    Ranking,
+    name_repeat,
+    split_repeat,
+)
 from ragstone.kernel.stages.corpus import load_corpus
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions
+from ragstone.kernel.stages.notes import COLD, is_cold
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems import applications
 from ragstone.kernel.systems.applications import Application, Asked
@@ -43,9 +52,10 @@ from ragstone.kernel.systems.sheet import answers_of_sheet
 
 
 class System(NamedTuple):
-    """An application that is asked: what answers a question, and the door that its calls pass."""
+    """An application that is asked: what answers a question, what its calls pass, and the door behind it."""
 
-    answer: Callable[[Question], Awaitable[Answer]]
+    answer: Callable[[Question, Ask], Awaitable[Answer]]
+    ask: Ask
     door: Door
 
 
@@ -66,17 +76,42 @@ async def open_system(name: str, declared: Asked, session: Session) -> System:
             price_usd_per_million=declared.price_usd_per_million,
         )
         ask = await session.models.ask_service(door, application.open(), limits)
-    system = System(partial(application.answer, ask=ask), await session.models.door(door))
+    system = System(application.answer, ask, await session.models.door(door))
     version = f"@{declared.version}" if declared.version else ""
     session.systems[name] = system.door.endpoint.identity + version
     return system
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
-    """A question, and what it is answered from."""
+    """A question, what it is answered from, and the number of the repeat, from 1."""
 
     question: Question
-    contexts: list[Context]
+    contexts: list[Context] = []
+    repeat: int = 1
+
+
+def _repeated(
+    questions: Iterable[Question], repeats: int, contexts: Callable[[Question], list[Context]] | None = None
+) -> Iterator[Given]:
+    """Yield each question with its contexts, repeats one after the other: a model has the prompt cached."""
+    for question in questions:
+        found = contexts(question) if contexts else []
+        yield from (Given(question, found, number) for number in range(1, repeats + 1))
+
+
+async def _answer_repeat(repeat: int, ask: Ask, answer: Callable[[Ask], Awaitable[Answer]]) -> Answer:
+    """Return the answer of a repeat: its calls are draws of their own, and its row has a name of its own.
+
+    The first repeat asks what a single answer asks, so that it is not paid for again.
+    """
+    if repeat == 1:
+        return await answer(ask)
+
+    async def draw(prompt: Prompt) -> Reply:
+        return await ask(msgspec.structs.replace(prompt, sample=repeat - 1))
+
+    row = await answer(draw)
+    return msgspec.structs.replace(row, system=name_repeat(row.system, repeat))
 
 
 async def _built_in(
@@ -86,7 +121,13 @@ async def _built_in(
     wording = load_prompt(session.settings.named(prompt))
 
     async def work(row: Given) -> Answer:
-        return await answer_question(row.question, row.contexts, wording, ask, system=system, secret=secret)
+        return await _answer_repeat(
+            row.repeat,
+            ask,
+            lambda drawn: answer_question(
+                row.question, row.contexts, wording, drawn, system=system, secret=secret
+            ),
+        )
 
     return work
 
@@ -100,9 +141,14 @@ async def _quoting(
     return work
 
 
-async def _application(session: Session, *, system: str) -> Callable[[Question], Awaitable[Answer]]:
+async def _application(session: Session, *, system: str) -> Callable[[Given], Awaitable[Answer]]:
     declared: Asked = system_of(system, session.settings)  # type: ignore[assignment]  # the others ask nobody
-    return (await open_system(system, declared, session)).answer
+    opened = await open_system(system, declared, session)
+
+    async def work(row: Given) -> Answer:
+        return await _answer_repeat(row.repeat, opened.ask, partial(opened.answer, row.question))
+
+    return work
 
 
 BUILT_IN: RowWork[Given, Answer] = RowWork(
@@ -119,8 +165,8 @@ QUOTING: RowWork[Given, Answer] = RowWork(
 )
 
 
-APPLICATION: RowWork[Question, Answer] = RowWork(
-    f"{__name__}:APPLICATION", Question, Answer, {"system": str}, _application
+APPLICATION: RowWork[Given, Answer] = RowWork(
+    f"{__name__}:APPLICATION", Given, Answer, {"system": str}, _application
 )
 
 
@@ -145,11 +191,13 @@ def answer_rows(
     *,
     documents: Iterable[Document] = (),
     from_ledger: Counter[str] | None = None,
+    repeats: int = 1,
 ) -> AsyncIterator[Answer]:
     """Yield the answer of the application that `[answer]` declares to every question, in order.
 
     A question without a ranking is answered without contexts. documents: those that rankings name without a
-    chunk. from_ledger: see system_rows. Raises ModelError if no model is named, and what system_rows raises.
+    chunk. from_ledger, repeats: see system_rows. Raises ModelError if no model is named, and what system_rows
+    raises.
     """
     if session.settings.answer.system is not None:
         return system_rows(
@@ -160,8 +208,9 @@ def answer_rows(
             session,
             documents=documents,
             from_ledger=from_ledger,
+            repeats=repeats,
         )
-    return _built_in_rows(questions, rankings, chunks, session, documents=documents)
+    return _built_in_rows(questions, rankings, chunks, session, documents=documents, repeats=repeats)
 
 
 def _built_in_rows(
@@ -174,13 +223,22 @@ def _built_in_rows(
     model: str | None = None,
     prompt: str | None = None,
     sampling: Sampling | None = None,
+    repeats: int = 1,
 ) -> AsyncIterator[Answer]:
     contexts = _contexts_by_question(rankings, chunks, documents)
     retriever = rankings[0].retriever if rankings else "none"
 
     def rows() -> AsyncIterator[Answer]:
-        how = {"model": model, "prompt": prompt}
-        return answer_given(questions, contexts, session, brought_by=retriever, sampling=sampling, **how)
+        return answer_given(
+            questions,
+            contexts,
+            session,
+            brought_by=retriever,
+            model=model,
+            prompt=prompt,
+            sampling=sampling,
+            repeats=repeats,
+        )
 
     return in_rounds(rows, session, asking=rows)
 
@@ -209,13 +267,15 @@ def system_rows(
     *,
     documents: Iterable[Document] = (),
     from_ledger: Counter[str] | None = None,
+    repeats: int = 1,
 ) -> AsyncIterator[Answer]:
     """Yield the answer of an application to every question, in order, as the system of this name.
 
     name: one of `[systems]`, `extractive`, or `module:function`. rankings, chunks, documents: for the
     built-in RAG and the extractive one, which retrieve anew where they name another retriever or k than
     `[retrieve]`, or rankings is empty. from_ledger: counts by system, while the rows are taken, the answers
-    that the ledger had. Raises ConfigError for a name that is none and settings that cannot be, ModelError
+    that the ledger had. repeats: how often each question is answered; the further answers have a system
+    `NAME@repeat=2`. Raises ConfigError for a name that is none and settings that cannot be, ModelError
     where nobody can be asked, DataError for an answer sheet.
     """
     settings, counts = session.settings, Counter() if from_ledger is None else from_ledger
@@ -228,18 +288,25 @@ def system_rows(
             )
         case RagSystem() | ExtractiveSystem():
             return _retrieving_rows(
-                name, declared, questions, rankings, chunks, session=session, documents=documents
+                name,
+                declared,
+                questions,
+                rankings,
+                chunks,
+                session=session,
+                documents=documents,
+                repeats=repeats,
             )
         case SheetSystem():
             return _given(answers_of_sheet(name, declared, settings.path(declared.path), questions))
         case ChatSystem() if session.batching:
 
             def rows() -> AsyncIterator[Answer]:
-                return _asked_rows(name, declared, questions, session, counts)
+                return _asked_rows(name, declared, questions, session, counts, repeats)
 
             return in_rounds(rows, session, asking=rows)
         case _:
-            return _asked_rows(name, declared, questions, session, counts)
+            return _asked_rows(name, declared, questions, session, counts, repeats)
 
 
 async def _retrieving_rows(
@@ -251,6 +318,7 @@ async def _retrieving_rows(
     *,
     session: Session,
     documents: Iterable[Document],
+    repeats: int,
 ) -> AsyncIterator[Answer]:
     """Yield answers from rankings: from new ones where the system retrieves otherwise, or has none."""
     documents, settings = list(documents), session.settings
@@ -270,9 +338,10 @@ async def _retrieving_rows(
             model=declared.model or settings.answer.model or settings.run.model,
             prompt=declared.prompt,
             sampling=declared,
+            repeats=repeats,
         )
     async for answer in made:
-        yield msgspec.structs.replace(answer, system=name)
+        yield msgspec.structs.replace(answer, system=name_repeat(name, split_repeat(answer.system)[1]))
 
 
 async def _quoted_rows(
@@ -305,17 +374,20 @@ async def _asked_rows(
     questions: Sequence[Question],
     session: Session,
     from_ledger: Counter[str],
+    repeats: int,
 ) -> AsyncIterator[Answer]:
     check_importable(name, session)
     system = await open_system(name, declared, session)
     # On a cluster the doors of the workers are asked; what they count comes back with the budget alone.
     counted = session.budget if on_cluster(session) else system.door
-    before = counted.from_ledger
-    with session.progress(f"answer {name}", len(questions), session.state) as advance:
-        made = map_rows(APPLICATION, lambda: questions, session, n_rows=len(questions), system=name)
+    before, n_rows = counted.from_ledger, len(questions) * repeats
+    with session.progress(f"answer {name}", n_rows, session.state) as advance:
+        made = map_rows(
+            APPLICATION, lambda: _repeated(questions, repeats), session, n_rows=n_rows, system=name
+        )
         async for answer, heard in made:
             advance()
-            session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
+            session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer
     from_ledger[name] += counted.from_ledger - before
 
@@ -339,26 +411,26 @@ async def answer_given(
     model: str | None = None,
     prompt: str | None = None,
     sampling: Sampling | None = None,
+    repeats: int = 1,
 ) -> AsyncIterator[Answer]:
     """Yield a model's answer to every question from the contexts that it is given, in order.
 
     brought_by: what brought the contexts, the first part of the name of the system. model, prompt: in place
-    of those of `[answer]`; sampling: what it says goes before them. Raises ModelError if no model is named.
+    of those of `[answer]`; sampling: what it says goes before them. repeats: see system_rows. Raises
+    ModelError if no model is named.
     """
     declared = session.settings.answer
     model = model or answering_model(session.settings)
     prompt = prompt or declared.prompt
     system = f"{brought_by}/{load_prompt(session.settings.named(prompt)).name}/{model.rpartition('/')[2]}"
 
-    def rows() -> Iterator[Given]:
-        return (Given(question, contexts(question)) for question in questions)
-
-    with session.progress("answer", len(questions), session.state) as advance:
+    n_rows = len(questions) * repeats
+    with session.progress("answer", n_rows, session.state) as advance:
         made = map_rows(
             BUILT_IN,
-            rows,
+            lambda: _repeated(questions, repeats, contexts),
             session,
-            n_rows=len(questions),
+            n_rows=n_rows,
             model=model,
             prompt=prompt,
             system=system,
@@ -370,16 +442,19 @@ async def answer_given(
             yield answer
 
 
-async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:
-    """Return the sampled questions' answers, and leave the weight of the sample with the forecaster."""
-    questions = sample_of(asked_questions(settings)[: settings.answer.limit], forecaster)
+async def hear_answering(settings: Settings, session: Session) -> list[Answer]:
+    """Return the sampled questions' answers, and leave the weight of the sample with the forecast."""
+    questions = sample_of(asked_questions(settings)[: settings.answer.limit], session)
     corpus = load_corpus(settings, session.embedder)
     chunks, documents = corpus.chunks, corpus.documents
     rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []
-    made = answer_rows(questions, rankings, chunks, session, documents=documents)
+    repeats = settings.answer.repeats or 1
+    if is_cold(settings):
+        session.forecaster.assume(COLD)
+    made = answer_rows(questions, rankings, chunks, session, documents=documents, repeats=repeats)
     answers = [row async for row in made]
     if any(answer.usage and not answer.usage.calls for answer in answers):
-        forecaster.assumptions[ASSUMPTION] = None
+        session.forecaster.assume(ASSUMPTION)
         if not asks_built_in(settings) and any(answer.contexts for answer in answers):
-            forecaster.assumptions[applications.ASSUMPTION] = None
+            session.forecaster.assume(applications.ASSUMPTION)
     return answers

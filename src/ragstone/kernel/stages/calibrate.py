@@ -12,9 +12,24 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.tables import read_rows
+
+
+def check_labels(settings: Settings, judges: Sequence[Judge]) -> None:
+    """Raise ConfigError or DataError where `[agree]` has labels or thresholds that cannot be used, before
+    judges are paid."""
+    declared = settings.agree
+    if declared.sheet is not None:
+        measured_judges(settings, judges)
+    for path in filter(None, (declared.labels, declared.sheet)):
+        _labels(settings, path)
+    for judge in judges:
+        threshold = declared.thresholds.get(judge.name)
+        if threshold is not None and not fits(threshold, judge.scale):
+            raise ConfigError(f"[agree] thresholds: {off_scale(judge.name, threshold, judge.scale)}")
 
 
 def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[ReportCard]:

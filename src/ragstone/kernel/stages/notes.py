@@ -7,14 +7,19 @@ from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.config import RetrieveSection, Settings
+from ragstone.kernel.config import ChatSystem, RagSystem, RetrieveSection, Settings, sampling_of
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
+from ragstone.kernel.judging.noise import NoiseTally
+from ragstone.kernel.judging.repeated import RepeatedScores
 from ragstone.kernel.judging.savings import CascadeSavings
-from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking
+from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking, split_repeat
 from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.systems.chosen import system_of
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
@@ -44,7 +49,50 @@ def system_notes(answers: Sequence[Answer], from_ledger: Mapping[str, int], sett
                 f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
                 "of the application: judges see an answer that says nothing."
             )
-    return notes + kept_notes(answers, from_ledger, settings)
+    return notes + same_answer_notes(answers, settings) + kept_notes(answers, from_ledger, settings)
+
+
+COLD = (
+    "A model at temperature 0 mostly says the same again: set a temperature above 0 to see how its answers "
+    "vary, or leave repeats out."
+)
+
+
+def is_cold(settings: Settings) -> bool:
+    """Return whether `[answer]` repeats the answers of a model that is asked at temperature 0."""
+    answer = settings.answer
+    if (answer.repeats or 1) == 1 or answer.sheet is not None:
+        return False
+    declared = RagSystem() if answer.system is None else system_of(answer.system, settings)
+    model: str | None
+    default: float | None
+    if isinstance(declared, ChatSystem):
+        own, model, default = declared.temperature, declared.model, None
+    elif isinstance(declared, RagSystem):
+        own, model, default = sampling_of(declared, answer).temperature, declared.model or answer.model, 0.0
+    else:
+        return False
+    of_model = settings.model(model).temperature if model else None
+    return next((given for given in (own, of_model, default) if given is not None), None) == 0
+
+
+def same_answer_notes(answers: Iterable[Answer], settings: Settings) -> list[str]:
+    """Return a note for each system whose repeated answers to a question are the same, word for word."""
+    notes = []
+    for name, rows in _by_system(answers).items():
+        texts: dict[str, list[str]] = {}
+        for row in rows:
+            if row.error is None:
+                texts.setdefault(row.question_id, []).append(row.answer)
+        repeated = [own for own in texts.values() if len(own) > 1]
+        n_same = sum(len(set(own)) == 1 for own in repeated)
+        if n_same:
+            advice = f" {COLD}" if is_cold(settings) else ""
+            notes.append(
+                f"{name}: the answers to {n_same} of {plural(len(repeated), 'question')} are the same each "
+                f"time, word for word.{advice}"
+            )
+    return notes
 
 
 def masking_notes(settings: Settings) -> list[str]:
@@ -77,7 +125,7 @@ def kept_notes(answers: Iterable[Answer], from_ledger: Mapping[str, int], settin
 def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
     by_system: dict[str, list[Answer]] = {}
     for answer in answers:
-        by_system.setdefault(answer.system, []).append(answer)
+        by_system.setdefault(split_repeat(answer.system)[0], []).append(answer)
     return by_system
 
 
@@ -128,9 +176,10 @@ def plain_notes(
         for metric in metrics
         if (n := n_failed(metric))
     ]
+    notes += repeat_notes(metrics)
     notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
-    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.statuses.get("scored")}
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
@@ -146,6 +195,39 @@ def plain_notes(
             f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: a "
             "language model that does no better is not worth its cost."
         )
+    return notes
+
+
+def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each system with answers generated anew: how many, and how they count."""
+    of_system: dict[str, RepeatedScores] = {}
+    for metric in metrics:
+        if metric.repeats is not UNSET:
+            known = of_system.setdefault(metric.system, metric.repeats)
+            if metric.repeats.n_questions > known.n_questions:
+                of_system[metric.system] = metric.repeats
+    notes = []
+    for name, repeats in of_system.items():
+        if repeats.most == 1:
+            continue
+        fewer = f" ({repeats.n_fewer} of {repeats.n_questions} have fewer)" if repeats.n_fewer else ""
+        notes.append(
+            f"{name}: {repeats.most} answers to each question{fewer}. A mean counts a question once, by the "
+            f"mean of its answers: its interval is that of {plural(repeats.n_questions, 'question')}."
+        )
+    for metric in metrics:
+        if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
+            n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
+            note = (
+                f"{metric.judge} of {metric.system}: `pass` in `expect` says of {plural(n, 'question')} how "
+                "many answers must pass. Such a question counts 1 if so many do, else 0."
+            )
+            if short:
+                note += (
+                    f" Not counted: {plural(short, 'question')} with fewer answers than `pass` names. Answer "
+                    "with --repeats."
+                )
+            notes.append(note)
     return notes
 
 
@@ -319,10 +401,17 @@ def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
     return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
 
 
-def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
+def judgements_alone(
+    name: str,
+    metrics: list[MetricSummary],
+    cascades: list[CascadeSavings],
+    noise: NoiseTally | None = None,
+    *,
+    seed: int = 0,
+) -> RunSummary:
     """Return what judgements alone say: their means, what cascades saved, and what to know of them.
 
-    name: of the run, or the path of the judgements' file.
+    name: of the run, or the path of the judgements' file. noise: of the same judgements.
     """
     parts = Path(name).parts  # no more of the path, which is another one on each machine
     file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
@@ -342,6 +431,8 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         cards=[],
         calls=Calls(),
         notes=failed_answers
-        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
+        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl")
+        + (noise.notes() if noise else []),
         cascades=cascades,
+        components=(noise and noise.components(seed)) or UNSET,
     )

@@ -4,6 +4,7 @@ from ._auc import roc_auc
 from ._krippendorff import krippendorff_alpha
 from .bootstrap import RESAMPLES, resampled_totals
 from .calibration import Calibration, calibration_of
+from .components import MeanComponents, Source, mean_components
 from .correlation import kendall_tau, pearson, spearman
 from .intervals import (
     Clusters,
@@ -41,7 +42,9 @@ __all__ = [
     "Disagreement",
     "Estimate",
     "Floats",
+    "MeanComponents",
     "PredictionPowered",
+    "Source",
     "alpha_estimates",
     "auc_estimate",
     "calibration_of",
@@ -59,6 +62,7 @@ __all__ = [
     "krippendorff_alpha",
     "mcnemar_p",
     "mean_bounds",
+    "mean_components",
     "mean_contrast",
     "mean_estimate",
     "mean_estimates",

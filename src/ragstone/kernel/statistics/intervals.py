@@ -52,13 +52,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on.
 
     low and high are both None where no interval can be had: a single cluster, or resamples that do not vary.
+    method: `components` for one that holds more noise than that of rows, see mean_components.
     """
 
     value: float
     low: float | None
     high: float | None
     n: int
-    method: Literal["wilson", "bootstrap"]
+    method: Literal["wilson", "bootstrap", "student", "components"]
     level: float = 0.95
 
 
@@ -91,6 +92,25 @@ def student_quantile(probability: float, df: int) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return float(z + sum(term / df**power for power, term in enumerate(terms, 1)))
+
+
+def student_p(t: float, df: int) -> float:
+    """Return the chance that Student's t with df degrees of freedom lies farther from 0 than t, on either
+    side.
+
+    The finite series of Abramowitz and Stegun 26.7.3 and 26.7.4; far out, where it loses its digits, at least
+    1e-15.
+    """
+    if df < 1:
+        raise ValueError(f"{df} degrees of freedom: Student's t has at least 1")
+    angle = math.atan2(abs(t), math.sqrt(df))
+    steps = np.arange(1 + df % 2, df - 2, 2, dtype=np.float64)
+    series = 1.0 + float(np.cumprod(steps / (steps + 1) * math.cos(angle) ** 2).sum())
+    if df % 2 == 0:
+        inside = math.sin(angle) * series
+    else:
+        inside = 2 / math.pi * (angle + (math.sin(angle) * math.cos(angle) * series if df > 1 else 0.0))
+    return max(1e-15, 1 - inside)
 
 
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:

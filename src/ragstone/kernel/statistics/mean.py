@@ -135,25 +135,27 @@ def mean_contrast(
     return bootstrap_estimates(totals, {"": contrast}, len(values), seed=seed, resamples=resamples)[""]
 
 
-def effective_size(values: Floats, codes: Codes, level: float = 0.95) -> float:
+def effective_size(values: Floats, codes: Codes, level: float = 0.95, *, most: float | None = None) -> float:
     """Return how many independent zeros and ones tell as much as these, which clusters hold; at most n.
 
-    values: 0 and 1, both among them. codes: see cluster_codes; at least 2 clusters. n is divided by the
-    design effect, the variance of the share over clusters (linearised) against that of independent rows, and
-    by the squared ratio of Student's quantiles, for few clusters tell that variance badly (Korn and Graubard
-    1998, Survey Methodology 24:193). Wilson's interval of it: Dean and Pagano 2015, Journal of Survey
-    Statistics and Methodology 3:484. In simulation (benchmarks/interval_coverage.py) 4 to 30 clusters hold 92
-    to 99 % but for few that are all but copies of each other; resamples of 6 reach from 0 to 1.
+    values: 0 and 1, both among them, or shares of zeros and ones; then `most` is how many of these there
+    are, and stands for n. codes: see cluster_codes; at least 2 clusters. n is divided by the design effect,
+    the variance of the share over clusters (linearised) against that of independent rows, and by the squared
+    ratio of Student's quantiles, for few clusters tell that variance badly (Korn and Graubard 1998, Survey
+    Methodology 24:193). Wilson's interval of it: Dean and Pagano 2015, Journal of Survey Statistics and
+    Methodology 3:484. In simulation (benchmarks/interval_coverage.py) 4 to 30 clusters hold 92 to 99 % but
+    for few that are all but copies of each other; resamples of 6 reach from 0 to 1.
     """
     n, clusters, share = values.size, n_clusters(codes), float(values.mean())
+    whole = float(n) if most is None else most
     totals = _totals(values[:, None], codes)
     apart = totals[:, 0] - share * totals[:, 1]
     variance = clusters / (clusters - 1) * float(apart @ apart) / n**2
     if variance <= 0:  # the same share in every cluster
-        return float(n)
+        return whole
     quantile = 0.5 + level / 2
-    unsure = student_quantile(quantile, n - 1) / student_quantile(quantile, clusters - 1)
-    return min(float(n), share * (1 - share) / (n - 1) / variance * n * unsure**2)
+    unsure = student_quantile(quantile, max(1, round(whole) - 1)) / student_quantile(quantile, clusters - 1)
+    return min(whole, share * (1 - share) / (whole - 1) / variance * whole * unsure**2)
 
 
 def _wilson(array: Floats, codes: Codes, level: float) -> Estimate | None:

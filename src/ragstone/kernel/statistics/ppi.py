@@ -106,7 +106,7 @@ def prediction_powered_mean(
     never larger than that of the labels alone; nor is the interval wider than theirs by more than 2 %.
     If all labels are alike, both are Wilson's interval of the labels; without bounds there is none then.
     """
-    rows = _rows(human, judge, others, clusters, shares)
+    rows = labelled_rows(human, judge, others, clusters, shares)
     if bounds is None:
         bounds = float(rows.human.min()), float(rows.human.max())
     elif rows.human.min() < bounds[0] or rows.human.max() > bounds[1]:
@@ -127,13 +127,14 @@ def prediction_powered_mean(
     )
 
 
-def _rows(
+def labelled_rows(
     human: Sequence[float] | Floats,
     judge: Sequence[float] | Floats,
     others: Sequence[float] | Floats,
     clusters: Sequence[Hashable] | None,
     shares: Sequence[float] | Floats | None,
 ) -> Labelled:
+    """Return the scores as arrays. Raises ValueError for those that are no pairs, or not finite."""
     scores = [np.asarray(own, dtype=np.float64) for own in (human, judge, others)]
     if not scores[0].size or scores[0].size != scores[1].size:
         raise ValueError(f"{scores[0].size} human scores and {scores[1].size} of the judge: give pairs")
@@ -203,12 +204,12 @@ def point_estimate(rows: Labelled, weight: float) -> float:
 
 def variance(rows: Labelled, weight: float) -> float:
     """Return the variance of point_estimate: that of sums of clusters, and no less than of single rows."""
-    shares = _influence(rows, weight)
+    shares = influence(rows, weight)
     of_clusters = np.bincount(rows.codes[: shares.size], weights=shares)
     return max(float(of_clusters @ of_clusters), float(shares @ shares))
 
 
-def _influence(rows: Labelled, weight: float) -> Floats:
+def influence(rows: Labelled, weight: float) -> Floats:
     """Return what each row moves the estimate by, the labelled first; without a weight only those."""
     if rows.shares is None or not weight:
         rectified = rows.human - weight * rows.judge

@@ -11,6 +11,7 @@ from ragstone.kernel.config import (
     RagSystem,
     RetrieveSection,
     Settings,
+    SheetSystem,
     SystemSettings,
     choose,
     sampling_of,
@@ -61,6 +62,25 @@ def asks_built_in(settings: Settings) -> bool:
     if name is None:
         return settings.answer.sheet is None
     return isinstance(system_of(name, settings), RagSystem)
+
+
+def check_repeats(settings: Settings) -> None:
+    """Raise ConfigError where `[answer]` repeats what answers the same each time."""
+    name, repeats = settings.answer.system, settings.answer.repeats or 1
+    if repeats == 1:
+        return
+    declared = None if name is None else system_of(name, settings)
+    if isinstance(declared, ExtractiveSystem):
+        raise ConfigError(
+            f"system {name}, repeats = {repeats}: it quotes the same sentence each time, so a repeat brings "
+            "nothing. Leave repeats out."
+        )
+    if isinstance(declared, SheetSystem) or settings.answer.sheet is not None:
+        whose = "[answer] sheet" if name is None else f"system {name}"
+        raise ConfigError(
+            f"{whose}, repeats = {repeats}: an answer sheet is not asked again. Put further answers into it "
+            "as rows of their own, whose system is NAME@repeat=2, and leave repeats out."
+        )
 
 
 def searches(settings: Settings) -> bool:

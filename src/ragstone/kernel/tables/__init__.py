@@ -1,7 +1,6 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
 from ragstone.kernel.tables.frames import Rows
-from ragstone.kernel.tables.journal import held
 from ragstone.kernel.tables.reading import parse_row, parse_rows, read_rows
 from ragstone.kernel.tables.shown import Displayed
 from ragstone.kernel.tables.writing import (
@@ -18,7 +17,6 @@ __all__ = [
     "Rows",
     "check_output",
     "check_place",
-    "held",
     "keep_sources",
     "open_rows",
     "parse_row",

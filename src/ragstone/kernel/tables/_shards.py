@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import Document, Row
-from ragstone.kernel.tables.journal import held
 from ragstone.kernel.tables.outputs import expect_output, may_write
 from ragstone.kernel.tables.storage import (
     FolderEntry,

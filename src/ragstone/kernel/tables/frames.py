@@ -46,6 +46,8 @@ def columns_of_struct(row_type: type) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Return structs as dicts with every field, absent ones as None or their default; tuples as lists."""
+    if value is msgspec.UNSET:
+        return None
     if isinstance(value, msgspec.Struct):
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.tables.storage import Place, fingerprint
 
 

@@ -408,7 +408,7 @@ class _RowReader(Generic[RowT]):
 
 def question_key(question: str) -> str:
     """Return the id of a question that has none, the same wherever its text is the same."""
-    return "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
+    return "q-" + hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:

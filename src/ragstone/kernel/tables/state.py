@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from ragstone.kernel.errors import DataError, explaining
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.tables.storage import put_bytes
 
 StateT = TypeVar("StateT")

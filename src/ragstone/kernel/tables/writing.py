@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Row, Usage
 from ragstone.kernel.tables._shards import check_folder, open_shards
 from ragstone.kernel.tables.cells import open_table
 from ragstone.kernel.tables.frames import FREE_FORM
-from ragstone.kernel.tables.journal import held
 from ragstone.kernel.tables.names import fields_of
 from ragstone.kernel.tables.outputs import OUTPUTS, may_write
-from ragstone.kernel.tables.private import make_folder
 from ragstone.kernel.tables.reading import read_rows
 from ragstone.kernel.tables.storage import (
     Place,

@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.support.answering_models import case_files, reading
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 SETTINGS = """
 [documents]
@@ -71,3 +72,63 @@ def test_wrong_use_is_told_in_one_message(grid, says):
     says(told('[bench.answerers]\nmodel = "openai/good"\n'))
     says(told('[bench.answerers]\nsystems = ["mine"]\n'))
     assert "budget" in ragstone("bench", "answerers", "--budget", "much").err
+
+
+def write_labels(folder, name="labels.jsonl", cells=("good · gold", "poor · gold"), n=10):
+    """Write what people say of the first n answers of two cells: right and wrong."""
+    rows = [
+        {"question_id": question["id"], "system": cell, "score": int(cell == cells[0])}
+        for question in map(json.loads, (folder / "questions.jsonl").read_text().splitlines()[:n])
+        for cell in cells
+    ]
+    (folder / name).write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+
+
+def test_labels_are_added_to_a_bench_that_is_done_and_nobody_is_asked_again(grid, fake_openai, says):
+    ragstone("bench", "answerers")
+    n_calls = fake_openai.n_requests
+    write_labels(grid)
+    ran = ragstone("bench", "answerers", "--labels", "labels.jsonl")
+    assert ran.code == 0, ran.err
+    assert fake_openai.n_requests == n_calls
+    says(next(line for line in ran.out.splitlines() if line.startswith("gold:")))
+    says(sentence_in(ran.out, "Places under gold"))
+    found = json.loads(ragstone("bench", "answerers", "--labels", "labels.jsonl", "--json").out)
+    assert found["board"]["labels"] == {
+        "file": "labels.jsonl",
+        "n": 20,
+        "n_elsewhere": 0,
+        "conditions": ["gold"],
+    }
+    assert found["board"]["comparisons"][0]["n_labelled"] == 10
+    assert json.loads((grid / "runs/run-answerers/bench.json").read_bytes())["board"]["labels"]["n"] == 20
+
+
+def test_labels_may_stand_in_the_settings(grid):
+    write_labels(grid)
+    file = grid / "ragstone.toml"
+    file.write_text(
+        file.read_text().replace("[bench.answerers]", '[bench.answerers]\nlabels = "labels.jsonl"')
+    )
+    found = json.loads(ragstone("bench", "answerers", "--json").out)
+    assert found["board"]["labels"]["n"] == 20
+
+
+def test_labels_that_correct_nothing_cost_no_call(grid, fake_openai, says):
+    write_labels(grid, cells=("good · gold", "good · none"))
+    for arguments in ((), ("--forecast",)):
+        ran = ragstone("bench", "answerers", "--labels", "labels.jsonl", *arguments)
+        assert (ran.code, ran.out) == (2, "")
+        says(ran.err.splitlines()[-1].replace(str(grid), "FOLDER"))
+    assert fake_openai.n_requests == 0
+    assert ragstone("bench", "answerers", "--labels", "no.jsonl").code == 2
+
+
+def test_a_race_that_the_judge_ended_uses_no_labels_and_says_so(folder, fake_openai, says):
+    write_grid(folder, fake_openai, 40)
+    write_labels(folder, n=40)
+    ran = ragstone("bench", "answerers", "--race", "--labels", "labels.jsonl")
+    assert ran.code == 0, ran.err
+    says(sentence_in(ran.out.replace("\n  ", " "), "The labels of"))
+    assert "by people's labels" not in ran.out
+    assert json.loads((folder / "runs/run-answerers/bench.json").read_bytes())["board"]["labels"] is None

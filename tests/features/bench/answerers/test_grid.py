@@ -549,3 +549,23 @@ def test_each_cell_answers_at_its_temperature(settings, fake_openai):
     rows = placed(bench_answerers(grid))
     assert list(rows) == ["temperature 0 · gold", "temperature 0.1 · gold"]
     assert sorted(body["temperature"] for body in fake_openai.bodies) == [0.0] * 3 + [0.1] * 3
+
+
+def test_repeated_answers_of_a_cell_are_one_cell_and_each_question_counts_once(tmp_path, fake_openai, says):
+    settings = write_bench(tmp_path, fake_openai)
+    settings = msgspec.structs.replace(settings, answer=msgspec.structs.replace(settings.answer, repeats=2))
+    single = write_bench(tmp_path, fake_openai)
+    assert forecast_answer_bench(settings).calls == 2 * forecast_answer_bench(single).calls
+    once = placed(bench_answerers(single))
+    n_asked = fake_openai.n_requests
+    summary = bench_answerers(settings, force=True)
+    assert fake_openai.n_requests == 2 * n_asked  # the first answers were paid for
+    twice = placed(summary)
+    assert list(twice) == list(once)
+    for name, row in twice.items():
+        assert row.n_questions == once[name].n_questions
+        assert row.spent.n_answers == 2 * row.n_questions
+        assert row.score.n == once[name].score.n  # the models say the same again
+        assert row.score.mean == once[name].score.mean
+    [note] = [note for note in summary.notes if "several times" in note]
+    says(note)

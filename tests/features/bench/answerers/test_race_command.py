@@ -1,5 +1,6 @@
 """`ragstone bench answerers --race`: as a user types it."""
 
+import html
 import json
 
 import msgspec
@@ -166,7 +167,7 @@ def test_page_and_terminal_say_how_it_went(finished, says):
     page = (bench_path(settings, "answerers") / "report.html").read_text()
     [stopped] = summary.race.stopped
     sentences = [race_text(summary.race), stopped_text(stopped), saved_text(summary.race)]
-    for text in (page, shown(summary)):
+    for text in (html.unescape(page), shown(summary)):
         assert all(sentence in text for sentence in sentences)
     says("\n".join(sentences))
 

@@ -11,7 +11,7 @@ from ragstone.features.bench.judges._orders import (
     orders_elsewhere,
     question_scores,
 )
-from ragstone.kernel.judging.examples import TUNED
+from ragstone.kernel.judging.tuned import TUNED
 
 
 def ordered(sheet):

@@ -1,10 +1,14 @@
 import msgspec
 import pytest
 from tests.support.judged_cells import board_of, cell, judged, spent
+from tests.support.label_rows import label
 from tests.support.surfaces import page_text, shown
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._detection import AT_THRESHOLD
 from ragstone.features.bench.judges._choice import choose
+from ragstone.features.bench.judges.board import make_board
+from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.words import (
     JudgeBenchSummary,
     contrast_where,
@@ -16,6 +20,7 @@ from ragstone.features.bench.judges.words import (
     read_judge_bench,
     recommendation,
 )
+from ragstone.kernel.config import JudgesBench
 from ragstone.kernel.document.html import render_page
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.scatter import Point, draw_scatter
@@ -159,3 +164,76 @@ def test_difference_of_percentages_is_called_so(says):
     says(measure_name(mapped))
     says(ordered_by(mapped))
     assert mapped.standings[0].value.value == pytest.approx(0.02)
+
+
+def of_support(metric="faithfulness", **keys):
+    """Return a bench of 8 answers, 4 unsupported: `yes_no` calls 3 so, 2 of these are; `wide` is 10 to 80."""
+    human = [0, 0, 0, 0, 1, 1, 1, 1]
+    cells = [
+        judged(cell("yes_no"), [0, 0, 1, 1, 0, 1, 1, 1]),
+        judged(cell("wide", scale=(0, 100), threshold=keys.get("threshold")), range(10, 90, 10)),
+    ]
+    for each in cells:
+        each.runs[0][:] = [msgspec.structs.replace(row, metric=metric) for row in each.runs[0]]
+    return bench_of(board_of(human, *cells, metric=metric))
+
+
+def bench_of(board):
+    return msgspec.structs.replace(bench(), board=board, choice=choose(board))
+
+
+def test_judges_of_support_have_f1_of_what_is_unsupported_beside_auroc(says):
+    summary = of_support(threshold=50)
+    rows = {row.cell.name: row.agreement for row in summary.board.standings if row.file}
+    # Found 2 of 4 unsupported, of 3 called so: 2 * 2 / (4 + 3). From 50 on `wide` is people's grade exactly.
+    assert rows["yes_no"]["F1 (unsupported)"].value == pytest.approx(4 / 7)
+    assert rows["yes_no"]["precision (unsupported)"].value == pytest.approx(2 / 3)
+    assert rows["yes_no"]["recall (unsupported)"].value == 0.5
+    assert rows["wide"]["F1 (unsupported)"].value == 1.0
+    assert rows["wide"]["ROC AUC"].value == 1.0
+    says(shown(judge_bench_document(summary)))
+    assert AT_THRESHOLD in page_text(judge_bench_document(summary))
+
+
+def test_without_a_threshold_a_wide_scale_has_no_f1():
+    board = of_support().board
+    wide = next(each for each in [*board.standings, *board.aside] if each.cell.name == "wide")
+    assert "ROC AUC" in wide.agreement
+    assert "F1 (unsupported)" not in wide.agreement
+
+
+def test_judges_of_anything_else_have_no_f1_and_nothing_is_said_of_one():
+    summary = of_support("correctness", threshold=50)
+    assert not any("unsupported" in name for row in summary.board.standings for name in row.agreement)
+    assert AT_THRESHOLD not in page_text(judge_bench_document(summary))
+
+
+def test_systems_have_no_order_by_numbers_of_labels():
+    human = [1, 6, 3, 4] * 4
+    levels = judged(cell("question_type", scale=(1, 6)), human)
+    people = [label(f"q{at // 2}", score, system=f"s{at % 2}") for at, score in enumerate(human)]
+    for at, row in enumerate(levels.runs[0]):
+        levels.runs[0][at] = msgspec.structs.replace(row, question_id=f"q{at // 2}", system=f"s{at % 2}")
+
+    def labelled(name):
+        rows = [msgspec.structs.replace(row, label=name) for row in levels.runs[0]]
+        each = msgspec.structs.replace(levels, runs=[rows])
+        grid = JudgeGrid(metric="correctness", cells=[levels.cell], left_out=[], judges={})
+        return make_board([each], [], people, grid, JudgesBench(), resamples=200)
+
+    assert labelled("create").orders is None
+    assert labelled("create").notes == []
+    assert labelled(None).orders is not None
+
+
+def test_a_tie_of_judges_has_no_best(says):
+    """Three that differ in nothing, then one that is a bit higher than another: neither is the best."""
+    same = [judged(cell(name), shifted(8)) for name in ("a", "b")]
+    same = bench_of(board_of(HUMAN, *same, metric="correctness"))
+    near = bench_of(board_of(HUMAN, judged(cell("a"), shifted(7)), judged(cell("b"), shifted(8))))
+    apart = bench_of(board_of(HUMAN, judged(cell("a"), HUMAN), judged(cell("b"), shifted(40))))
+    for summary in (same, near, apart):
+        says(" ".join(recommendation(summary)[:2]))
+        rows = [line.split() for line in shown(judge_bench_document(summary)).splitlines()]
+        marks = {row[1]: row[2] for row in rows if row[:2] in (["1", "a"], ["2", "b"])}
+        says(str(marks))

@@ -149,3 +149,24 @@ def test_a_damaged_file_says_what_to_do(tmp_path, says):
     with pytest.raises(DataError) as error:
         known_cards(tmp_path)
     says(error.value)
+
+
+def test_judges_of_support_have_auroc_and_f1_of_what_is_unsupported():
+    rows = [
+        row(f"q{n}", "s", n % 2, kind="own", by="construction", labels={"faithfulness": float(n % 2)})
+        for n in range(8)
+    ]
+    # Unsupported are q0, q2, q4 and q6; it calls q0 and q1 so: found 1 of 4, of 2 called: 2 * 1 / (4 + 2).
+    scores: dict[tuple[str, str], float | None] = {(f"q{n}", "s"): float(n > 1) for n in range(8)}
+    [card] = suite_cards("faithfulness", rows, [judged(scores, metric="faithfulness")], resamples=200)
+    assert {name: estimate.value for name, estimate in card.detection.items()} == {
+        "ROC AUC": pytest.approx((1 * 3 + 0.5 * (3 * 3 + 1)) / 16),
+        "F1 (unsupported)": pytest.approx(1 / 3),
+        "precision (unsupported)": 0.5,
+        "recall (unsupported)": 0.25,
+    }
+    plain = [
+        msgspec.structs.replace(each, labels={"correctness": each.labels["faithfulness"]}) for each in rows
+    ]
+    [other] = suite_cards("correctness", plain, [judged(scores)], resamples=200)
+    assert other.detection == {}

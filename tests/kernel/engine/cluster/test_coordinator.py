@@ -11,7 +11,7 @@ from hypothesis.strategies import dictionaries, integers, sampled_from
 from ragstone.kernel.engine.cluster._coordinator import SILENT_S, Coordinator, EndpointUse, Lease, shares
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Caps, Ledger
-from ragstone.kernel.llm.budget import Spent
+from ragstone.kernel.llm.budget import BudgetCounts
 from ragstone.kernel.llm.limits import GivenUp
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
@@ -182,11 +182,13 @@ async def test_an_answer_of_one_worker_tells_all_that_the_endpoint_works():
 
 async def test_what_workers_counted_is_added_to_what_the_run_had_spent():
     coordinator = coordinator_of()
-    await coordinator.begin(Spent(made=5, from_ledger=2, failed={"timeout": 1}))
+    await coordinator.begin(BudgetCounts(made=5, from_ledger=2, failed={"timeout": 1}))
     for n in (3, 4):  # the later replaces the earlier
-        counted = Spent(from_ledger=n, failed={"timeout": 1, "refused": 1})
+        counted = BudgetCounts(from_ledger=n, failed={"timeout": 1, "refused": 1})
         await coordinator.exchange("a", [("count", (counted, {}))])
-    await coordinator.exchange("b", [("count", (Spent(from_ledger=1, usd=None), {"m": ("m-1", None)}))])
+    await coordinator.exchange(
+        "b", [("count", (BudgetCounts(from_ledger=1, usd=None), {"m": ("m-1", None)}))]
+    )
     spent, opened, _learnt, _silent = await coordinator.look()
     assert (spent.made, spent.from_ledger, spent.usd) == (5, 7, None)
     assert spent.failed == {"timeout": 2, "refused": 1}

@@ -10,7 +10,6 @@ import pytest
 from tests.support.command import ragstone as command
 
 import ragstone
-from ragstone.features.improve.judge_files import parse_draft
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
 from ragstone.kernel.judging.function import loading
@@ -285,18 +284,4 @@ async def test_a_worker_finds_the_function_by_what_the_judge_says_of_it(checks, 
     write_checks(checks, limit=9)
     with pytest.raises(ConfigError) as error:
         _ = got.function
-    says(error.value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'kind = "function"\ncall = "os:system"',
-        'kind = "jury"\ninputs = ["answer"]\nscale = [0, 1]\n'
-        'members = [{ judge = "os:system" }, { judge = "regex" }]',
-    ],
-)
-def test_a_draft_out_of_a_browser_names_no_python_code(text, tmp_path, says):
-    with pytest.raises(ConfigError) as error:
-        parse_draft(f'name = "mine"\nversion = 1\nsource = "ours"\n{text}\n', tmp_path / "mine.toml")
     says(error.value)

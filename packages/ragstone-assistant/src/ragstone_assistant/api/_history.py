@@ -14,9 +14,9 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.private import make_folder
+from ragstone.kernel.persistence.sqlite import open_database
 from ragstone.kernel.records import Turn
-from ragstone.kernel.tables.private import make_folder
-from ragstone.kernel.tables.sqlite import open_database
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ragstone.kernel.embedding.model import Vectors
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.sqlite import connect, prepare
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.tables.sqlite import connect, prepare
 
 BUSY_S = 60
 SCHEMA = 1

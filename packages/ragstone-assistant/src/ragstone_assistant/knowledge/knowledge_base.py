@@ -18,8 +18,8 @@ from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra, ModelError
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, score_fusion
-from ragstone.kernel.tables.journal import held
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.knowledge._building import KnowledgeParts, build, finish
 from ragstone_assistant.knowledge._catalogue import Catalogue

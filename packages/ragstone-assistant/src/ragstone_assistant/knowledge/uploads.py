@@ -16,8 +16,8 @@ from ragstone.kernel.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.kernel.corpus.sources import ARCHIVE
 from ragstone.kernel.errors import explaining
 from ragstone.kernel.files.file import File
+from ragstone.kernel.persistence.journal import replace_whole
 from ragstone.kernel.records import Document
-from ragstone.kernel.tables.journal import replace_whole
 from ragstone_assistant.knowledge._cutting import Halted
 from ragstone_assistant.knowledge.entry import BadUpload
 

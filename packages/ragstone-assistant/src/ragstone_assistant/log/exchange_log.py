@@ -8,11 +8,11 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.kernel.config.serving import LogSection
+from ragstone.kernel.persistence.appending import Appender
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
 from ragstone.kernel.privacy.values import digest_of, mask_values
 from ragstone.kernel.records import Answer, Context, Label, Step
 from ragstone.kernel.tables import read_rows
-from ragstone.kernel.tables.appending import Appender
 from ragstone.kernel.tables.folders import logged_files
 from ragstone_assistant.conversation import Asked, LoopStep, Said
 from ragstone_assistant.log._spans import SpanSender

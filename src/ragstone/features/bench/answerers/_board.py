@@ -8,6 +8,12 @@ import numpy as np
 
 from ragstone.features.bench._board import LeftOutCell, both_ways, reasons_text, turned
 from ragstone.features.bench.answerers._conditions import Missing, Passages, missing_under
+from ragstone.features.bench.answerers._labels import (
+    CellLabels,
+    by_people,
+    correct_tests,
+    people_would_give,
+)
 from ragstone.features.bench.answerers._measuring import (
     FAITHFUL_AND_ANSWERED,
     CellValues,
@@ -27,6 +33,7 @@ from ragstone.features.bench.answerers._values import (
     CellTest,
     Contrast,
     ContrastKind,
+    LabelBasis,
     TagGroup,
     TagTable,
 )
@@ -34,7 +41,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging.judging import CUT_OFF
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Judgement, Question
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import FEWEST
 from ragstone.kernel.statistics import Estimate
@@ -52,7 +59,7 @@ CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
 
 
 class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a board is made from. rows: cell -> what it said and what judges say of it."""
+    """What a board is made from. rows: cell -> what it said and what judges say of it. labels: people's."""
 
     grid: AnswerGrid
     rows: Mapping[str, AnswerRows]
@@ -62,6 +69,7 @@ class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
     cards: Sequence[ReportCard] = ()
     tags: Sequence[str] | None = None
     files: Mapping[str, str]
+    labels: CellLabels | None = None
 
 
 def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
@@ -80,7 +88,12 @@ def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
     cells = [values_of(cell, rows[cell.name], roles, by_id) for cell in board.grid.cells if cell.name in rows]
     clusters = shared_documents(board.questions, board.passages.same)
     proportion = lead is None or lead.scale == (0, 1)
-    standings, comparisons = _standings(cells, board, clusters, seed, proportion=proportion)
+    judged = {
+        cell.cell.name: [row for row in rows[cell.cell.name].judgements if lead and lead.is_of(row)]
+        for cell in cells
+    }
+    standings, comparisons = _standings(cells, board, judged, clusters, seed, proportion=proportion)
+    by_labels = {test.first for test in comparisons if test.n_labelled is not None}
     missing: dict[Condition, dict[Missing, int]] = {}
     for condition in board.grid.conditions:
         under = [cell for cell in board.grid.cells if cell.condition == condition]
@@ -100,6 +113,16 @@ def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
         contrasts=_contrasts(cells, clusters, seed),
         by_tag=tag_tables(cells, board.questions, board.tags, clusters, seed=seed, proportion=proportion),
         failed=failed,
+        labels=LabelBasis(
+            file=board.labels.file,
+            n=sum(map(len, board.labels.of_cell.values())),
+            n_elsewhere=board.labels.n_elsewhere,
+            conditions=list(
+                dict.fromkeys(row.cell.condition for row in standings if row.cell.name in by_labels)
+            ),
+        )
+        if board.labels
+        else None,
     )
 
 
@@ -126,12 +149,17 @@ def _answered(board: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOutCel
 def _standings(
     cells: Sequence[CellValues],
     board: BoardInput,
+    judged: Mapping[str, Sequence[Judgement]],
     clusters: Mapping[str, str],
     seed: int,
     *,
     proportion: bool,
 ) -> tuple[list[AnswerStanding], list[CellTest]]:
-    """Return the places, and every pair within a condition, the one that stands before the other first."""
+    """Return the places, and every pair within a condition, the one that stands before the other first.
+
+    judged: cell -> its judgements by the judge that leads; with labels of two cells of a condition its places
+    are of the differences that people would see.
+    """
     scores = {cell.cell.name: cell.score for cell in cells}
     tests: list[CellTest] = []
     standings: list[AnswerStanding] = []
@@ -139,6 +167,11 @@ def _standings(
         group = _by_mean([cell for cell in cells if cell.cell.condition == condition])
         scored = [cell.cell.name for cell in group if cell.score]
         own = compare_cells(scores, list(combinations(scored, 2)), clusters, seed=seed)
+        people = correct_tests(own, judged, board.labels, clusters) if board.labels else []
+        own = people or own
+        gains = by_people(scored, people)
+        if people:
+            group = sorted(group, key=lambda cell: _by_gain(cell, group, gains))
         tests += own
         between = both_ways(own)
         ordered = _best_first(group, between)
@@ -148,7 +181,9 @@ def _standings(
                 AnswerStanding(
                     place=len(standings) + 1,
                     cell=cell.cell,
-                    verdict=_verdict(cell, ordered, against),
+                    verdict="no labels"
+                    if people and gains.get(cell.cell.name) is None
+                    else _verdict(cell, ordered, against),
                     comparison=against,
                     n_questions=cell.n_questions,
                     score=quantiles_of(cell.score, clusters, seed=seed, proportion=proportion),
@@ -157,6 +192,11 @@ def _standings(
                     statuses=cell.statuses,
                     spent=cell.spent,
                     file=board.files[cell.cell.name],
+                    people=people_would_give(
+                        judged[cell.cell.name], board.labels, cell.cell.name, clusters, seed=seed
+                    )
+                    if people and board.labels
+                    else None,
                 )
             )
     place_of_name = {row.cell.name: row.place for row in standings}
@@ -174,6 +214,13 @@ def _by_mean(group: Sequence[CellValues]) -> list[CellValues]:
         return has_too_few(cell, group), -round(mean, 12)
 
     return sorted(group, key=order)
+
+
+def _by_gain(
+    cell: CellValues, group: Sequence[CellValues], gains: Mapping[str, float | None]
+) -> tuple[bool, bool, float]:
+    gain = gains.get(cell.cell.name)
+    return has_too_few(cell, group), gain is None, -round(gain or 0.0, 12)
 
 
 def has_too_few(cell: CellValues, group: Sequence[CellValues]) -> bool:

@@ -21,7 +21,16 @@ from ragstone.kernel.config import Condition, ExtractiveSystem, RagSystem, Sampl
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.records import Answer, Chunk, Context, Judgement, Question, Ranking
+from ragstone.kernel.records import (
+    Answer,
+    Chunk,
+    Context,
+    Judgement,
+    Question,
+    Ranking,
+    name_repeat,
+    split_repeat,
+)
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.stages.answer import answer_given, system_rows
@@ -141,7 +150,7 @@ async def judged_round(
     judged: dict[str, list[Judgement]] = {name: [] for name in answers}
     if every:
         async for row in judge_rows(lambda: every, means.judges, session, len(every)):
-            judged[row.system].append(row)
+            judged[split_repeat(row.system)[0]].append(row)
     rows = {name: AnswerRows(answers=answers[name], judgements=judged[name]) for name in answers}
     return AskedCells(rows=rows, failed=failed)
 
@@ -151,19 +160,27 @@ async def answers_of(
 ) -> list[Answer]:
     """Return a cell's answers under its own name, so that judgements of all cells can be told apart.
 
-    Raises ModelError when its model cannot be had.
+    `repeats` of `[answer]` holds for every cell. Raises ModelError when its model cannot be had.
     """
     if cell.is_system:
         rankings, corpus = list(means.passages.retrieved.values()), means.corpus
         answers = system_rows(
-            cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents
+            cell.name,
+            questions,
+            rankings,
+            corpus.chunks,
+            session,
+            documents=corpus.documents,
+            repeats=session.settings.answer.repeats or 1,
         )
     else:
         answers = _by_model(cell, questions, means, session)
     # Without passages there is nothing to be faithful to: judges of it are not asked.
     return [
         msgspec.structs.replace(
-            answer, system=cell.name, contexts=None if cell.condition == "none" else answer.contexts
+            answer,
+            system=name_repeat(cell.name, split_repeat(answer.system)[1]),
+            contexts=None if cell.condition == "none" else answer.contexts,
         )
         async for answer in answers
     ]
@@ -185,6 +202,7 @@ def _by_model(
         model=cell.model,
         prompt=cell.prompt,
         sampling=Sampling(temperature=cell.temperature),
+        repeats=session.settings.answer.repeats or 1,
     )
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from ragstone.features.bench.answerers._planning import AnswerRows
 from ragstone.features.bench.answerers._values import AnswerCell, AnswerSpent, Quantiles, Role, RoleName
 from ragstone.kernel.agreement.card import ReportCard, card_of, is_useless
-from ragstone.kernel.judging.summary import said_of
+from ragstone.kernel.judging.repeated import question_score
+from ragstone.kernel.judging.summary import Said, said_of
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Status, count_statuses
 from ragstone.kernel.retrieval.relevance import relevant_documents
+from ragstone.kernel.runs.run import by_question
 from ragstone.kernel.statistics import Estimate, mean_estimates
 
 # What is wanted of an answer -> the metrics that say it, the one that says most first.
@@ -104,7 +106,7 @@ def values_of(
 
     `answered` is 1 where its judge's score is at or above the middle of its scale, else 0. An answer that is
     none counts 0 in a product whatever else is said of it; one whose other judge gave no score is left out,
-    never 0. Without passages nothing is faithful or unfaithful.
+    never 0. Without passages nothing is faithful or unfaithful. Repeats of an answer count as their mean.
     """
     scores: dict[RoleName, Values] = {}
     shares: dict[RoleName, Values] = {}
@@ -114,7 +116,10 @@ def values_of(
             continue
         mine = [row for row in rows.judgements if role.is_of(row)]
         statuses[role.role] = count_statuses(mine)
-        scored = {row.question_id: row.score for row in mine if row.score is not None}
+        of_question = by_question(mine)
+        scored = {
+            name: score for name, own in of_question.items() if (score := question_score(own)) is not None
+        }
         scores[role.role] = scored
         shares[role.role] = {name: role.share(score) for name, score in scored.items()}
     correct = next((role for role in roles if role.role == "correct"), None)
@@ -122,10 +127,14 @@ def values_of(
     measures = _measures(shares, questions) | _truth_measures(read)
     return CellValues(
         cell=cell,
-        n_questions=len(rows.answers),
+        n_questions=len(by_question(rows.answers)),
         score=scores["correct"] if "correct" in scores else measures.get(FAITHFUL_AND_ANSWERED, {}),
         measures=measures,
-        seconds={row.question_id: row.latency_s for row in rows.answers if row.latency_s is not None},
+        seconds={
+            name: sum(told) / len(told)
+            for name, own in by_question(rows.answers).items()
+            if (told := [row.latency_s for row in own if row.latency_s is not None])
+        },
         statuses=statuses,
         spent=spent_on(rows.answers),
     )
@@ -133,15 +142,22 @@ def values_of(
 
 def _truth_measures(judgements: Iterable[Judgement]) -> dict[str, Values]:
     """Return precision and recall on false statements, and of which neither true nor false was said."""
-    stated = {row.question_id: statement for row in judgements if (statement := said_of(row))}
+    truths: dict[str, bool] = {}
+    claims: dict[str, list[Said]] = {}  # of the answer, and of its repeats
+    for row in judgements:
+        if statement := said_of(row):
+            truths[row.question_id] = statement[0]
+            claims.setdefault(row.question_id, []).append(statement[1])
+    share = {
+        claim: {name: own.count(claim) / len(own) for name, own in claims.items()}
+        for claim in ("false", "neither")
+    }
     measures = {
         "precision on false": {
-            name: float(not truth) for name, (truth, claim) in stated.items() if claim == "false"
+            name: float(not truths[name]) for name, false in share["false"].items() if false
         },
-        "recall on false": {
-            name: float(claim == "false") for name, (truth, claim) in stated.items() if not truth
-        },
-        "neither": {name: float(claim == "neither") for name, (_, claim) in stated.items()},
+        "recall on false": {name: false for name, false in share["false"].items() if not truths[name]},
+        "neither": share["neither"],
     }
     return {name: values for name, values in measures.items() if values}
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.features.bench._board import both_ways
+from ragstone.features.bench.answerers._labels import by_people
 from ragstone.features.bench.answerers._measuring import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.features.bench.answerers._planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.features.bench.answerers._values import (
@@ -362,7 +363,9 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
     """Return the board as the race leaves it: within each condition those that stopped early come last.
 
     Their numbers stay, of the questions that they were given. Those who stand at the end of the race cannot
-    be told apart; one alone is the best. Holm's correction is over the tests that are left.
+    be told apart by the judge; one alone is the best in its eyes. Where people's labels decide, those who are
+    standing are compared by them. Holm's correction is over the tests that are left; under the condition that
+    was raced under it is over all pairs, for the scores chose those that are left.
     """
     still = {
         cell.name
@@ -383,7 +386,11 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
             (row for row in rows if row.cell.name in stopped),
             key=lambda row: -stopped[row.cell.name],
         )
-        if condition == race.condition:
+        by_labels = board.labels is not None and condition in board.labels.conditions
+        if condition == race.condition and by_labels:
+            gains = by_people([row.cell.name for row in on], tests)
+            on = sorted(on, key=lambda row: _last_without(gains[row.cell.name]))
+        if condition == race.condition and not by_labels:
             standings += [
                 _with_verdict(row, "not distinguishable" if at else "best") for at, row in enumerate(on)
             ]
@@ -414,7 +421,30 @@ def _corrected(
         for condition in board.conditions
         if condition != raced_under
     ]
-    return [test for family in families for test in as_family(family)]
+    return [*_of_those_left(board, raced_under, named, stopped)] + [
+        test for family in families for test in as_family(family)
+    ]
+
+
+def _of_those_left(
+    board: AnswerBoard, raced_under: Condition, named: Mapping[str, AnswerCell], stopped: Collection[str]
+) -> list[CellTest]:
+    """Return what people's labels say of those who are standing, of whom every question was asked.
+
+    A false claim needs a false test of two who were both asked everything, however the race chose them. A
+    pair of which one stopped claims nothing, and counts in the family.
+    """
+    if board.labels is None or raced_under not in board.labels.conditions:
+        return []
+    family = [test for test in board.comparisons if named[test.first].condition == raced_under]
+    gone = [bool({test.first, test.second} & set(stopped)) for test in family]
+    claims = zip(family, gone, strict=True)
+    tests = as_family([msgspec.structs.replace(test, p=1.0) if left else test for test, left in claims])
+    return [test for test, left in zip(tests, gone, strict=True) if not left]
+
+
+def _last_without(gain: float | None) -> tuple[bool, float]:
+    return gain is None, -round(gain or 0.0, 12)
 
 
 def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
@@ -430,7 +460,8 @@ def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
 
 
 def _with_verdict(row: AnswerStanding, verdict: AnswerPlace) -> AnswerStanding:
-    return msgspec.structs.replace(row, verdict=verdict, comparison=None)
+    people = None if verdict == "stopped" else row.people  # of so few questions, as low as those were hard
+    return msgspec.structs.replace(row, verdict=verdict, comparison=None, people=people)
 
 
 def _compared(rows: Sequence[AnswerStanding], tests: Sequence[CellTest]) -> list[AnswerStanding]:
@@ -444,7 +475,7 @@ def _compared(rows: Sequence[AnswerStanding], tests: Sequence[CellTest]) -> list
         test = between.get((first.cell.name, row.cell.name))
         worse = test is not None and test.verdict == "better"
         verdict: AnswerPlace = "worse" if worse else "not distinguishable"
-        if row.verdict == "too few scores":
+        if row.verdict in ("too few scores", "no labels"):
             verdict = row.verdict
         compared.append(msgspec.structs.replace(row, comparison=test, verdict=verdict))
     return compared

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from ragstone.features.bench._words import measures_in, size
+from ragstone.features.bench.answerers._basis import IN_ITS_EYES, best_by_labels
 from ragstone.features.bench.answerers._values import (
     AnswerBoard,
     AnswerStanding,
@@ -113,6 +114,8 @@ def bests(board: AnswerBoard) -> list[str]:
 
 def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoard) -> str:
     first = rows[0]
+    if board.labels and condition in board.labels.conditions and first.verdict != "stopped":
+        return best_by_labels(rows)
     if first.score is None:
         return f"no answer has a score of {board.measure}"
     value = f"{board.measure} {number(first.score.mean.value)} ({interval(first.score.mean)})"
@@ -131,9 +134,9 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
     alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
     best = f"{first.cell.label} has the highest {value}"
     if not alike and n_worse == len(rows) - 1:
-        return f"{best}; {'the other is' if n_worse == 1 else 'all others are'} worse"
+        return f"{best}; {'the other is' if n_worse == 1 else 'all others are'} worse {IN_ITS_EYES}"
     open_ = f"; no clear difference from {', '.join(alike)}" if alike else ""
-    worse = f"; {plural(n_worse, 'cell')} clearly worse" if n_worse else ""
+    worse = f"; {plural(n_worse, 'cell')} clearly worse {IN_ITS_EYES}" if n_worse else ""
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
     return f"{best}{open_}{worse}{stopped}"
 
@@ -193,7 +196,7 @@ def ordered_by(board: AnswerBoard) -> str:
 
 def role_text(role: Role) -> str:
     """Return which judge says a thing, and what that judge is worth."""
-    name = role.judge if role.judge == role.metric else f"{role.judge} ({role.metric})"
+    name = role.name
     if role.model == NO_MODEL:
         beaten = (
             f"; it replaces {' and '.join(role.instead_of)}, no better than a baseline"
@@ -245,20 +248,21 @@ def race_text(race: RaceReport) -> str:
         return f"Race under {race.condition}: nobody could be asked."
     if len(race.standing) == 1:
         alone = (
-            f"Race under {race.condition}, by {race.measure}: {race.standing[0]} is the only one left after "
-            f"{questions}"
+            f"Race under {race.condition}, by {race.measure} {IN_ITS_EYES}: {race.standing[0]} is the only "
+            f"one left after {questions}"
         )
         lost = f"{', '.join(race.failed)} could not be asked, which says nothing about quality."
         if not race.stopped:
             return f"{alone}. {lost}"
         other = "other that could be asked" if race.failed else "other"
-        return f"{alone}, in {rounds}. With {sure} confidence no {other} is better." + (
+        return f"{alone}, in {rounds}. With {sure} confidence no {other} is better {IN_ITS_EYES}." + (
             f" {lost}" if race.failed else ""
         )
     names = ", ".join(race.standing)
     return (
-        f"Race under {race.condition}, by {race.measure}: after {questions}, in {rounds}, "
-        f"{len(race.standing)} cannot be told apart: {names}. With {sure} confidence the best is among them."
+        f"Race under {race.condition}, by {race.measure} {IN_ITS_EYES}: after {questions}, in {rounds}, "
+        f"{len(race.standing)} cannot be told apart: {names}. With {sure} confidence the best {IN_ITS_EYES} "
+        "is among them."
     )
 
 
@@ -269,10 +273,10 @@ def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
     often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
+    ends = f"{number(-stopped.high)} to {number(-stopped.low)}"
     return (
-        f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
-        f"{stopped.against} by "
-        f"{number(-stopped.difference)} ({number(-stopped.high)} to {number(-stopped.low)}) on "
+        f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: {IN_ITS_EYES} worse "
+        f"than {stopped.against} by {number(-stopped.difference)} ({ends}) on "
         f"{plural(stopped.n_pairs, 'question')}{left_out}. "
         f"The best would be stopped by such evidence {often} races."
     )

@@ -66,6 +66,11 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     better_than_baseline: bool | None = None
     instead_of: list[str] = []
 
+    @property
+    def name(self) -> str:
+        """The judge, with its metric where that has another name."""
+        return self.judge if self.judge == self.metric else f"{self.judge} ({self.metric})"
+
     def is_of(self, row: Judgement) -> bool:
         """Whether a judgement is this judge's."""
         return (row.judge, row.metric, row.model) == (self.judge, self.metric, self.model)
@@ -109,7 +114,9 @@ class AnswerSpent(msgspec.Struct, frozen=True, kw_only=True):
         return self.cost_usd / n if self.cost_usd is not None and n else None
 
 
-AnswerPlace = Literal["best", "not distinguishable", "worse", "alone", "too few scores", "stopped"]
+AnswerPlace = Literal[
+    "best", "not distinguishable", "worse", "alone", "too few scores", "stopped", "no labels"
+]
 ContrastKind = Literal["retrieval", "distractors", "passages", "order", "misled"]
 
 
@@ -119,6 +126,11 @@ class CellTest(msgspec.Struct, frozen=True, kw_only=True):
     n: questions that both have a score of; n_left_out: those that one alone has. means: of both on these n.
     difference: first minus second; the rest: see statistics.paired. p_holm: over the `family` of tests that
     answer the same question: every pair of cells of one condition, or all contrasts of one kind.
+
+    With labels of a condition `test` is `prediction-powered` and the difference is what people would see, in
+    their unit (see agreement.corrected_difference); judged: the judge's own. n_labelled: questions with
+    labels of both answers; with 0 the verdict is `cannot tell` and the difference the judge's. flattery: how
+    much more the judge gives the first than people do, None in another unit. All three None without labels.
     """
 
     first: str
@@ -127,11 +139,14 @@ class CellTest(msgspec.Struct, frozen=True, kw_only=True):
     n_left_out: int
     means: tuple[float, float]
     difference: Estimate
-    test: Test
+    test: Test | Literal["prediction-powered"]
     p: float
     p_holm: float
     family: int
     verdict: Verdict
+    judged: Estimate | None = None
+    n_labelled: int | None = None
+    flattery: Estimate | None = None
 
 
 class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +155,9 @@ class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):
     place: counted over the whole board, conditions in the order declared. verdict: `worse` only where the
     difference from the best of the condition is shown; `alone` where the condition has no other cell; `too
     few scores`: the share of its answers that have one is less than half of the largest of the condition;
-    `stopped`: a race gave it no more questions. comparison: of the best with this one; None for the best,
+    `stopped`: a race gave it no more questions; `no labels`: people's labels decide the places of the
+    condition, and none is of its answers. people: the mean that people would give, where they decide.
+    comparison: of the best with this one; None for the best,
     where no question has a score of both, and by a race.
     n_questions: that it was asked. score, seconds: None where no answer has one. measures: see CellValues.
     file: its judgements.
@@ -157,6 +174,17 @@ class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):
     statuses: dict[RoleName, dict[Status, int]]
     spent: AnswerSpent
     file: str
+    people: Estimate | None = None
+
+
+class LabelBasis(msgspec.Struct, frozen=True, kw_only=True):
+    """People's labels that decide places. file: its name. n: labels of cells of this bench;
+    n_elsewhere: of what is none. conditions: whose places they decide; under the others the judge does."""
+
+    file: str
+    n: int
+    n_elsewhere: int
+    conditions: list[Condition]
 
 
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,7 +225,8 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     measure, scale: what cells are ordered by: the metric of the judge of `correct`, else `answered ×
     faithful`. comparisons: every pair of cells of one condition, the better first. missing: condition -> how
-    many questions it does not exist for, by reason. failed: cells without numbers.
+    many questions it does not exist for, by reason. failed: cells without numbers. labels: None where all
+    places are in the judge's eyes.
     """
 
     measure: str
@@ -212,6 +241,7 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
     contrasts: list[Contrast]
     by_tag: list[TagTable]
     failed: list[LeftOutCell]
+    labels: LabelBasis | None = None
 
 
 class StoppedConfiguration(msgspec.Struct, frozen=True, kw_only=True):

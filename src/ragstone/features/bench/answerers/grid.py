@@ -16,6 +16,7 @@ from ragstone.features.bench.answerers._cells import (
     open_means,
     read_input,
 )
+from ragstone.features.bench.answerers._labels import CellLabels, read_labels
 from ragstone.features.bench.answerers._measuring import shared_documents
 from ragstone.features.bench.answerers._planning import (
     AnswerGrid,
@@ -31,7 +32,7 @@ from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Sett
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import RagstoneError, checks_arguments
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
@@ -73,6 +74,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         race_condition(grid)  # before anything is paid for
     bench_input = read_input(settings, grid)
     path, questions = bench_path(settings, "answerers"), bench_input.questions
+    labels = _labels(settings, grid, bench_input)
     async with open_bench(path, settings, _decisive(settings), options) as bench:
         write_rows(path / "questions.jsonl", questions, Question, force=True)
         session = bench.session
@@ -95,6 +97,9 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         judge = session.roles().get("judge")
         models |= {"judge": judge} if judge else {}
         calls = session.calls()
+        report = race.report(answered.rows) if race else None
+        # How long a race went follows from the judge's scores: labels of what it asked then correct nothing.
+        cut_short = report is not None and (report.n_given < report.n_questions or len(report.standing) < 2)
         board = make_board(
             BoardInput(
                 grid=grid,
@@ -105,10 +110,10 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
                 cards=cards,
                 tags=declared.tags,
                 files=_write(path, grid, answered.rows),
+                labels=None if cut_short else labels,
             ),
             seed=settings.run.seed,
         )
-        report = race.report(answered.rows) if race else None
         board = raced(board, report) if report else board
         counts = {
             "documents": len(means.corpus.documents),
@@ -127,10 +132,24 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
             board=board,
             race=report,
             list_prices=calls.list_prices,
-            notes=bench_notes(board, bench_input, means),
+            notes=bench_notes(board, bench_input, means)
+            + ([LABELS_UNUSED.format(file=labels.file)] if labels and cut_short else []),
         )
         bench.finish(BENCH, summary, answer_bench_document, models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
+
+
+def _labels(settings: Settings, grid: AnswerGrid, bench_input: BenchInput) -> CellLabels | None:
+    named = settings.bench.answerers.labels
+    if named is None:
+        return None
+    return read_labels(
+        settings.path(named),
+        grid,
+        {question.id for question in bench_input.questions},
+        bench_input.judges,
+        settings.agree.thresholds,
+    )
 
 
 def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:
@@ -151,8 +170,11 @@ def _decisive(settings: Settings) -> Settings:
     return msgspec.structs.replace(
         settings,
         run=RunSection(name=settings.run.name, seed=settings.run.seed),
-        answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
-        bench=BenchSection(answerers=settings.bench.answerers),
+        answer=AnswerSection(
+            model=settings.answer.model, prompt=settings.answer.prompt, repeats=settings.answer.repeats
+        ),
+        # Labels decide no answer and no judgement: they may be added to a bench that is done.
+        bench=BenchSection(answerers=msgspec.structs.replace(settings.bench.answerers, labels=None)),
         blame=Settings().blame,
         build=Settings().build,
         translate=Settings().translate,
@@ -160,6 +182,10 @@ def _decisive(settings: Settings) -> Settings:
     )
 
 
+LABELS_UNUSED = (
+    "The labels of {file} decide no place: the judge's scores ended the race before all questions were "
+    "asked, and what they chose cannot be corrected afterwards. Run without --race to use the labels."
+)
 FEW_QUESTIONS = 20
 SHOWN = 3
 
@@ -177,6 +203,8 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
             "No question can be answered: that they are refused is what tells the cells apart, and a judge "
             "that compares with a reference scores none of them."
         )
+    if any(row.spent.n_answers > row.n_questions for row in board.standings):
+        notes.append("Questions were answered several times: each counts once, by the mean of its answers.")
     notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
@@ -239,11 +267,12 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     if settings.bench.answerers.race:
         race_condition(grid)
     bench_input = read_input(settings, grid)
+    _labels(settings, grid, bench_input)
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        questions = sample_of(bench_input.questions, forecaster, SAMPLED)
+    async def work(session: Session) -> None:
+        questions = sample_of(bench_input.questions, session, SAMPLED)
         if settings.bench.answerers.race:
-            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+            session.forecaster.assume("No configuration is stopped early: the race may ask far less.")
         sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
@@ -257,12 +286,11 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
                     for row in await answers_of(cell, questions, means, session)
                 ]
         if any(judge.needs_model for judge in bench_input.judges):
-            forecaster.assumptions[ASSUMPTION] = None
-        assumed = (judge.assumption for judge in bench_input.judges if judge.assumption)
-        forecaster.assumptions |= dict.fromkeys(assumed)
+            session.forecaster.assume(ASSUMPTION)
+        session.forecaster.assume(*(judge.assumption for judge in bench_input.judges))
         async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
-        forecaster.weight = 1.0
+        session.forecaster.weight = 1.0
         await cards_of_sheet(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)

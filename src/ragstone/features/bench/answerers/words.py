@@ -17,6 +17,7 @@ from ragstone.features.bench._words import (
     not_measured,
     verdict,
 )
+from ragstone.features.bench.answerers._basis import basis_text
 from ragstone.features.bench.answerers._sentences import (
     CONDITIONS,
     HEADS,
@@ -129,6 +130,7 @@ def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
             ),
             *(Paragraph(sentence, where="page") for sentence in kinds_text(board)),
             Paragraph(ordered_by(board), tone="muted"),
+            *([Paragraph(basis)] if (basis := basis_text(board)) else []),
             *(race_blocks(summary.race) if summary.race else []),
             Notes(summary.notes),
             Heading("Leaderboard", anchor="board"),
@@ -165,12 +167,14 @@ def _table(
 
 
 def _standings(board: AnswerBoard) -> list[Block]:
+    verdicts = {condition: [row.verdict for row in rows] for condition, rows in by_condition(board)}
+
     def verdict_of(row: AnswerStanding) -> Cell:
         if row.verdict == "alone":
             return Cell("")
-        if row.verdict == "too few scores" or row.verdict == "stopped":
+        if row.verdict == "too few scores" or row.verdict == "stopped" or row.verdict == "no labels":
             return Cell(row.verdict, tone="muted")
-        return verdict(row.verdict)
+        return verdict(row.verdict, verdicts[row.cell.condition])
 
     def share(name: str) -> Made[AnswerStanding]:
         column = Column(BRIEF[name], where="terminal")
@@ -187,10 +191,7 @@ def _standings(board: AnswerBoard) -> list[Block]:
     columns_: list[Made[AnswerStanding]] = [
         named("Verdict", verdict_of),
         (lead, lambda row: estimated(row.score.mean, "strong") if row.score else "none"),
-        (
-            Column("Below the best by", where="page"),
-            lambda row: with_ends(row.comparison.difference) if row.comparison else "",
-        ),
+        *_differences(by_labels=bool(board.labels and board.labels.conditions)),
         (Column("Scored", where="page"), scored),
         (Column("Without a score", text=True, where="page"), lambda row: without_score(row) or "none"),
         *(share(name) for name in BRIEF if name in columns(board)),
@@ -207,6 +208,31 @@ def _standings(board: AnswerBoard) -> list[Block]:
         _table(board, "Cells by place", columns_),
         *(Paragraph(line, tone="warn", where="terminal") for line in lost),
         Paragraph(". ".join(roles) + ".", tone="muted"),
+    ]
+
+
+def _differences(*, by_labels: bool) -> list[Made[AnswerStanding]]:
+    """Return how far each cell is below the best; by labels also what people would give, and the judge."""
+
+    def of_test(row: AnswerStanding, name: str) -> str:
+        return with_ends(getattr(row.comparison, name)) if row.comparison else ""
+
+    def below(row: AnswerStanding) -> str:
+        unlabelled = row.comparison and row.comparison.n_labelled == 0
+        return "no labels of both" if unlabelled else of_test(row, "difference")
+
+    def labelled(row: AnswerStanding) -> str:
+        return count(row.comparison.n_labelled or 0) if row.comparison else ""
+
+    columns: list[Made[AnswerStanding]] = [(Column("Below the best by", where="page"), below)]
+    if not by_labels:
+        return columns
+    gives = Column("People would give", short="people", beside="interval")
+    return [
+        (gives, lambda row: estimated(row.people, "strong")),
+        *columns,
+        (Column("In the judge's eyes", where="page"), lambda row: of_test(row, "judged")),
+        (Column("Labelled pairs", where="page"), labelled),
     ]
 
 
@@ -296,7 +322,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
         if chart
     ]
     lead = (
-        "Numbers are ranks on the leaderboard. Upwards: the mean with its interval. The tables have the "
+        "Numbers are rows of the leaderboard. Upwards: the mean with its interval. The tables have the "
         "same numbers."
     )
     basis = (

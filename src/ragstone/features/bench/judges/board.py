@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.features.bench._board import LeftOutCell, reasons_text
+from ragstone.features.bench._detection import detection_of
 from ragstone.features.bench.judges._orders import JudgedSheet, order_systems
 from ragstone.features.bench.judges._use_cases import UseCase, compare_use_cases
 from ragstone.features.bench.judges.planning import JudgeGrid
@@ -26,6 +27,7 @@ from ragstone.kernel.agreement.mapping import DIGITS, in_percent, mapping_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
@@ -177,8 +179,10 @@ def make_board(
     sheet = JudgedSheet(
         judged={each.cell.name: each.runs[0] for each in able if not each.cell.added}, humans=humans
     )
-    orders = order_systems(sheet, seed=seed, resamples=resamples)
-    unpaired = [UNPAIRED] if orders is None and len(sheet.systems()) > 1 else []
+    # Where scores number labels, none of which is better, systems have no order.
+    ordered = not any(is_category(row) for each in able for row in each.runs[0])
+    orders = order_systems(sheet, seed=seed, resamples=resamples) if ordered else None
+    unpaired = [UNPAIRED] if ordered and orders is None and len(sheet.systems()) > 1 else []
     board = JudgeBoard(
         metric=grid.metric,
         measure=answers.measure,
@@ -293,7 +297,7 @@ def _candidate(
 ) -> RankedCell | Aside:
     """Return a cell's measures, or why it has no place."""
     worth = worths(row, answers.measure)
-    agreement = _agreement(row, answers)
+    agreement = _agreement(judged.runs[0][0].metric, row, answers)
     if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
         same = "it gave the same score every time"
         reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
@@ -310,7 +314,7 @@ def _candidate(
     )
 
 
-def _agreement(row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
+def _agreement(metric: str, row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     lead = answers.measure
@@ -321,6 +325,7 @@ def _agreement(row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
         apart = np.abs(row.judge - row.human)
         difference = mean_estimate(apart, clusters, seed=seed, resamples=resamples, proportion=yes_no)
         estimates |= {"difference": difference} if difference else {}
+    estimates |= detection_of(metric, row, clusters, seed=seed, resamples=resamples)
     return ({lead: estimates[lead]} if lead in estimates else {}) | estimates
 
 

@@ -24,7 +24,7 @@ from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks
 from ragstone.kernel.judging import JudgeContext
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.kernel.llm.budget import sum_usd
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.judge import judge_context, judge_rows
@@ -244,10 +244,10 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
     answers = read_labelled(settings).answers
     asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        sampled = sample_of(answers, forecaster, SAMPLE)
+    async def work(session: Session) -> None:
+        sampled = sample_of(answers, session, SAMPLE)
         judges = [grid.judges[cell.judge] for cell in asking]
-        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
+        session.forecaster.assume(*(judge.assumption for judge in judges))
         for cell in asking:
             with contextlib.suppress(RagstoneError):
                 await judge_cell(cell, grid, sampled, session)

@@ -1,5 +1,6 @@
 """A bench of judges: what bench.json holds, and its report."""
 
+import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._detection import AT_THRESHOLD, DETECTION
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
@@ -71,11 +73,17 @@ COLUMNS = (
     "quadratic kappa",
     "kappa",
     "ROC AUC",
+    *DETECTION,
     "Spearman",
     "signed error",
 )
 SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # where there is little room, two
-SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
+SHORT = {
+    DETECTION[0]: "F1",
+    "quadratic kappa": "q. kappa",
+    "signed error": "signed",
+    "exact agreement": "exact",
+}
 MOST_ANSWERS = 15  # to one question; a page has all
 NOTHING = "none"  # the price of a judge that asks no model
 
@@ -147,10 +155,13 @@ def _standings(board: JudgeBoard) -> list[Block]:
     names = columns(board)
     beyond = [name for name in BEYOND_CHANCE if name in names][: board.measure == "exact agreement"]
     brief = [] if beyond else [name for name in SHOWN_COLUMNS if name in names][:2]
+    if DETECTION[0] in names:  # what others print of judges of support
+        brief = [*brief[:1], *(name for name in ("ROC AUC", DETECTION[0]) if name in names)]
     short = SHORT.get(board.measure, board.measure)
     values = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
     known = [end for end in values if end is not None]
     ends = min(0.0, *known, 0.0), max(1.0, *known, 1.0)
+    verdicts = [row.verdict for row in board.standings]
     lead = Column(measure_name(board), short=short, beside="interval", ends=ends)
     failing = any(n_failed(row) for row in board.standings)
     lost: Made[JudgeStanding] = (
@@ -163,7 +174,7 @@ def _standings(board: JudgeBoard) -> list[Block]:
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
-        named("Verdict", lambda row: verdict(row.verdict)),
+        named("Verdict", lambda row: verdict(row.verdict, verdicts)),
         *((Column(name, short=SHORT.get(name, name), beside="interval"), measured(name)) for name in beyond),
         (lead, lambda row: estimated(row.value, "strong")),
         *((Column(SHORT.get(name, name), where="terminal"), measured(name)) for name in brief),
@@ -183,7 +194,11 @@ def _standings(board: JudgeBoard) -> list[Block]:
         return [board_table]
     standings = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
-    return [board_table, table_of(caption, standings, every, caption=caption, where="page")]
+    return [
+        board_table,
+        table_of(caption, standings, every, caption=caption, where="page"),
+        *([Paragraph(AT_THRESHOLD, tone="muted", where="page")] if DETECTION[0] in names else []),
+    ]
 
 
 def _apart(board: JudgeBoard) -> list[Block]:
@@ -254,7 +269,7 @@ def _prices(board: JudgeBoard) -> list[Block]:
         "calls, tokens are included, but neither time nor cost."
     )
     lead = Paragraph(
-        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
+        f"Numbers are rows of the leaderboard. Upwards: {name} with its interval{better}. To the right: "
         "the price, on a logarithmic scale. The table below has the same numbers.",
         tone="lead",
     )
@@ -357,22 +372,40 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
     board, choice = summary.board, summary.choice
     if choice is None:
         return ["No cell could be ranked: see “Measured, but not ranked”."]
-    first = board.standings[0]
-    # Exact agreement decides the order, for its test is paired; it is not said without one beyond chance.
-    beyond = chance_corrected(first.agreement) if board.measure == "exact agreement" else None
-    lead = f"{beyond[0]} {with_ends(beyond[1])}, " if beyond else ""
-    agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
-    if beyond and any(
-        beyond[0] in row.agreement and row.agreement[beyond[0]].value > beyond[1].value
-        for row in board.standings
-    ):
-        agrees = "has the highest exact agreement with people"
-    best = f"{first.cell.name} {agrees}: {lead}{measure_name(board)} {with_ends(first.value)}."
-    sentences = [best, *_alike(choice, board)]
+    sentences = [_first(choice, board), *_alike(choice, board)]
     if choice.judge is None:
         none = "could be measured" if board.failed else "is in the grid"
         return [*sentences, f"No judge that asks a model {none}."]
     return sentences + _against_baseline(choice)
+
+
+def _first(choice: JudgeChoice, board: JudgeBoard) -> str:
+    """Return the highest agreement; of whom, and that it is the best, only where all others are worse."""
+    first, apart = board.standings[0], board.measure == "difference"
+    value = f"{measure_name(board)} {with_ends(first.value)}"
+    same = _as_high(board)
+    # Exact agreement decides the order, for its test is paired; it is not said without one beyond chance.
+    beyond = chance_corrected(first.agreement) if board.measure == "exact agreement" else None
+    if beyond and len(same) == 1:
+        value = f"{value}, {beyond[0]} {with_ends(beyond[1])}"
+    flattered = beyond and any(
+        row.agreement[beyond[0]].value > beyond[1].value
+        for row in board.standings
+        if beyond[0] in row.agreement
+    )
+    if len(board.standings) > 1 and not choice.alike and not flattered:
+        if beyond:
+            value = f"{beyond[0]} {with_ends(beyond[1])}, {measure_name(board)} {with_ends(first.value)}"
+        return f"{first.cell.name} {'is nearest to people' if apart else 'agrees best with people'}: {value}."
+    have = f"{', '.join(same)} {'has' if len(same) == 1 else 'have'}"
+    if len(board.standings) == len(same):
+        return f"{have} {'the same ' if len(same) > 1 else ''}{value}."
+    return f"{have} the {'lowest' if apart else 'highest'} {value}."
+
+
+def _as_high(board: JudgeBoard) -> list[str]:
+    first = board.standings[0].value.value
+    return [row.cell.name for row in board.standings if math.isclose(row.value.value, first)]
 
 
 def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
@@ -380,14 +413,15 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
         return ["It is the only cell that was measured."]
     if not choice.alike:
         return ["Every other cell is worse."]
-    alike = f"No clear difference from {', '.join(choice.alike)}."
+    others = [name for name in choice.alike if name not in _as_high(board)]
+    alike = [f"No clear difference from {', '.join(others)}."] if others else []
     if choice.cheapest is None or choice.price is None:
-        return [alike, "The cheapest of these is not known: prices and times are missing."]
+        return [*alike, "The cheapest of these is not known: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
     price = price_text(cheapest, choice.price)
     if choice.cheapest == choice.best:
-        return [alike, f"It is also the cheapest of these ({price})."]
-    return [alike, f"The cheapest of these: {choice.cheapest} ({price})."]
+        return [*alike, f"{choice.best} is also the cheapest of these ({price})."]
+    return [*alike, f"The cheapest of these: {choice.cheapest} ({price})."]
 
 
 def _against_baseline(choice: JudgeChoice) -> list[str]:

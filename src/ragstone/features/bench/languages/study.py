@@ -49,7 +49,7 @@ from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Set
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.kernel.retrieval.rerank import asks_a_model
@@ -289,7 +289,7 @@ def forecast_study(settings: Settings) -> Forecast:
     """
     settings, rows = _read(settings)
 
-    async def work(session: Session, _forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         # An embedder at an endpoint is asked, as far as the settings name it.
         named = [settings.retrieve.embedder, settings.chunk.embedder]
         named += [getattr(each, "embedder", None) or "" for each in settings.retrievers.values()]

@@ -29,7 +29,7 @@ from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_cut
 from ragstone.kernel.retrieval.informative import score_quality
@@ -319,10 +319,12 @@ def forecast_bench(settings: Settings) -> Forecast:
         or asks_a_model(retriever_of(configuration), declared)
     ]
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         watch = Watch(retriever_deps(session, rows.corpus.documents), session)
         for configuration in asking:
-            forecaster.guessing = False  # the next one may search by words, or by vectors that are there
+            session.forecaster.guessing = (
+                False  # the next one may search by words, or by vectors that are there
+            )
             with contextlib.suppress(RagstoneError):
                 indexes = await build_indexes(rows, configuration.chunker, planned, watch, session)
                 built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)

@@ -138,7 +138,7 @@ def _standings(board: Leaderboard, k: int) -> Table:
 
     lead = Column(board.measure, short=short(names[0]), beside="interval", ends=(0, 1))
     verdicts: list[Made[Standing]] = [
-        named("Verdict", lambda row: verdict(row.verdict)),
+        named("Verdict", lambda row: verdict(row.verdict, ())),
         (lead, lambda row: estimated(lead_of(row, board), "strong")),
         (
             Column("Against the best", where="page"),

@@ -9,6 +9,7 @@ from typing import TypedDict, TypeVar
 
 import msgspec
 
+from ragstone.features.bench._detection import SUPPORT, detection_of
 from ragstone.features.bench.judges.values import JudgingSpent
 from ragstone.features.bench.suite._rows import CHANGES, ROOM, Change, Labeller, SuiteRow, labels_of, rows_for
 from ragstone.kernel.agreement.card import ReportCard
@@ -57,7 +58,8 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
     model: its name, `none` where no model is asked; identity: as the ledger knows it. suite: digest of the
     rows that ship; n_rows: of them that were judged. cut: the score from which on it says 1. statuses: of
     all rows. better_than_baseline, verdict: of the labels of yes and no that people gave, where there are
-    some, else of those by construction; see ReportCard.
+    some, else of those by construction; see ReportCard. detection: of a judge of support `ROC AUC`, and how
+    well it finds what is not supported at `cut`, over all rows that were not changed.
     """
 
     judge: str
@@ -74,6 +76,7 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
     better_than_baseline: bool | None
     verdict: str
     spent: JudgingSpent
+    detection: dict[str, Estimate] = {}
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -175,7 +178,24 @@ def _card(
         better_than_baseline=verdicts[judge].better_than_baseline,
         verdict=verdict if people else verdict.replace("agrees with people", "agrees with the labels"),
         spent=judged.spent,
+        detection=_detection(metric, plain, judged, drawn),
     )
+
+
+def _detection(
+    metric: str, rows: Sequence[SuiteRow], judged: JudgedOnSuite, drawn: Resampling
+) -> dict[str, Estimate]:
+    humans = human_scores(labels_of(metric, rows), metric) if metric == SUPPORT else {}
+    mine = [row for row in judged.judgements if (row.question_id, row.system) in humans]
+    if not mine:
+        return {}
+    measured = measure(next(iter(by_judge(mine))), mine, humans, mapped=False, threshold=judged.cut)
+    if measured.comparison is None:
+        return {}
+    clusters = measured.pairs.clusters
+    auc = agreement_estimates(measured.comparison, clusters, **drawn).get("ROC AUC")
+    found = detection_of(metric, measured.comparison, clusters, **drawn)
+    return ({"ROC AUC": auc} if auc else {}) | found
 
 
 def _agreement(

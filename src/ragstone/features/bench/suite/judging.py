@@ -26,9 +26,9 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, count_statuses
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.version import __version__
@@ -242,13 +242,13 @@ def _notes(cards: Sequence[SuiteCard], whole: Sequence[SuiteCard], *, cut_short:
 def forecast_suite(plan: SuitePlan) -> Forecast:
     """Return what the suite would ask. A cell whose model cannot be had is passed over."""
 
-    async def work(session: Session, forecaster: Forecaster) -> None:
+    async def work(session: Session) -> None:
         for grid in plan.grids:
             answers = [row.as_answer() for row in rows_for(grid.metric, plan.rows)]
             for cell in grid.cells:
                 judge = grid.judges[cell.judge]
                 if judge.needs_model:
-                    forecaster.assumptions |= dict.fromkeys([judge.assumption] if judge.assumption else [])
+                    session.forecaster.assume(judge.assumption)
                     with contextlib.suppress(RagstoneError):
                         await judge_cell(cell, grid, answers, session)
 

@@ -137,6 +137,12 @@ def _metric(metric: str, summary: SuiteSummary) -> list[Block]:
     for by, caption in BY.items():
         kinds = dict.fromkeys(kind.kind for card in cards for kind in card.kinds if kind.by == by)
         add(caption, [*map(of_kind, kinds)])
+    detected = dict.fromkeys(name for card in cards for name in card.detection)
+
+    def of_measure(name: str) -> Made[SuiteCard]:
+        return Column(name, beside="interval"), lambda card: estimated(card.detection.get(name))
+
+    add("ROC AUC, and what is found of answers without support", [*map(of_measure, detected)])
     changed = {flip.change for card in cards for flip in card.flips}
     add("Verdicts that flipped", [of_change(change) for change in CHANGES if change in changed])
     add("Rows, and price and time of 1,000 judgements", PRICE)

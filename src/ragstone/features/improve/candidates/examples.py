@@ -18,8 +18,8 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.fields import Example
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.records import Answer
 
 SHOTS = 4

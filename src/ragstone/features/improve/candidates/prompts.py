@@ -26,8 +26,8 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.finding import CallCost, add_costs
+from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Judgement, Usage
 from ragstone.kernel.statistics import Floats

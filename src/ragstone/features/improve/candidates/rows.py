@@ -22,10 +22,10 @@ from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.examples import is_tuned_on
 from ragstone.kernel.judging.finding import CallCost, add_costs
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
+from ragstone.kernel.judging.tuned import is_tuned_on
 from ragstone.kernel.records import Answer, Judgement, Usage
 from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats
 

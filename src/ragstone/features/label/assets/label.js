@@ -2,7 +2,7 @@
 /* One item a screen. A key acts at once: the mark goes to the outbox, and the next item was fetched before. */
 const desk = document.getElementById("bench");
 const at = (id) => document.getElementById(id);
-const { queue, person, login } = desk.dataset;
+const { queue, person, login, policy } = desk.dataset;
 const AHEAD = 5;
 const items = new Map();
 let places = [], given = {}, now = -1, past = [];
@@ -31,7 +31,8 @@ function told(how, n, why, mark) {
     showCount();
   }
   const lost = refused.length ? ` Not taken by the server: ${refused.join(" ")}` : "";
-  if (how === "saved" || how === "refused") return trouble(lost.trim());
+  if (how === "changed") at("changed").hidden = false;
+  if (how === "saved" || how === "changed" || how === "refused") return trouble(lost.trim());
   if (how === "login") return trouble(`You are no longer logged in. ${waits(n)}${lost}`, "Log in again");
   if (how === "other") return trouble(`${why} ${waits(n)}${lost}`);
   if (how === "memory") return trouble(`This browser stores nothing: keep this page open until everything is sent (${n}).${lost}`);
@@ -150,7 +151,7 @@ function keepDraft() {
 function mark(place, kind, own) {
   if (own) given[place] = own; else delete given[place];
   delete drafts[place];
-  outbox.add({ place, kind, ...(own && !own.skipped ? { score: own.score } : {}), ...(own?.comment ? { comment: own.comment } : {}) });
+  outbox.add({ place, kind, ...(policy ? { policy } : {}), ...(own && !own.skipped ? { score: own.score } : {}), ...(own?.comment ? { comment: own.comment } : {}) });
 }
 function give(score) {
   if (drawn < 0) return;
@@ -241,7 +242,8 @@ async function begin() {
   try { Object.assign(drafts, JSON.parse(localStorage.getItem(draftsKey) || "{}")); } catch { /* none are kept */ }
   places = mine.places;
   given = mine.given;
-  for (const { place, kind, score, comment } of outbox.waiting()) { // done here, and not yet at the server
+  for (const { place, kind, score, comment, policy: read } of outbox.waiting()) { // done here, and not yet at the server
+    if ((read ?? "") !== policy) continue; // of an earlier text of the instructions
     if (kind === "withdraw") delete given[place]; else given[place] = kind === "skip" ? { skipped: true, comment } : { score, comment };
   }
   const first = places.findIndex(isOpen);

@@ -29,7 +29,7 @@ function openOutbox(queue, person, tell) {
       });
       said = await reply.json();
     } catch { return ["offline"]; }
-    if (reply.ok) return said.saved === true ? ["saved"] : ["offline"];
+    if (reply.ok) return said.saved === true ? ["saved", said.changed] : ["offline"];
     if (reply.status === 401) return ["login", said.detail];
     if (reply.status === 403 && again && await renew()) return send(mark, false);
     if ([403, 409, 503].includes(reply.status)) return ["other", said.detail];
@@ -52,6 +52,7 @@ function openOutbox(queue, person, tell) {
       const [how, why] = await send(mark);
       if (how !== "saved" && how !== "refused") return tell(how, read().length, why);
       write(read().filter((one) => one.id !== id));
+      if (how === "saved" && why) tell("changed", read().length);
       if (how === "refused") tell("refused", read().length, why, mark);
       wait = 1000;
     }

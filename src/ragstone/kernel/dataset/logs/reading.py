@@ -29,32 +29,36 @@ class LogLine(NamedTuple):
     line: int
 
 
-def log_files(sources: Iterable[Path | str]) -> list[Path]:
+def log_files(sources: Iterable[Path | str], *, strict: bool = True) -> list[Path]:
     """Return the files of a log, those of folders in the order of their names.
 
     Raises DataError for a source that is not there, for a folder without a log, and for a file of an unknown
-    kind that is named itself; in folders such files are passed over.
+    kind that is named itself; in folders such files are passed over. Unless it is `strict`, such sources are
+    passed over too.
     """
-    files = []
+    files: dict[Path, None] = {}
     for source in map(Path, sources):
-        if source.is_dir():
-            inside = [
-                path for path in sorted(source.rglob("*")) if path.is_file() and _ending(path) in _known()
-            ]
-            if not inside:
-                raise DataError(f"{source}: the folder holds no log. Logs are files of {_endings()}.")
-            files += inside
-        elif not source.exists():
-            raise DataError(f"{source}: no such file. Check the spelling and the folder that you are in.")
-        elif _ending(source) not in _known():
-            raise DataError(
-                f"{source}: cannot tell the format from {source.suffix!r}. Use one of: {_endings()}."
-            )
-        else:
-            files.append(source)
-    if not files:
+        try:
+            files |= dict.fromkeys(_files_of(source))
+        except DataError:
+            if strict:
+                raise
+    if not files and strict:
         raise DataError("no log was given. Name a file or a folder.")
-    return list(dict.fromkeys(files))
+    return list(files)
+
+
+def _files_of(source: Path) -> list[Path]:
+    if source.is_dir():
+        inside = [path for path in sorted(source.rglob("*")) if path.is_file() and _ending(path) in _known()]
+        if not inside:
+            raise DataError(f"{source}: the folder holds no log. Logs are files of {_endings()}.")
+        return inside
+    if not source.exists():
+        raise DataError(f"{source}: no such file. Check the spelling and the folder that you are in.")
+    if _ending(source) not in _known():
+        raise DataError(f"{source}: cannot tell the format from {source.suffix!r}. Use one of: {_endings()}.")
+    return [source]
 
 
 def _known() -> set[str]:
@@ -104,11 +108,16 @@ def read_spans(path: Path) -> Iterator[tuple[LogLine, TraceStep | dict[str, Any]
 _decode = msgspec.json.Decoder().decode
 
 
-def decode_line(line: bytes) -> object:
-    """Return what a line of JSON says; NaN and Infinity are null: no JSON, but Python's json writes them.
+def row_in(line: bytes) -> dict[str, Any] | str:
+    """Return the object in a line of JSON, or why what it holds is no object.
 
     Raises DecodeError, UnicodeDecodeError, RecursionError.
     """
+    return _row(_decode_line(line))
+
+
+def _decode_line(line: bytes) -> object:
+    """Return what a line of JSON says; NaN and Infinity are null: no JSON, but Python's json writes them."""
     try:
         return _decode(line)
     except msgspec.DecodeError:
@@ -130,9 +139,17 @@ def _row(raw: object) -> dict[str, Any] | str:
 LENIENT: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".csv": functools.partial(read_csv, strict=False),
     ".tsv": functools.partial(read_csv, delimiter="\t", strict=False),
-    _JSON_LINES: functools.partial(read_jsonl, decode=decode_line),
+    _JSON_LINES: functools.partial(read_jsonl, decode=_decode_line),
 }
 """Ending -> what reads a log of it: one bad row is no end of it. The others as all tables are read."""
+
+
+def nothing_asked(remedy: str, columns: Sequence[str]) -> DataError:
+    """Return the error for a log of which no row asks anything. remedy: how a user names the column."""
+    return DataError(
+        f"no row of the log holds a question under a name that is known. {remedy} The columns: "
+        f"{', '.join(columns) or 'none'}."
+    )
 
 
 Row = Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import AnyLedger
-from ragstone.kernel.llm.budget import Budget, Caps, Spent, sum_usd
+from ragstone.kernel.llm.budget import Budget, BudgetCounts, Caps, sum_usd
 from ragstone.kernel.llm.limits import Circuit, Pace, Slots
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
@@ -139,15 +139,15 @@ class Coordinator:
         self._endpoints: dict[str, SharedEndpoint] = {}
         self._workers: dict[str, _Worker] = {}
         self._gone: set[str] = set()
-        self._before = Spent()
-        self._counted: dict[str, Spent] = {}
+        self._before = BudgetCounts()
+        self._counted: dict[str, BudgetCounts] = {}
         self._opened: dict[str, tuple[str, str | None]] = {}
         self._learnt: Learnt = {}
         self._n_calls = self._n_messages = 0
 
     # --- to the driver
 
-    async def begin(self, spent: Spent) -> None:
+    async def begin(self, spent: BudgetCounts) -> None:
         """Begin a stage: go on from what the run has spent so far."""
         self.budget.take_over(spent)
         self._before, self._counted = spent, {}
@@ -167,7 +167,7 @@ class Coordinator:
         for key in known.claimed:
             self._kept().release(key)
 
-    async def look(self) -> tuple[Spent, Opened, Learnt, list[str]]:
+    async def look(self) -> tuple[BudgetCounts, Opened, Learnt, list[str]]:
         """Return what the run has spent, what workers opened, and learnt since, and those taken for dead."""
         silent = [name for name, worker in self._workers.items() if self._clock() - worker.seen > SILENT_S]
         for name in silent:
@@ -258,7 +258,7 @@ class Coordinator:
         """Return in how many seconds so many calls, or tokens, of those that a minute has may be spent."""
         return self._endpoints[endpoint].pace[of].take(units)
 
-    async def count(self, worker: str, spent: Spent, opened: Opened) -> None:
+    async def count(self, worker: str, spent: BudgetCounts, opened: Opened) -> None:
         """Take in all that a worker has counted since it began, and the models that it has opened."""
         self._counted[worker] = spent
         self._opened |= opened
@@ -267,7 +267,7 @@ class Coordinator:
         """Keep what a worker has learnt of a model, until the driver looks."""
         self._learnt[model] = fields
 
-    def spent(self) -> Spent:
+    def spent(self) -> BudgetCounts:
         """Return what all workers have counted, and what those before them had."""
         all_ = (self._before, *self._counted.values())
         failed: dict[Status, int] = {}
@@ -275,7 +275,7 @@ class Coordinator:
             for status, n in part.failed.items():
                 failed[status] = failed.get(status, 0) + n
         budget = self.budget.spent()  # it has each call once, also of a worker that is gone
-        return Spent(
+        return BudgetCounts(
             made=budget.made,
             in_flight=budget.in_flight,
             tokens_most=budget.tokens_most,

@@ -24,7 +24,7 @@ from ragstone.kernel.engine.local import STOP_S, map_in_order
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError, ModelError, RagstoneError
 from ragstone.kernel.llm import open_ledger
-from ragstone.kernel.llm.budget import Spent
+from ragstone.kernel.llm.budget import BudgetCounts
 from ragstone.kernel.llm.learnt import learnt_in_folder
 
 AT_ONCE = 3  # blocks that a worker has begun, so that no slot is idle at the end of one
@@ -91,7 +91,7 @@ class Cluster:
         if self.closed:  # whoever took the rows let go of them, and the session ended first
             return []
         reply = await of_coordinator(self.coordinator.look.remote())
-        spent, opened, learnt, silent = cast("tuple[Spent, Opened, Learnt, list[str]]", reply)
+        spent, opened, learnt, silent = cast("tuple[BudgetCounts, Opened, Learnt, list[str]]", reply)
         session.budget.take_over(spent)
         session.models.opened_elsewhere.update(opened)
         store = learnt_in_folder(session.settings.path(".ragstone"))

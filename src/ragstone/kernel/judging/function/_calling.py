@@ -17,7 +17,7 @@ from ragstone.kernel.embedding.model import Role, Vectors
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs, lacks, not_applicable
 from ragstone.kernel.judging.function.loading import LoadedFunction
-from ragstone.kernel.judging.render import part_of
+from ragstone.kernel.judging.inputs import part_of
 from ragstone.kernel.llm import CallFailed, Message, Prompt, Reply
 from ragstone.kernel.records import STATUSES, Answer, Context
 

@@ -18,13 +18,13 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.errors import explaining, optional_package
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import STATUSES, Ranking, Status, alternatives
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.embedded import LineView
 from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
 from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
-from ragstone.kernel.tables.private import make_folder
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.kernel.tables import sqlite
+from ragstone.kernel.persistence import sqlite
 
 TABLES = ("CREATE TABLE IF NOT EXISTS a (x, y)", "CREATE TABLE IF NOT EXISTS b (z)")
 UPGRADES = {1: ("ALTER TABLE a ADD COLUMN y",)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from ragstone.kernel.tables.private import make_file
+from ragstone.kernel.persistence.private import make_file
 
 BUSY_S = 30.0  # how long one who writes waits for another process that does
 

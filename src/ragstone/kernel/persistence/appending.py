@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.journal import mend, sync_folder
-from ragstone.kernel.tables.private import make_folder
-from ragstone.kernel.tables.writer_thread import WriterThread
+from ragstone.kernel.persistence.journal import mend, sync_folder
+from ragstone.kernel.persistence.private import make_folder
+from ragstone.kernel.persistence.writer_thread import WriterThread
 
 AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
 

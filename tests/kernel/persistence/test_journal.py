@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.journal import Journal, append_line, held, replace_whole
 from ragstone.kernel.records import Label
-from ragstone.kernel.tables import held, open_rows
-from ragstone.kernel.tables.journal import Journal, append_line, replace_whole
+from ragstone.kernel.tables import open_rows
 
 OTHER = """
 import sys, time
 from pathlib import Path
-from ragstone.kernel.tables import held
+from ragstone.kernel.persistence.journal import held
 with held(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ragstone.kernel.errors import DataError, explaining
-from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.persistence.private import make_folder
 
 if sys.platform != "win32":
     import fcntl

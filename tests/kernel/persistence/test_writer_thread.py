@@ -5,20 +5,18 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+from tests.support import house
 from tests.support.ledgers import key
 
-import ragstone
-import ragstone_assistant
 from ragstone.kernel.engine.cluster._channel import Channel
 from ragstone.kernel.engine.cluster._coordinator import Coordinator
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.prompt import Completion
-from ragstone.kernel.tables.appending import Appender
-from ragstone.kernel.tables.writer_thread import WriterThread
+from ragstone.kernel.persistence.appending import Appender
+from ragstone.kernel.persistence.writer_thread import WriterThread
 
 ANY = [
     ValueError("odd"),
@@ -34,16 +32,15 @@ ANY = [
 WAITS_S = 10.0
 
 # Every module that starts a thread of its own, and what is done there that none is waited for in vain.
-ASSISTANT = Path(str(ragstone_assistant.__file__)).parent
 THREADS = {
-    "kernel/tables/writer_thread.py": "here",
-    "kernel/engine/cluster/_channel.py": "here",
-    "kernel/engine/progress_file.py": "tests/kernel/engine/test_progress_file.py",
-    "kernel/config/python_function.py": "hands on BaseException through a Future",
-    "kernel/embedding/_background.py": "runs an event loop, which outlives what its tasks raise",
-    "kernel/serve/jobs.py": "tells its life in a finally",
-    "ragstone_assistant/log/_spans.py": "does one thing, and is waited for with a timeout",
-    "features/watch/collector.py": "does one thing: it ends its process with the parent",
+    "kernel.persistence.writer_thread": "here",
+    "kernel.engine.cluster._channel": "here",
+    "kernel.engine.progress_file": "tests/kernel/engine/test_progress_file.py",
+    "kernel.config.python_function": "hands on BaseException through a Future",
+    "kernel.embedding._background": "runs an event loop, which outlives what its tasks raise",
+    "kernel.serve.jobs": "tells its life in a finally",
+    "ragstone_assistant.log._spans": "does one thing, and is waited for with a timeout",
+    "features.watch.collector": "does one thing: it ends its process with the parent",
 }
 
 
@@ -145,14 +142,12 @@ async def test_a_worker_that_waits_for_the_coordinator_hears_of_any_mistake():
 
 
 def test_every_thread_of_ours_is_on_the_list_of_those_that_were_looked_at():
-    sources = [(Path(ragstone.__file__).parent, ""), (ASSISTANT, "ragstone_assistant/")]
     starting = {
-        f"{above}{path.relative_to(source)}"
-        for source, above in sources
-        for path in source.rglob("*.py")
+        module.removeprefix("ragstone.")
+        for module, path in house.modules().items()
         if any(
             isinstance(node, ast.Attribute) and node.attr == threading.Thread.__name__
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            for node in ast.walk(house.tree_of(path))
         )
     }
     assert starting == set(THREADS)

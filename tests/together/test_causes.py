@@ -1,3 +1,5 @@
+"""Answers by what their contexts held: the counts of a run, with the contexts that blame finds by text."""
+
 from tests.support.plain_rows import judgement_row, summary_row
 
 from ragstone.features.blame._desk import found_by_text

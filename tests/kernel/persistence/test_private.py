@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.kernel.tables.private import make_file, make_folder, narrow
+from ragstone.kernel.persistence.private import make_file, make_folder, narrow
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 EVERYTHING = """

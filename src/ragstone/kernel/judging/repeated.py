@@ -1,0 +1,217 @@
+"""The scores of answers generated anew: each question counts once, by the mean of its answers."""
+
+import contextlib
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.records import OWN_THRESHOLD, Judgement, split_repeat
+from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
+
+EACH_UP_TO = 10  # k of pass@k; beyond, the largest alone: a curve of a thousand points is no table
+FAILED, NOT_APPLICABLE = math.inf, math.nan
+"""In place of the score of an answer that has none."""
+
+
+K_OF_N = "k_of_n"  # in the metadata of a judgement: how many of how many answers have to pass
+KOfN = tuple[int, int]
+
+
+def k_of_n_of(row: Judgement) -> KOfN | None:
+    """Return how many of how many answers to the question must pass, None where it does not say."""
+    match (row.metadata or {}).get(K_OF_N):
+        case [int(k), int(n)] if 1 <= k <= n:
+            return k, n
+    return None
+
+
+def question_score(rows: Sequence[Judgement]) -> float | None:
+    """Return the score of a question by the judgements of its answers: their mean, None without any.
+
+    Where the question says that k of n must pass, see k_of_n_score.
+    """
+    needed = next((found for row in rows if (found := k_of_n_of(row))), None)
+    in_order = [row.score for row in sorted(rows, key=lambda row: split_repeat(row.system)[1])]
+    if needed is not None:
+        return k_of_n_score(in_order, needed, rows[0].scale)
+    scores = [score for score in in_order if score is not None]
+    return sum(scores) / len(scores) if scores else None
+
+
+def k_of_n_score(
+    scores: Sequence[float | None], needed: KOfN, scale: tuple[float, float] | None
+) -> float | None:
+    """Return 1 if k of the first n answers pass, at or above the middle of the scale, else 0.
+
+    scores: of the answers in order. None where fewer than n are there, or where it depends on an answer that
+    has no score.
+    """
+    k, n = needed
+    first, middle = scores[:n], sum(scale) / 2 if scale else 0.5
+    n_passed = sum(score >= middle for score in first if score is not None)
+    if len(first) < n or n_passed < k <= n_passed + first.count(None):
+        return None
+    return float(n_passed >= k)
+
+
+class PassRate(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of k answers to a question: the chance that one of them passes, and that all do.
+
+    at_least_one: pass@k, 1 - C(n - c, k) / C(n, k) for c of n answers that pass; every_one: pass^k,
+    C(c, k) / C(n, k). Both are means over the questions with at least k scored answers.
+    """
+
+    k: int
+    at_least_one: Estimate
+    every_one: Estimate
+
+
+class RepeatedScores(msgspec.Struct, frozen=True, kw_only=True):
+    """What a mean over answers generated anew rests on.
+
+    n_questions: questions with a judged answer. most: the highest number of a repeat; n_fewer: questions that
+    have fewer answers. bounds: see bounds_of, over questions. passes_from: the score from which on an answer
+    passes: the threshold of the judge's file, else the middle of its scale. passes: for k from 1; empty where
+    the scale is unknown or its lowest score is the good one. n_k_of_n: questions that say how many of their
+    answers must pass, which count 1 or 0; n_short: those of them that have fewer answers than they name, and
+    do not count.
+    """
+
+    n_questions: int
+    most: int
+    n_fewer: int
+    bounds: tuple[float, float] | None
+    passes_from: float | None
+    passes: list[PassRate]
+    n_k_of_n: int = 0
+    n_short: int = 0
+
+
+class RepeatedRows:
+    """What `fold` needs of every judgement of a judge and a system, in little room."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.outcomes = array("d")
+        self.numbers = array("I")
+        self.needed: dict[str, KOfN] = {}
+        self.most = 1
+
+    def add(self, row: Judgement, number: int) -> None:
+        """Count one judgement. number: of the repeat."""
+        self.ids.append(row.question_id)
+        without = NOT_APPLICABLE if row.status == "not_applicable" else FAILED
+        self.outcomes.append(without if row.score is None else row.score)
+        self.numbers.append(number)
+        self.most = max(self.most, number)
+        if needed := k_of_n_of(row):
+            self.needed[row.question_id] = needed
+
+
+def fold(
+    first: Judgement,
+    rows: RepeatedRows,
+    clusters: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> tuple[Estimate | None, RepeatedScores]:
+    """Return the mean over questions of the mean over their answers, and what it rests on.
+
+    first: one of the judgements. clusters: question id -> what it shares with others, of all that have a
+    score.
+    """
+    outcomes, numbers = np.frombuffer(rows.outcomes), rows.numbers
+    codes: dict[str, int] = {}
+    question = np.fromiter((codes.setdefault(name, len(codes)) for name in rows.ids), dtype=np.intp)
+    places: dict[str, list[int]] = {name: [] for name in rows.needed}
+    for at, name in enumerate(rows.ids if places else ()):
+        if name in places:
+            places[name].append(at)
+
+    def counted(chosen: Floats) -> Floats:
+        return np.bincount(question, weights=chosen, minlength=len(codes)).astype(np.float64)
+
+    def scores_of(filled: Floats) -> Floats:
+        """Return the score of each question, NaN where it has none. filled: outcomes, some with a score."""
+        scored = np.isfinite(filled)
+        n, total = counted(scored.astype(np.float64)), counted(np.where(scored, filled, 0.0))
+        scores: Floats = np.divide(total, n, out=np.full(len(codes), np.nan), where=n > 0)
+        for name, own in places.items():
+            in_order = [float(filled[at]) for at in sorted(own, key=numbers.__getitem__)]
+            known = [score if math.isfinite(score) else None for score in in_order]
+            decided = k_of_n_score(known, rows.needed[name], first.scale)
+            scores[codes[name]] = math.nan if decided is None else decided
+        return scores
+
+    def shared(chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> list[str]:
+        return [clusters.get(name, name) for name, at in codes.items() if chosen[at]]
+
+    scores, failed = scores_of(outcomes), np.isposinf(outcomes)
+    has, unit = np.isfinite(scores), first.scale is None or first.scale == (0, 1)
+    if unit and has.any() and np.isin(outcomes[np.isfinite(outcomes)], (0.0, 1.0)).all():
+        n_answers = max(has.sum(), np.isfinite(outcomes).sum())
+        estimate: Estimate | None = share_estimate(scores[has], float(n_answers), shared(has), seed=seed)
+    else:
+        estimate = mean_estimate(scores[has], shared(has), seed=seed, proportion=unit)
+    bounds = None
+    if failed.any() and first.scale:
+        low, high = (scores_of(np.where(failed, end, outcomes)) for end in first.scale)
+        if np.isfinite(low).any():
+            bounds = float(np.nanmean(low)), float(np.nanmean(high))
+    scored = np.isfinite(outcomes)
+    threshold = _passes_from(first, outcomes[scored])
+    n_scored = counted(scored.astype(np.float64))
+    passed = scored & (outcomes >= (threshold or 0.0))
+    some = n_scored > 0
+    return estimate, RepeatedScores(
+        n_questions=len(codes),
+        most=rows.most,
+        n_fewer=int(np.count_nonzero(np.bincount(question) < rows.most)),
+        bounds=bounds,
+        passes_from=threshold,
+        passes=[]
+        if threshold is None
+        else _pass_rates(n_scored[some], counted(passed.astype(np.float64))[some], shared(some), seed),
+        n_k_of_n=len(rows.needed),
+        n_short=sum(len(places[name]) < n for name, (_, n) in rows.needed.items()),
+    )
+
+
+def _passes_from(first: Judgement, scores: Floats) -> float | None:
+    """Return the score from which on an answer passes; None where nobody can tell."""
+    from ragstone.kernel.judging.variant import load_judge  # which knows all kinds, and they this file
+
+    # Of a judge of another tool, or by a file, its highest score is taken to be the good one.
+    for name in (first.judge.removesuffix(JOINT_SUFFIX), first.judge.partition("@")[0]):
+        with contextlib.suppress(ConfigError):
+            if load_judge(name).best == "lowest":
+                return None
+            break
+    own = (first.metadata or {}).get(OWN_THRESHOLD)
+    if isinstance(own, int | float):
+        return float(own)
+    if first.scale is not None:
+        return sum(first.scale) / 2
+    return 0.5 if scores.size and np.isin(scores, (0.0, 1.0)).all() else None
+
+
+def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) -> list[PassRate]:
+    largest = int(n.max()) if n.size else 0
+    rates = []
+    for k in sorted({*range(1, min(largest, EACH_UP_TO) + 1), *([largest] if largest else [])}):
+        has = n >= k
+        groups = [cluster for cluster, inside in zip(clusters, has, strict=True) if inside]
+        # A chance of k answers at once is a share of n / k independent draws at most.
+        n_draws = float(n[has].sum() / k)
+        one, every = (
+            share_estimate(of_k(n[has], right[has], k), n_draws, groups, seed=seed)
+            for of_k in (any_of_k, all_of_k)
+        )
+        rates.append(PassRate(k=k, at_least_one=one, every_one=every))
+    return rates

@@ -1,0 +1,32 @@
+"""The questions that a judge was made with, its examples among them.
+
+They can say nothing about how good it is.
+"""
+
+import hashlib
+
+from ragstone.kernel.judging.fields import JudgeFields
+from ragstone.kernel.records import Answer, Metadata
+
+TUNED: Metadata = {"tuned": True}
+"""What the metadata of a judgement says of a question that the judge was tuned on."""
+DIGITS = 16
+
+
+def question_digest(question_id: str, question: str | None = None) -> str:
+    """Return what `tuned_on` of a judge calls a question: 64 bits of its text's SHA-256, else of its id's.
+
+    The text is preferred, for it stays the same where a file is renumbered. Neither letter case nor spaces
+    matter.
+    """
+    text = " ".join((question or question_id).casefold().split())
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+
+
+def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
+    """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
+    own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
+    return bool(
+        own.intersection(judge.tuned_on)
+        or any(question_digest("", example.question) in own for example in judge.shown if example.question)
+    )

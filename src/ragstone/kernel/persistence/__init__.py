@@ -1,0 +1,1 @@
+"""Files of our own that outlive a crash: journals and locks, SQLite, private folders, appended logs."""
