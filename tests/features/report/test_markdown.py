@@ -76,7 +76,10 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
 
 def test_a_judge_without_worth_is_marked(summary: RunSummary) -> None:
     text = render_markdown(msgspec.structs.replace(summary, cards=[card(better=False)]))
-    assert "| exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |" in text
+    assert (
+        "| kappa −0.10 (−0.30 to 0.10); exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |"
+        in text
+    )
 
 
 def test_a_long_list_is_cut_and_says_so(summary: RunSummary) -> None:
