@@ -30,6 +30,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 NO_MODEL = "none"
 """The `model` of a judgement for which no language model was asked: that of a baseline."""
 OWN_THRESHOLD = "threshold"  # in the metadata of a judgement: from which score on its judge's file says yes
+K_OF_N = "k_of_n"  # in the metadata of a judgement: how many of how many answers have to pass
 
 Metadata = dict[str, Any]
 

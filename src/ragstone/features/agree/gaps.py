@@ -45,7 +45,7 @@ APART = 0.25  # of the scale, from which on scores with too many values for grad
 Who = Literal["person", "judge"]
 
 
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
+class GradeReason(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wrote of an answer beside the grade."""
 
     who: Who
@@ -60,7 +60,7 @@ class GapRow(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     grades: list[float]
     judge: float | None
-    reasons: list[Reason]
+    reasons: list[GradeReason]
 
 
 class SpecGap(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,12 +181,12 @@ def _apart(judge: MeasuredJudge) -> set[Key]:
 
 def _row(key: Key, human: Human, judged: Judgement | None) -> GapRow:
     reasons = [
-        Reason(who="person", grade=label.score, text=label.rationale.strip())
+        GradeReason(who="person", grade=label.score, text=label.rationale.strip())
         for label in human.labels
         if label.rationale and label.rationale.strip()
     ]
     if judged is not None and judged.score is not None and judged.rationale and judged.rationale.strip():
-        reasons.append(Reason(who="judge", grade=judged.score, text=judged.rationale.strip()))
+        reasons.append(GradeReason(who="judge", grade=judged.score, text=judged.rationale.strip()))
     return GapRow(
         question_id=key[0],
         system=key[1],
@@ -213,10 +213,12 @@ def _report(metric: str, judge: JudgeId | None, labelled: Sequence[_LabelledRow]
     )
 
 
-def _units(labelled: Sequence[_LabelledRow], rng: np.random.Generator) -> list[tuple[_LabelledRow, Reason]]:
+def _units(
+    labelled: Sequence[_LabelledRow], rng: np.random.Generator
+) -> list[tuple[_LabelledRow, GradeReason]]:
     """Return the reasons that are compared: of a question one person's and one judge's, drawn at random, of
     the answers on which grades differ, and as many of the others."""
-    of_question: dict[tuple[str, bool, Who], list[tuple[_LabelledRow, Reason]]] = {}
+    of_question: dict[tuple[str, bool, Who], list[tuple[_LabelledRow, GradeReason]]] = {}
     for row in labelled:
         for reason in row.row.reasons:
             of_question.setdefault((row.cluster, row.differs, reason.who), []).append((row, reason))
@@ -241,7 +243,7 @@ def _terms(text: str) -> dict[str, str]:
 
 
 def _gaps(
-    units: Sequence[tuple[_LabelledRow, Reason]],
+    units: Sequence[tuple[_LabelledRow, GradeReason]],
     flags: np.ndarray,
     differing: Sequence[_LabelledRow],
     rng: np.random.Generator,
@@ -292,7 +294,7 @@ def _gaps(
 
 
 def _columns(
-    reasons: Sequence[Reason], terms_of: Sequence[Mapping[str, str]]
+    reasons: Sequence[GradeReason], terms_of: Sequence[Mapping[str, str]]
 ) -> tuple[list[str], np.ndarray]:
     """Return the word of each column, and which reasons hold it; people's and the judge's have their own."""
     n_reasons = Counter(reason.who for reason in reasons)

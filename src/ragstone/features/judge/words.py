@@ -21,7 +21,8 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
-from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
+from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
+from ragstone.kernel.judging.truth import Said
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary

@@ -15,10 +15,9 @@ from ragstone.kernel.judging.combined import CombinedJudge, MemberVerdict, hear,
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, lacks, not_applicable
 from ragstone.kernel.judging.inputs import part_of
-from ragstone.kernel.judging.repeated import K_OF_N
 from ragstone.kernel.judging.thresholds import is_of_another_scale
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.records import Answer, Metadata
+from ragstone.kernel.records import K_OF_N, Answer, Metadata
 
 EXPECT = "expect"  # the column of a question that says what its answer must be
 OF_ANSWERS = "pass"  # there: how many of the repeated answers must be so, as `2 of 3`

@@ -14,8 +14,7 @@ from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.kernel.judging.matching import focus, match, missing, word_weight, words
-from ragstone.kernel.judging.summary import STATEMENT
-from ragstone.kernel.judging.truth import truth_of, what_is_said
+from ragstone.kernel.judging.truth import STATEMENT, truth_of, what_is_said
 from ragstone.kernel.records import Answer, Verdict, references
 
 # An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a

@@ -1,6 +1,5 @@
 """The scores of answers generated anew: each question counts once, by the mean of its answers."""
 
-import contextlib
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -8,18 +7,17 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.config import library_names, read_library
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.records import OWN_THRESHOLD, Judgement, split_repeat
+from ragstone.kernel.records import K_OF_N, OWN_THRESHOLD, Judgement, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
 
+ROOM = "ragstone.kernel.judging"
 EACH_UP_TO = 10  # k of pass@k; beyond, the largest alone: a curve of a thousand points is no table
 FAILED, NOT_APPLICABLE = math.inf, math.nan
 """In place of the score of an answer that has none."""
 
-
-K_OF_N = "k_of_n"  # in the metadata of a judgement: how many of how many answers have to pass
 KOfN = tuple[int, int]
 
 
@@ -185,14 +183,10 @@ def fold(
 
 def _passes_from(first: Judgement, scores: Floats) -> float | None:
     """Return the score from which on an answer passes; None where nobody can tell."""
-    from ragstone.kernel.judging.variant import load_judge  # which knows all kinds, and they this file
-
     # Of a judge of another tool, or by a file, its highest score is taken to be the good one.
-    for name in (first.judge.removesuffix(JOINT_SUFFIX), first.judge.partition("@")[0]):
-        with contextlib.suppress(ConfigError):
-            if load_judge(name).best == "lowest":
-                return None
-            break
+    name = first.judge.removesuffix(JOINT_SUFFIX).partition("@")[0]
+    if name in library_names(ROOM, "library") and read_library(ROOM, f"{name}.toml").get("best") == "lowest":
+        return None
     own = (first.metadata or {}).get(OWN_THRESHOLD)
     if isinstance(own, int | float):
         return float(own)

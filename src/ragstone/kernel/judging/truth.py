@@ -1,10 +1,13 @@
 """What an answer says of a statement: that it is true, that it is false, or neither."""
 
 import re
+from typing import Literal
 
 from ragstone.kernel.judging._truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
-from ragstone.kernel.judging.summary import Said
 from ragstone.kernel.records import alternatives
+
+Said = Literal["true", "false", "neither"]
+STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
 
 # What says it only if it is the whole answer: `1.` may begin a list.
 SIGNS = {

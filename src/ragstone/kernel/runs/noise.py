@@ -109,12 +109,11 @@ def noise_sentence(
         return ""
     found = row.components
     source = max(found.shares, key=lambda name: found.shares[name])
-    n = found.levels[source]
-    rough = n <= FEW and source in ("questions", "judges", "wordings")
+    few = [of for of in (source, "questions") if found.levels[of] <= FEW and of not in ("answers", "repeats")]
     whose = row.metric + (f" by {row.judges[0]}" if row.models == [NO_MODEL] else "")
     whose += f" of {row.system}" if several else ""
     lead = f"Of the variance of {of} {whose}, {percent(found.shares[source])} comes from {NOISE_OF[source]}"
-    lead += f" (a rough share, from {plural(n, KIND[source])})" if rough else ""
+    lead += f" (a rough share, from {plural(found.levels[few[0]], KIND[few[0]])})" if few else ""
     uneven = (
         "" if found.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
     )
@@ -132,7 +131,7 @@ def noise_sentence(
         instead = (
             f"so would {plural(more, 'more question')} ({price})"
             if more
-            else "more questions alone would not"
+            else "many times as many questions would not"
         )
         sentence += f"; {instead}"
     return f"{sentence}.{uneven}"

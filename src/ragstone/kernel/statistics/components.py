@@ -290,13 +290,14 @@ class _Model:
         times: source -> how many times as many of it there were.
         """
         parts = {g: part / self._factor(g, times) for g, part in self._parts.items()}
+        estimated = {g: part / self._factor(g, times) for g, part in self._estimated.items()}
         variance, squares = sum(parts.values()), 0.0
         # Those of judges, wordings and both are negative by chance each: only their sum is cut at 0.
-        of_judges = sum(part / self._factor(g, times) for g, part in self._estimated.items() if not g.depth)
-        inflated = max(0.0, of_judges) + sum(part for g, part in parts.items() if g.depth)
+        inflated = max(0.0, sum(part for g, part in estimated.items() if not g.depth))
+        inflated += sum(part for g, part in parts.items() if g.depth)
         for main in self._mains:
             df = max(1.0, self._factor(main, times) / self._weights[main] - 1)
-            square = sum(part for g, part in parts.items() if g.holds(main))
+            square = sum(part for g, part in estimated.items() if g.holds(main))  # the mean square, over n
             squares += square**2 / df
             if main.depth == 0:
                 spread = 2 / (9 * df)
