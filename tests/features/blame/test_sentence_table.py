@@ -15,7 +15,9 @@ def row_of(
     """Return a system whose lost points are these; the judge's are the hidden ones."""
     counts = {"retriever": retriever, "model + prompt": model, "dataset": dataset, "judge": hidden}
     first, second, *_ = sorted(counts, key=lambda name: -counts[name])
-    largest = Largest(first=first, second=second, verdict=verdict, p_holm=0.03, n=n_counted) if verdict else None  # type: ignore[arg-type]
+    largest = (
+        Largest(first=first, second=second, verdict=verdict, p_holm=0.03, n=n_counted) if verdict else None
+    )  # type: ignore[arg-type]
     lost = retriever + model + dataset
     return SystemBlame(
         system="s",

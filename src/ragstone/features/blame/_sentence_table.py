@@ -51,7 +51,8 @@ NONE_COUNTED = Sentence[SystemBlame](
 NONE_LOST = Sentence[SystemBlame](
     code="points-none-lost",
     text="None of {points} is lost, so there is nothing to explain; up to {upper} lost cannot be excluded.",
-    when="at least one question was decided; no point is lost, and none is granted that a second opinion denies",
+    when="at least one question was decided; no point is lost, and none is granted that a second opinion "
+    "denies",
     holds=lambda row: row.n_counted > 0 and not row.n_lost and not row.n_hidden,
     needs={
         "points": NEEDS["points"],

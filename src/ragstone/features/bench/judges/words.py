@@ -62,6 +62,7 @@ from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out
+from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -386,8 +387,8 @@ def _first(choice: JudgeChoice, board: JudgeBoard) -> str:
     same = _as_high(board)
     # Exact agreement decides the order, for its test is paired; it is not said without one beyond chance.
     beyond = chance_corrected(first.agreement) if board.measure == "exact agreement" else None
-    if beyond and len(same) == 1:
-        value = f"{value}, {beyond[0]} {with_ends(beyond[1])}"
+    if beyond:
+        value = f"{value}, {_beyond_chance(beyond, board, n_same=len(same))}"
     flattered = beyond and any(
         row.agreement[beyond[0]].value > beyond[1].value
         for row in board.standings
@@ -401,6 +402,16 @@ def _first(choice: JudgeChoice, board: JudgeBoard) -> str:
     if len(board.standings) == len(same):
         return f"{have} {'the same ' if len(same) > 1 else ''}{value}."
     return f"{have} the {'lowest' if apart else 'highest'} {value}."
+
+
+def _beyond_chance(beyond: tuple[str, Estimate], board: JudgeBoard, *, n_same: int) -> str:
+    """Return the chance-corrected agreement of the cells that have the highest exact one."""
+    measure, estimate = beyond
+    others = [row.agreement[measure].value for row in board.standings[:n_same] if measure in row.agreement]
+    where = " where it is defined" if len(others) < n_same else ""
+    if math.isclose(min(others), max(others)):
+        return f"{measure} {with_ends(estimate)}{where}"
+    return f"{measure} from {number(min(others))} to {number(max(others))}{where}"
 
 
 def _as_high(board: JudgeBoard) -> list[str]:
