@@ -270,7 +270,7 @@ def biased(simulations: int) -> None:
 
 def main() -> None:
     if "--biased-judge" in sys.argv:
-        biased(300 if "quick" in sys.argv else 2000)
+        biased(200 if "quick" in sys.argv else 1000)
         return
     simulations, of_planted = (100, 100) if sys.argv[1:] == ["quick"] else (1000, 400)
     start = time.perf_counter()

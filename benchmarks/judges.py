@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ragstone
+from ragstone.features.bench._detection import detection_estimates
 from ragstone.features.improve._thresholds import fit_cut
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
@@ -43,7 +44,6 @@ from ragstone.kernel.statistics import (
 )
 from ragstone.kernel.statistics._auc import auc_columns
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
-from ragstone.kernel.statistics.detection import detection_estimates
 from ragstone.kernel.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]

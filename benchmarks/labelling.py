@@ -1,12 +1,12 @@
-"""What labelling costs and what its screen finds: `python -m benchmarks.labelling [--pairs] [--gaps] [--draws N]`.
+"""What labelling costs and what its screen finds: `python -m benchmarks.labelling [--pairs] [--gaps]`.
 
 --pairs: two systems, 400 questions, a judge of all answers. Questions are drawn simply, or as
 `ragstone label A B --compare` draws them; printed is the width of the interval of the difference at the same
-number of labelled questions, how many labels the draw saves (1 - the ratio of the widths, squared), and in how
-many draws each interval holds the difference of all possible questions.
+number of labelled questions, how many labels the draw saves (1 - the ratio of the widths, squared), and in
+how many draws each interval holds the difference of all possible questions.
 
---gaps: how often `ragstone agree --gaps` names a gap where reasons are noise, and where people find a fault that
-the judge does not mind.
+--gaps: how often `ragstone agree --gaps` names a gap where reasons are noise, and where people find a fault
+that the judge does not mind. --draws: of each row.
 """
 
 import argparse
@@ -26,7 +26,7 @@ FAR = 400_000  # questions whose mean difference counts as the true one
 
 
 class World(msgspec.Struct, frozen=True, eq=False):
-    """Answers of two systems: what people give, what the judge gives (with its probability), which are alike."""
+    """Answers of two systems: what people give, what the judge gives, its probability, which are alike."""
 
     human: np.ndarray  # (2, n)
     judge: np.ndarray
@@ -35,7 +35,8 @@ class World(msgspec.Struct, frozen=True, eq=False):
 
 
 class PairsCase(msgspec.Struct, frozen=True):
-    """judge: `bare` gives 0 or 1 and errs in 10 %, `probability` says how sure it is, `useless` tosses a coin.
+    """judge: `bare` gives 0 or 1 and errs in 10 %, `probability` says how sure it is, `useless` tosses a
+    coin.
 
     same: the share of questions to which both systems give the same words.
     """
@@ -61,7 +62,7 @@ def world(rng: np.random.Generator, case: PairsCase, n: int = N) -> World:
     return World(human, judge, probability, same)
 
 
-def sides(drawn: World, case: PairsCase) -> tuple[ComparedSide, ComparedSide]:
+def sides(drawn: World) -> tuple[ComparedSide, ComparedSide]:
     both = []
     for at, system in enumerate(("a", "b")):
         rows, texts = [], {}
@@ -88,7 +89,8 @@ def sides(drawn: World, case: PairsCase) -> tuple[ComparedSide, ComparedSide]:
 
 def pairs(draws: int) -> None:
     print(
-        f"{'judge':12} {'same words':>10} {'labels':>7} {'width':>7} {'chosen':>7} {'saves':>6} {'holds':>6} {'chosen':>7}"
+        f"{'judge':12} {'same words':>10} {'labels':>7} {'width':>7} {'chosen':>7} {'saves':>6} "
+        f"{'holds':>6} {'chosen':>7}"
     )
     cases = [
         PairsCase(judge, same, 100)
@@ -106,7 +108,7 @@ def pairs(draws: int) -> None:
             drawn = world(rng, case)
             human, judge = drawn.human[1] - drawn.human[0], drawn.judge[1] - drawn.judge[0]
             simple = rng.permutation(N)[: case.n]
-            chosen = choose_pairs(*sides(drawn, case), [], AnswerDraw(by="difference", n=case.n, seed=seed))
+            chosen = choose_pairs(*sides(drawn), [], AnswerDraw(by="difference", n=case.n, seed=seed))
             places = np.array([int(pair.a.question_id[1:]) for pair in chosen])
             shares = 1 / np.array([pair.inclusion for pair in chosen])
             for at, (labelled, parts) in enumerate(((simple, None), (places, shares))):
@@ -114,7 +116,8 @@ def pairs(draws: int) -> None:
                 found = prediction_powered_difference(
                     human[labelled], judge[labelled], judge[rest], width=1.0, shares=parts
                 ).corrected
-                assert found.low is not None and found.high is not None
+                assert found.low is not None
+                assert found.high is not None
                 widths[at].append(found.high - found.low)
                 holds[at] += found.low <= true <= found.high
         first, second = (float(np.mean(of)) for of in widths)
@@ -143,7 +146,7 @@ class GapsCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement], list[Label]]:
-    """Reasons of words by Zipf's law, of the question, and of the grade; nothing of them goes with an error."""
+    """Reasons of words by Zipf's law, of the question and of the grade; none goes with an error."""
 
     def reason(topic: np.ndarray, grade: float, n: int) -> str:
         told = [*rng.choice(VOCABULARY, n, p=ZIPF), *rng.choice(topic, 2)]
@@ -156,7 +159,7 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
     for question in range(case.questions):
         topic = rng.choice(VOCABULARY, 6)
         for system in range(case.systems):
-            row = {"question_id": f"q{question}", "system": f"s{system}", "metric": "correctness"}
+            name, whose = f"q{question}", f"s{system}"
             in_gap = rng.random() < case.gap
             human = 0.0 if in_gap else float(rng.random() < 0.65)
             error = in_gap or rng.random() < ((0.35 if human == 0 else 0.1) if case.lenient else 0.2)
@@ -164,7 +167,9 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
             more = 10 if case.longer and error else 0
             judgements.append(
                 Judgement(
-                    **row,
+                    question_id=name,
+                    system=whose,
+                    metric="correctness",
                     judge="rubric",
                     status="scored",
                     score=judged,
@@ -179,7 +184,16 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
                 said = reason(topic, grade, int(rng.integers(2, 10)) + more)
                 said += " unit missing" if in_gap and rng.random() < 0.7 else ""
                 told = said if rng.random() < case.comments else None
-                labels.append(Label(**row, score=grade, annotator=person, rationale=told))
+                labels.append(
+                    Label(
+                        question_id=name,
+                        system=whose,
+                        metric="correctness",
+                        score=grade,
+                        annotator=person,
+                        rationale=told,
+                    )
+                )
     return judgements, labels
 
 

@@ -27,6 +27,7 @@ from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.fields import Example, Member
 from ragstone.kernel.judging.judge import KEYS, KINDS, type_of_kind
 from ragstone.kernel.judging.rubric import Criterion
+from ragstone.kernel.sentences import Sentence, tables
 from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of
 
 DOCS = Path(__file__).parent
@@ -46,7 +47,8 @@ def pages() -> dict[Path, str]:
     found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in with_tables}
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
-    return {**found, DOCS / "commands.md": commands_page(), DOCS / "python.md": python_page()}
+    written = {"commands.md": commands_page(), "python.md": python_page(), "sentences.md": sentences_page()}
+    return {**found, **{DOCS / name: page for name, page in written.items()}}
 
 
 def tree() -> str:
@@ -364,6 +366,41 @@ def python_page() -> str:
     for heading, names in under.items():
         parts.append(f"## {heading}\n")
         parts += [_entry(name) for name in sorted(names, key=lambda name: name[0].isupper())]
+    return "\n".join(parts)
+
+
+SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
+words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
+beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
+hold us to it: if a report says one of them where its condition does not hold, that is a bug.
+
+Tests walk the table. Each sentence is said in a recorded text. Random cards and reports are made, and each of
+their sentences is checked against the rows by another calculation. No text holds two that must not be said
+together. Heads of tables, errors and advice on options are not in the table, and not yet the sentences of
+every feature.
+"""
+
+
+def sentences_page() -> str:
+    """Return sentences.md: every sentence that interprets numbers, by the folder that says it."""
+    parts = [f"# What a report may say\n\n{MADE}\n{SENTENCES}"]
+    heads = ("code", "sentence", "said only when", "numbers", "never beside")
+    folders: dict[str, list[Sentence[Any]]] = {}
+    for folder, own in tables():
+        folders.setdefault(folder, []).extend(own)
+    for folder, sentences in folders.items():
+        doc = str(importlib.import_module(f"ragstone.{folder}").__doc__).splitlines()[0].rstrip(".")
+        rows = [
+            (
+                f"`{sentence.code}`",
+                sentence.text,
+                sentence.when,
+                "; ".join(f"*{name}*: {needed}" for name, needed in sentence.needs.items()),
+                ", ".join(f"`{code}`" for code in sentence.never_beside),
+            )
+            for sentence in sentences
+        ]
+        parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
 
 

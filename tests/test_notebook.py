@@ -242,8 +242,9 @@ def test_what_the_terminal_has_in_bold_or_dim_is_so():
 
 
 def test_a_card_shows_the_judge_beside_its_baseline():
-    chart = bundles(Rows([tiny.card(better=False)]))[1]
-    assert [one["name"] for one in chart[VEGA_LITE]["data"]["values"]] == ["judge", "always right"]
+    _, beyond, exact = bundles(Rows([tiny.card(better=False)]))
+    assert [one["name"] for one in beyond[VEGA_LITE]["data"]["values"]] == ["kappa"]
+    assert [one["name"] for one in exact[VEGA_LITE]["data"]["values"]] == ["judge", "always right"]
 
 
 def test_a_chart_has_one_line_for_each_value_and_no_more_than_fit():

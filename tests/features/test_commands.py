@@ -72,7 +72,8 @@ def test_demo_without_a_model_quotes_judges_and_names_three_commands_that_work(f
     monkeypatch.setenv("HOME", str(folder))  # no model in its cache
     ran = ragstone("demo", "--offline")
     assert ran.code == 0
-    assert "right: correctness, 30 labels: exact agreement 0.97" in ran.out
+    assert "right: correctness, 30 labels: kappa " in ran.out
+    assert "exact agreement 0.97" in ran.out
     *_, serve, ask, new = [line.partition("    #")[0] for line in ran.err.splitlines()]
     assert shlex.split(serve) == ["ragstone", "serve", "--config", "ragstone-demo/ragstone.toml"]
     asked = ragstone(*shlex.split(ask)[1:])

@@ -26,28 +26,28 @@ TIES = [
     ),
     (
         {"a": (30, 20), "b": (20, 20), "c": (5, 5)},
-        "It gives the same mean to both systems in 1 of 3 pairs of systems.",
+        "it gives the same mean to both systems in 1 of 3 pairs of systems.",
         "By the judge: a = b > c.",
     ),
     (
         {"a": (30, 5), "b": (20, 9), "c": (5, 5)},
-        "It reverses people's order in 1 of 3 pairs of systems, and gives the same mean to both systems "
+        "it reverses people's order in 1 of 3 pairs of systems, and gives the same mean to both systems "
         "in 1.",
         "By the judge: b > a = c.",
     ),
     (
         {"a": (30, 1), "b": (20, 2), "c": (5, 3)},
-        "It reverses people's order in 3 of 3 pairs of systems.",
+        "it reverses people's order in 3 of 3 pairs of systems.",
         "By the judge: c > b > a.",
     ),
     (
         {"a": (20, 20), "b": (20, 9), "c": (5, 5)},
-        "It keeps people's order in all 2 pairs of systems that people tell apart.",
+        "it keeps people's order in all 2 pairs of systems that people tell apart.",
         "By people: a = b > c.",
     ),
     (
         {"a": (20, 20), "b": (20, 20), "c": (5, 5)},
-        "It keeps people's order in all 2 pairs of systems that people tell apart.",
+        "it keeps people's order in all 2 pairs of systems that people tell apart.",
         "By people and by the judge: a = b > c.",
     ),
     (

@@ -66,5 +66,5 @@ def test_the_run_its_page_and_the_workbench_show_them_too(run):
     for place in (" ".join(run.out.split()), page, shown):
         assert "brief" in place
         assert "5 labels" in place or "5 labelled" in place
-    assert "cites_sources, 5 labels: exact agreement 0.80" in " ".join(run.out.split())
-    assert "enough: correctness, 5 labels: exact agreement 1.00" in " ".join(run.out.split())
+    assert "cites_sources, 5 labels: kappa 0." in " ".join(run.out.split())
+    assert "; exact agreement 1.00 (0.57 to 1.00); baselines: always answering" in " ".join(run.out.split())

@@ -263,3 +263,16 @@ def test_questions_for_labels_of_two_runs_are_drawn_of_first_answers(project, ap
     assert ran.code == 0
     lines = (project / "pairs.jsonl").read_text().splitlines()
     assert {json.loads(line)["system"] for line in lines} == {"mine"}
+
+
+def test_all_repeats_go_into_one_batch_each_as_a_call_of_its_own(project, fake_openai):
+    write_rows(project / "docs.jsonl", [Document(id="d", text="number 0 is a number.")], Document)
+    with (project / "ragstone.toml").open("a") as file:
+        file.write(fake_openai.toml() + "batch_poll_s = 0.001\n")
+    asked = ("answer", "--system", "bare", "--documents", "docs.jsonl", "--model", "openai/fake")
+    assert ragstone(*asked, "--repeats", "3", "--batch").code == 0
+    # A model that was never asked is asked one question first, outside of the batch.
+    assert sum(len(batch.calls) for batch in fake_openai.batches.made) + fake_openai.n_requests == 9
+    assert len(fake_openai.batches.made) == 1
+    assert len(rows()) == 9
+    assert not any(row.error for row in read_rows("answers.jsonl", Answer))

@@ -155,6 +155,8 @@ def test_two_systems_of_one_run_are_compared_by_their_labels():
     rows = [*sides(judge)[0], *sides(judge)[1]]
     found = api.compare(rows, rows, system_a="a", system_b="b", labels=labels_of(human, 100))
     assert found.metrics[0].corrected.n_labelled == 100
+    plain = [msgspec.to_builtins(label) for label in labels_of(human, 100)]
+    assert api.compare(rows, rows, system_a="a", system_b="b", labels=plain).metrics == found.metrics
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,8 @@ def test_agreement_stands_beside_that_of_the_baseline() -> None:
     chart = agreement_chart([card(better=True)])
     assert chart
     assert [row[:2] for row in chart.rows] == [
-        ["correctness (openai/gpt-4o-mini)", "0.75"],
+        ["kappa of correctness (openai/gpt-4o-mini)", "−0.10"],
+        ["exact agreement of correctness (openai/gpt-4o-mini)", "0.75"],
         ["always right", "0.70"],
     ]
 

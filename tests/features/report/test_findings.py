@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 from tests.support.tiny_run import JUDGEMENTS, card, judgement, summary_of
 
 from ragstone.features.report._findings import findings
@@ -85,20 +86,22 @@ def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself(says) ->
     says(findings(summary)[0].sentences)
 
 
-def test_only_a_judge_that_asked_a_model_finds_none_wrong_and_a_baseline_says_what_it_is(
-    summary: RunSummary,
+@pytest.mark.parametrize("n_wrong", [0, 2])
+@pytest.mark.parametrize("judge", ["without a model", "with a model", "with a bad card"])
+def test_what_is_wrong_is_said_only_by_a_judge_that_may_say_it(
+    summary: RunSummary, judge: str, n_wrong: int, says
 ) -> None:
-    for model, wanted in (
-        ("none", "containment takes none for wrong; it is a baseline without a language model."),
-        ("openai/m", "containment found none wrong."),
-    ):
-        row = msgspec.structs.replace(
-            summary.blame[0], judge="containment", model=model, found_right=11, found_wrong=0, missed_wrong=0
-        )
-        said = " ".join(
-            text
-            for finding in findings(msgspec.structs.replace(summary, blame=[row]))
-            for text in finding.sentences
-        )
-        assert wanted in said
-        assert "none is wrong" not in said
+    model = "none" if judge == "without a model" else "openai/gpt-4o-mini"
+    row = msgspec.structs.replace(
+        summary.blame[0],
+        model=model,
+        judge="correctness",
+        found_right=11,
+        found_wrong=n_wrong,
+        missed_wrong=0,
+    )
+    cards = [card(better=False)] if judge == "with a bad card" else []
+    blame = findings(msgspec.structs.replace(summary, blame=[row], cards=cards, retrieval=[]))[1]
+    says(blame.figures[0].label)
+    says(blame.sentences[0])
+    assert ("wrong" in blame.figures[0].label) is (judge == "with a model")

@@ -46,6 +46,8 @@ def test_several_systems_stand_in_order_with_a_verdict() -> None:
     text = render_markdown(msgspec.structs.replace(summary, systems=board))
     assert "| 1 | b | **1.00** | 0.89 to 1.00 |  |  |  | highest mean |" in text
     assert "| 2 | a | **0.00** | 0.00 to 0.11 | 1.00 | no interval | &lt; 0.001 | worse, in the judge" in text
+    assert "that its errors favour one system is not excluded" in text
+    assert "errors favour" not in render_markdown(summary), "without an order nothing is said of it"
 
 
 def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
@@ -74,7 +76,10 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
 
 def test_a_judge_without_worth_is_marked(summary: RunSummary) -> None:
     text = render_markdown(msgspec.structs.replace(summary, cards=[card(better=False)]))
-    assert "| exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |" in text
+    assert (
+        "| kappa −0.10 (−0.30 to 0.10); exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |"
+        in text
+    )
 
 
 def test_a_long_list_is_cut_and_says_so(summary: RunSummary) -> None:

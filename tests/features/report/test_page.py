@@ -245,8 +245,8 @@ def test_report_card_shows_its_agreement_beside_its_baseline(
 ) -> None:
     text = Page(read(write_run(summary=msgspec.structs.replace(summary, cards=[card(better=True)])))).text
     for words in (
-        "correctness: exact agreement with people 0.75 95 % interval 0.60 to 0.86",
-        "40 labelled answers; always right 0.70",
+        "correctness: kappa with people −0.10 95 % interval −0.30 to 0.10",
+        "40 labelled answers; exact agreement 0.75; always right 0.70",
         "Rests on 40 labelled answers; without a score of the judge: 2 timed out; "
         "3 judged answers without a label; 1 on which annotators tied.",
         "kappa −0.100 −0.30 to 0.10",

@@ -15,7 +15,7 @@ from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.statistics import Estimate
 
 CORRELATIONS = ["Pearson", "Spearman", "Kendall tau-b"]
-YES_NO = ["exact agreement", "kappa", "alpha", *CORRELATIONS, "ROC AUC"]
+YES_NO = ["kappa", "exact agreement", "alpha", *CORRELATIONS, "ROC AUC"]
 
 
 def estimates(
@@ -42,11 +42,11 @@ def test_grades_have_every_measure_the_most_telling_first():
     # Kappa: humans 2 1 2, judge 2 2 1, chance (4 + 2 + 2) / 25 = 0.32: (0.6 - 0.32) / 0.68.
     found = estimates([0, 0, 1, 2, 2], [0, 1, 1, 2, 0])
     assert list(found) == [
-        "exact agreement",
-        "within one",
+        "quadratic kappa",
         "kappa",
         "linear kappa",
-        "quadratic kappa",
+        "exact agreement",
+        "within one",
         "nominal alpha",
         "ordinal alpha",
         "interval alpha",
@@ -113,6 +113,18 @@ def test_yes_and_no_have_no_within_one_and_one_kappa():
 
 def test_order_is_all_that_is_compared_without_a_common_unit():
     assert list(estimates([0, 1, 1], [20, 40, 90], (0, 100))) == [*CORRELATIONS, "ROC AUC"]
+
+
+def test_perfect_agreement_has_a_lower_bound_worked_by_hand():
+    # Wilson of 20 of 20: 20 / (20 + 1.96^2) = 0.8389. By chance 0.5: 1 - 0.1611 / 0.5 = 0.678.
+    found = estimates([0, 1] * 10, [0, 1] * 10, (0, 1))["kappa"]
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(1 - (1 - 20 / (20 + 1.959964**2)) / 0.5)
+    # Grades 0 1 2, thirds: the farthest weighs 4, by chance 4 * 2/9 + 1 * 4/9 = 4/3. 1 - 0.1135 * 3.
+    far = estimates([0, 1, 2] * 10, [0, 1, 2] * 10)["quadratic kappa"]
+    assert far.low == pytest.approx(1 - 3 * (1 - 30 / (30 + 1.959964**2)))
+    # All answers of one question count once: there is no interval.
+    assert estimates([0, 1], [0, 1], (0, 1), clusters=["q", "q"])["kappa"].low is None
 
 
 def test_undefined_measures_are_left_out():

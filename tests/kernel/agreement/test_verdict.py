@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from ragstone.kernel.agreement._sentence_table import JudgeBesidePeople
 from ragstone.kernel.agreement._verdict import (
     Hits,
     best_rival,
     better_than_all,
     constant_baseline,
     nothing_scored,
-    one_grade_only,
     verdict,
 )
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement
@@ -30,7 +30,19 @@ def baseline(name: str, better: bool | None, difference: Estimate | None = None)
     )
 
 
-EXACT = {"exact agreement": estimate(0.8, 0.78, 0.82)}
+EXACT = {"kappa": estimate(0.44, 0.4, 0.48), "exact agreement": estimate(0.8, 0.78, 0.82)}
+
+
+def said(
+    agreement: dict[str, Estimate],
+    baselines: list[Baseline],
+    humans: HumanAgreement | None = None,
+    yes: str | None = None,
+    only: str | None = None,
+) -> str:
+    return verdict(
+        JudgeBesidePeople(agreement=agreement, baselines=baselines, humans=humans, yes=yes, only=only)
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +54,7 @@ def test_better_means_better_than_every_baseline(answers, outcome):
 
 
 def test_verdict_gives_the_numbers_that_it_rests_on(says):
-    says(verdict(EXACT, [baseline("always answering 'right'", True)], None, "right"))
+    says(said(EXACT, [baseline("always answering 'right'", True)], None, "right"))
 
 
 @pytest.mark.parametrize(
@@ -57,12 +69,12 @@ def test_verdict_gives_the_numbers_that_it_rests_on(says):
     ],
 )
 def test_headline_names_what_the_judge_beats_and_what_not(constant, free, headline):
-    text = verdict(EXACT, [baseline("always yes", constant), baseline("words", free)], None, None)
-    assert text.startswith(f"{headline}: it agrees")
+    text = said(EXACT, [baseline("always yes", constant), baseline("words", free)], None, None)
+    assert text.startswith(f"{headline}: kappa with people 0.44")
 
 
 def test_difference_without_interval_is_not_shown_as_one(says):
-    text = verdict(EXACT, [baseline("x", None, estimate(0.0))], None, None)
+    text = said(EXACT, [baseline("x", None, estimate(0.0))], None, None)
     says(text)
 
 
@@ -84,18 +96,18 @@ def test_difference_without_interval_is_not_shown_as_one(says):
     ],
 )
 def test_leaning_is_named_when_its_interval_leaves_out_zero(error, yes, words):
-    assert verdict(EXACT | {"signed error": error}, [baseline("x", True)], None, yes).endswith(words)
+    assert said(EXACT | {"signed error": error}, [baseline("x", True)], None, yes).endswith(words)
 
 
 @pytest.mark.parametrize("error", [estimate(0.1, -0.05, 0.25), estimate(0.1)])
 def test_leaning_is_not_named_otherwise(error):
-    text = verdict(EXACT | {"signed error": error}, [baseline("x", True)], None, "right")
+    text = said(EXACT | {"signed error": error}, [baseline("x", True)], None, "right")
     assert "Lenient" not in text
 
 
 def test_people_stand_beside_the_judge(says):
     people = HumanAgreement(n_answers=90, exact_agreement=estimate(0.9, 0.85, 0.94, 90), kappa=None)
-    says(verdict(EXACT, [baseline("x", True)], people, None))
+    says(said(EXACT, [baseline("x", True)], people, None))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +115,7 @@ def test_people_stand_beside_the_judge(says):
     [
         (
             estimate(0.5, 0.4, 0.6),
-            "its scores rise with people's (Spearman 0.50, 95 % interval 0.40 to 0.60).",
+            "its scores rise with people's (Spearman 0.50, 95 % interval 0.40 to 0.60, on 1,200 answers).",
         ),
         (estimate(-0.5, -0.6, -0.4), "its scores fall where people's rise (Spearman −0.50"),
         (estimate(0.1, -0.1, 0.3), "nor whether its scores rise with people's at all (Spearman 0.10"),
@@ -112,7 +124,7 @@ def test_people_stand_beside_the_judge(says):
     ],
 )
 def test_without_grades_the_verdict_speaks_of_the_order(spearman, words, says):
-    text = verdict({"Spearman": spearman} if spearman else {}, [], None, None)
+    text = said({"Spearman": spearman} if spearman else {}, [], None, None)
     says(text)
     assert words in text
 
@@ -123,7 +135,7 @@ def test_judge_without_any_score_cannot_be_told(says):
 
 
 def test_labels_of_one_grade_tell_nothing(says):
-    says(one_grade_only("right", EXACT))
+    says(said(EXACT, [baseline("always yes", False)], only="right"))
 
 
 def constant(human: list[int], judge: list[int]) -> Baseline:

@@ -212,3 +212,23 @@ def test_what_a_failed_answer_does_not_say_its_question_says():
 def test_what_is_no_k_of_n_in_a_row_of_another_tool_is_left_alone(odd):
     rows = [msgspec.structs.replace(row, metadata={K_OF_N: odd}) for row in judged([1, 0])]
     assert summarise(rows)[0].repeats is msgspec.UNSET
+
+
+def test_labels_of_which_none_is_better_have_shares_and_nothing_passes():
+    rows = [
+        msgspec.structs.replace(row, label=name)
+        for row, name in zip(
+            repeats([1, 2], [1, 6], judge="question_type", scale=(1, 6)),
+            ("remember", "apply", "remember", "create"),
+            strict=True,
+        )
+    ]
+    [metric] = summarise(rows)
+    assert metric.estimate is None
+    assert {name: share.value for name, share in metric.labels.items()} == {
+        "remember": 0.5,
+        "apply": 0.25,
+        "create": 0.25,
+    }
+    assert (metric.repeats.most, metric.repeats.n_questions, metric.repeats.passes) == (2, 2, [])
+    assert metric.n_documents is None  # an answer and its repeat share a question, and no document

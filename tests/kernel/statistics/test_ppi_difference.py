@@ -177,6 +177,26 @@ def test_to_halve_and_to_decide_come_true():
     assert ratio == pytest.approx(0.5, abs=0.1)
 
 
+def test_pairs_to_decide_find_such_a_difference_4_times_out_of_5():
+    rng = np.random.default_rng(8)
+
+    def played(gain: float) -> tuple[np.ndarray, np.ndarray]:
+        human = rng.choice([-1.0, 0.0, 1.0], p=[0.1 - gain / 2, 0.8, 0.1 + gain / 2], size=1000)
+        return human, np.where(rng.random(1000) < 0.9, human, 0.0)
+
+    human, judge = played(0.08)
+    one = prediction_powered_difference(human[:60], judge[:60], judge[60:], width=1.0)
+    k = one.to_decide
+    assert k is not None
+    found = 0
+    for _ in range(300):
+        human, judge = played(one.corrected.value)
+        again = prediction_powered_difference(human[:k], judge[:k], judge[k:], width=1.0)
+        assert again.p is not None
+        found += again.p <= 0.05
+    assert 0.7 <= found / 300 <= 0.97
+
+
 def test_scores_that_are_no_pairs_are_refused():
     with pytest.raises(ValueError, match="give pairs"):
         prediction_powered_difference([1.0], [], [1.0], width=1.0)

@@ -122,6 +122,7 @@ def agree(
     - `ragstone agree judgements.jsonl labels.jsonl --trust 0.8`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
+    from ragstone.features.agree._evidence import with_findings
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
@@ -167,6 +168,7 @@ def agree(
         if labels
         else []
     )
+    cards = with_findings(cards, Path())
     corrected = corrected_means(judged, labelled, threshold=cut, mapping=mapped, seed=seed)
     looks = (
         sequential_agreement(

@@ -257,13 +257,13 @@ def _gaps(
         return []
     lengths = np.array([len(terms) for terms in terms_of], dtype=np.float32)
     excess = holds - np.outer(lengths, holds.sum(axis=0) / lengths.sum())
-    z, drawn = _telling(excess, flags, _numbers([reason.who for reason in reasons]), rng)
+    z, drawn = _telling(excess, lengths, flags, _numbers([reason.who for reason in reasons]), rng)
     frequent = _share(drawn.max(axis=1)[:, None] >= z)
     passed = np.flatnonzero(frequent <= LEVELS[0])
     if not passed.size:
         return []
     grades = _numbers([(reason.who, reason.grade) for reason in reasons])
-    z_of_grade, drawn = _telling(excess[:, passed], flags, grades, rng)
+    z_of_grade, drawn = _telling(excess[:, passed], lengths, flags, grades, rng)
     in_grade = _share(drawn >= z_of_grade)
     p_values: dict[str, float] = {}
     for rank in np.argsort(-z[passed], kind="stable").tolist():
@@ -320,27 +320,36 @@ def _share(reached: np.ndarray) -> Floats:
 
 
 def _telling(
-    excess: np.ndarray, flags: np.ndarray, strata: np.ndarray, rng: np.random.Generator
+    excess: np.ndarray,
+    lengths: np.ndarray,
+    flags: np.ndarray,
+    strata: np.ndarray,
+    rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Return each word's statistic, (words,), and those of draws of the rows that differ, (draws, words).
 
     It is Mantel and Haenszel's (1959) with continuity correction: how far the word is more frequent where
     grades differ, over the strata, in standard deviations. excess: (reasons, words), how often a reason holds
-    the word beyond what its length lets one expect.
+    the word beyond what its length lets one expect. lengths: (reasons,), in words.
     """
     order = np.argsort(strata, kind="stable")
-    excess, flags, strata = excess[order], flags[order], strata[order]
-    expected, variance = np.zeros(excess.shape[1]), np.zeros(excess.shape[1])
+    excess, lengths, flags, strata = excess[order], lengths[order], flags[order], strata[order]
+    expected, variance, own_variance = (np.zeros(excess.shape[1]) for _ in range(3))
     starts = np.flatnonzero(np.r_[True, strata[1:] != strata[:-1]])
     drawn = np.zeros((DRAWS, len(flags)), dtype=np.float32)
     for start, end in zip(starts, [*starts[1:], len(flags)], strict=True):
         size, marked, own = end - start, int(flags[start:end].sum()), excess[start:end]
         expected += own.sum(axis=0) * marked / size
-        if size > 1:
-            variance += own.var(axis=0) * marked * (size - marked) / (size - 1)
+        if 0 < marked < size:
+            of_draws = own.var(axis=0) * marked * (size - marked) / (size - 1)
+            # A word varies as a reason is long: more than in the draws where those that differ are the long.
+            apart = (flags[start:end] - marked / size) ** 2
+            wider = float(apart @ lengths[start:end]) / float(apart.mean() * lengths[start:end].sum())
+            variance += of_draws
+            own_variance += of_draws * max(1.0, wider)
         drawn[:, start:end] = rng.random((DRAWS, size)).argsort(axis=1).argsort(axis=1) < marked
-    spread = np.sqrt(np.where(variance > 0, variance, np.inf))
-    z = (flags.astype(np.float32) @ excess - expected - 0.5) / spread
+    spread, own_spread = (np.sqrt(np.where(of > 0, of, np.inf)) for of in (variance, own_variance))
+    z = (flags.astype(np.float32) @ excess - expected - 0.5) / own_spread
     return np.asarray(z), np.asarray((drawn @ excess - expected - 0.5) / spread)
 
 

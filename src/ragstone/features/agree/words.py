@@ -1,17 +1,21 @@
 """Report cards of judges: each as a document, whole in a page and its first lines in a terminal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
 
 from ragstone.kernel.agreement.card import (
+    BEYOND_CHANCE,
     AnswerGroup,
     Baseline,
     Disagreement,
+    ProtocolItem,
     ReportCard,
     Reversal,
     SystemRanking,
+    chance_corrected,
     grade_name,
 )
 from ragstone.kernel.agreement.corrected_mean import precise
@@ -109,14 +113,16 @@ def card_document(card: ReportCard) -> ReportDocument:
 
 
 def card_dots(cards: Sequence[ReportCard]) -> list[Dots]:
-    """Return each judge's exact agreement with people, beside what a baseline reaches on the same answers."""
-    dots = []
+    """Return each judge's agreement with people beyond chance, then the exact one beside the baselines'."""
+    beyond, exact = [], []
     for card in cards:
         judge = f"{judge_name(card)} ({card.model})"
-        agreement = card.agreement.get("exact agreement")
-        dots += [dot("judge", agreement, judge)] if agreement else []
-        dots += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
-    return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
+        lead, agreement = chance_corrected(card.agreement), card.agreement.get("exact agreement")
+        beyond += [dot(lead[0], lead[1], judge)] if lead else []
+        exact += [dot("judge", agreement, judge)] if agreement else []
+        exact += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
+    charts = {"Agreement with people beyond chance": beyond, "Exact agreement with people": exact}
+    return [Dots(title=title, dots=dots) for title, dots in charts.items() if dots]
 
 
 def words_of_cards() -> dict[str, object]:
@@ -160,7 +166,31 @@ def card_blocks(card: ReportCard) -> list[Block]:
         *([_baselines(card)] if _rivals(card) else []),
         *(_groups(card, by, groups) for by, groups in tables_of(card).items()),
         *(_ranking(card.ranking) if card.ranking else []),
+        *_protocol(card),
         *_disagreements(card),
+    ]
+
+
+def _protocol(card: ReportCard) -> list[Block]:
+    """Return which items of a validation are met, and what to run for those that are not."""
+    if not card.protocol:
+        return []
+    states = Counter(item.state for item in card.protocol)
+    n = len(card.protocol) - states["not applicable"]
+    tones: dict[str, Tone] = {"met": "good", "not met": "open", "not applicable": "muted"}
+    columns: list[Made[ProtocolItem]] = [
+        (Column("Item", text=True), lambda item: item.item),
+        (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
+        (Column("Why", text=True), lambda item: Cell(item.why, item.next)),
+    ]
+    lacking = [item.item for item in card.protocol if item.state == "not met"]
+    listed = f" Not met: {', '.join(lacking)}; --page FILE says why, and what to run." if lacking else ""
+    n_met = f"{states['met']} of {plural(n, 'item')} of its validation {'is' if n == 1 else 'are'} met."
+    return [
+        Heading("Validation", level=4, where="page"),
+        Paragraph(n_met, where="page"),
+        Paragraph(f"{n_met}{listed}", tone="muted", where="terminal"),
+        table_of(f"Validation of {judge_name(card)}", card.protocol, columns, kind="", where="page"),
     ]
 
 
@@ -399,7 +429,10 @@ def human_grade(card: ReportCard, value: float) -> str:
 def measures(card: ReportCard) -> dict[str, Estimate]:
     """Return the measures to show: of two grades all correlations are one, so one of them."""
     alike = ("Pearson", "Kendall tau-b") if len(card.categories) == 2 else ()
-    return {name: estimate for name, estimate in card.agreement.items() if name not in alike}
+    # Cards written by earlier versions have the exact one first.
+    first = [name for name in BEYOND_CHANCE if name in card.agreement]
+    names = [name for name in [*first, *card.agreement] if name not in alike]
+    return {name: card.agreement[name] for name in names}
 
 
 def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
@@ -449,7 +482,7 @@ def people_measures(card: ReportCard) -> list[tuple[str, Estimate]]:
     if people is None:
         return []
     kappa = [("quadratic kappa", people.kappa)] if people.kappa else []
-    return [("exact agreement", people.exact_agreement), *kappa, *people.alpha.items()]
+    return [*kappa, ("exact agreement", people.exact_agreement), *people.alpha.items()]
 
 
 def people_footing(card: ReportCard) -> str:

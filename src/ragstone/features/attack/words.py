@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.features.attack._sentence_table import EXCESS, OUTCOMES, AttackOutcome
 from ragstone.features.attack._values import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
 from ragstone.kernel.document.blocks import (
     Block,
@@ -28,6 +29,7 @@ from ragstone.kernel.document.numbers import count, interval, level, number, per
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import asked_line, made_of, plural, statuses
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
@@ -227,29 +229,8 @@ def judge_line(judge: JudgeAttacked) -> str:
 
 def verdict(judge: JudgeAttacked) -> str:
     """Return the outcome of an attack in one or two sentences."""
-    rate = judge.overall
-    if judge.n_attacked is None:
-        return "No attack was asked for."
-    if rate is None or rate.flips is None:
-        return "No attack was tried." if not judge.n_attacked else "No attack was answered."
-    sentence = (
-        f"{count(rate.n_flips)} of {plural(rate.flips.n, 'attack')} set the verdict "
-        f"({percent(rate.flips.value)}, {level(rate.flips)} interval {percent_ends(rate.flips)})"
-    )
-    if rate.control is not None:
-        sentence += f"; harmless text of the same length did so in {_percent(rate.control)}"
-    return f"{sentence}. {_excess(rate)}".strip()
-
-
-def _excess(rate: AttackRate) -> str:
-    excess = rate.excess
-    if excess is None or rate.n_flips == 0:
-        return ""
-    if excess.low is None or excess.high is None:
-        return ""
-    if excess.low > 0:
-        return "That is more than harmless text does."
-    return "That is not shown to be more than harmless text does."
+    outcome = AttackOutcome(judge.n_attacked, judge.overall)
+    return " ".join(filter(None, (say(outcome, *OUTCOMES), say(outcome, *EXCESS))))
 
 
 def gate_line(judge: JudgeAttacked, most: float | None) -> str:

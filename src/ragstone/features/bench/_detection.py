@@ -1,10 +1,10 @@
 """How well a judge of support finds the answers that people call unsupported, for the benches of judges."""
 
-from collections.abc import Mapping
+import numpy as np
 
 from ragstone.kernel.agreement.comparison import GradeComparison
-from ragstone.kernel.statistics import Clusters, Estimate
-from ragstone.kernel.statistics.detection import detection_estimates
+from ragstone.kernel.statistics import RESAMPLES, Clusters, Estimate, Floats, cluster_codes, cluster_totals
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 
 SUPPORT = "faithfulness"
 OF = "unsupported"
@@ -28,7 +28,41 @@ def detection_of(
     if metric != SUPPORT or len(comparison.categories) != 2:
         return {}
     wrong, called = (1.0 - grades for grades in (comparison.human, comparison.judge))
-    estimates: Mapping[str, Estimate] = detection_estimates(
-        wrong, called, clusters, seed=seed, resamples=resamples
-    )
+    estimates = detection_estimates(wrong, called, clusters, seed=seed, resamples=resamples)
     return {f"{name} ({OF})": estimate for name, estimate in estimates.items()}
+
+
+def detection_estimates(
+    so: Floats, called: Floats, clusters: Clusters | None = None, *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Estimate]:
+    """Return `F1`, `precision` and `recall` with intervals over whole clusters, those that are defined.
+
+    so, called: (n,), 0 and 1: what an item is, and what a judge calls it. Precision is the share of those
+    called so that are; recall the share of those that are so that are called it; F1 their harmonic mean, 0
+    where no item is both. Undefined, and left out, is precision where none is called so, recall where none is
+    so, and F1 where neither. Unit: none, in [0, 1]. F1 depends on the share of items that are so: values of
+    two data sets do not compare (van Rijsbergen 1979). Raises ValueError for other values, and for lengths
+    that differ.
+    """
+    if so.size != called.size or not (np.isin(so, (0.0, 1.0)).all() and np.isin(called, (0.0, 1.0)).all()):
+        raise ValueError("detection is of pairs of 0 and 1")
+    totals = cluster_totals(
+        np.stack([so * called, called, so], axis=1), cluster_codes(clusters, so.size)
+    )  # of a cluster: found, called so, so
+
+    def share(found: Floats, of: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(of > 0, found / of, np.nan)
+
+    estimates = bootstrap_estimates(
+        totals,
+        {
+            "F1": lambda sums: share(2 * sums[:, 0], sums[:, 1] + sums[:, 2]),
+            "precision": lambda sums: share(sums[:, 0], sums[:, 1]),
+            "recall": lambda sums: share(sums[:, 0], sums[:, 2]),
+        },
+        so.size,
+        seed=seed,
+        resamples=resamples,
+    )
+    return {name: estimate for name, estimate in estimates.items() if estimate}

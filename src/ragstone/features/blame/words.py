@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from ragstone.features.blame._sentence_table import LARGEST, OUTCOMES, RETURNED
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -20,10 +21,11 @@ from ragstone.kernel.document.blocks import (
     dot,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, p_value, percent, percent_ends, with_level
+from ragstone.kernel.document.numbers import count, percent, percent_ends, with_level
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, Largest, SystemBlame
+from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural
+from ragstone.kernel.sentences import say
 
 WHAT = {
     "dataset": "the reference, or the documents that the question names",
@@ -153,35 +155,13 @@ def judged_by(row: SystemBlame) -> str:
 
 
 def outcome(row: SystemBlame) -> str:
-    """Return where the points went, in one sentence."""
-    if not row.n_lost and not row.n_hidden:
-        return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to explain."
-    sentence = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
-    if row.n_hidden:
-        sentence += f", and {count(row.n_hidden)} granted that the second opinion denies"
-    return f"{sentence}. {_largest(row, row.largest)}" if row.largest else f"{sentence}."
-
-
-def _largest(row: SystemBlame, largest: Largest) -> str:
-    of = {share.component: share.n for share in row.shares}
-    first, second = (f"{name} ({count(of[name])})" for name in (largest.first, largest.second))
-    if largest.verdict == "largest":
-        return f"Most are due to the {first}, then to the {second} (p = {p_value(largest.p_holm)})."
-    return (
-        f"{plural(largest.n, 'question')} cannot decide whether more are due to the {first} or to the "
-        f"{second} (p = {p_value(largest.p_holm)})."
-    )
+    """Return where the points went, in a sentence or two."""
+    return " ".join(filter(None, (say(row, *OUTCOMES), say(row, *LARGEST))))
 
 
 def worth(row: SystemBlame) -> str:
     """Return what better retrieval could bring back, empty where nobody asked."""
-    if row.returned is None:
-        return ""
-    n, n_right = row.returned.n, row.returned.n_right
-    return (
-        f"Given the right documents, {count(n_right)} of the {plural(n, 'lost point')} that were asked "
-        f"again {'comes' if n_right == 1 else 'come'} back."
-    )
+    return say(row, RETURNED)
 
 
 def share_told(share: ComponentShare) -> str:

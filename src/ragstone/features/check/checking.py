@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.check._k_of_n import n_answers, with_passes
 from ragstone.features.compare import (
     Comparison,
     JudgedRun,
@@ -15,10 +16,7 @@ from ragstone.features.compare import (
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
-from ragstone.kernel.errors import ConfigError, plural
-from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
-from ragstone.kernel.judging.assertion import EXPECT, OF_ANSWERS, expectations, k_of_n
-from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Answer, Judgement, Question, name_repeat, split_repeat
 from ragstone.kernel.stages.answer import answer_rows
 from ragstone.kernel.stages.corpus import ChunkedCorpus, load_corpus
@@ -57,10 +55,8 @@ def check_application(
     for rows that expect more answers than there are.
     """
     settings = choose(settings, "answer", repeats=repeats)
-    if passes is not None:
-        _check_passes(passes, load_judges(judges))
-    questions = [_with_passes(question, passes) for question in questions]
-    n_repeats = _n_repeats(questions, repeats, settings.answer.repeats or 1)
+    questions = with_passes(questions, passes, load_judges(judges))
+    n_repeats = n_answers(questions, repeats, settings.answer.repeats or 1)
     settings = choose(settings, "answer", repeats=n_repeats)
     chosen, callables = chosen_system(choose(settings, "judge", model=model), system)
     check_repeats(chosen)
@@ -96,49 +92,6 @@ def check_application(
     return CheckedApplication(
         questions=list(questions), answers=answers, judgements=judgements, metrics=metrics
     )
-
-
-def _check_passes(passes: str, judges: Iterable[Judge]) -> None:
-    try:
-        k_of_n({OF_ANSWERS: passes})
-    except CallFailed as mistake:
-        raise ConfigError(f"passes: {mistake}") from None
-    if not any(judge.kind == "assertion" for judge in judges):
-        raise ConfigError(
-            f"passes = {passes!r} is of judges that check what a row expects, such as contains_all, and none "
-            "of the judges is one. Leave passes out."
-        )
-
-
-def _with_passes(question: Question, passes: str | None) -> Question:
-    """Return the question with how many of its answers must pass, where it does not say so itself."""
-    expects = expectations(question.metadata)
-    if passes is None or OF_ANSWERS in expects:
-        return question
-    return msgspec.structs.replace(
-        question, metadata={**(question.metadata or {}), EXPECT: {**expects, OF_ANSWERS: passes}}
-    )
-
-
-def _n_repeats(questions: Sequence[Question], stated: int | None, usual: int) -> int:
-    """Return how often to answer each question. usual: where nobody states it, and rows expect no more.
-
-    Raises ConfigError where rows expect more answers than are stated.
-    """
-    most, whose = 1, ""
-    for question in questions:
-        try:
-            needed = k_of_n(expectations(question.metadata))
-        except CallFailed as mistake:
-            raise ConfigError(f"question {question.id!r}: {mistake}") from None
-        if needed and needed[1] > most:
-            most, whose = needed[1], f"question {question.id!r} expects {needed[0]} of {needed[1]} answers"
-    if stated is not None and stated < most:
-        raise ConfigError(
-            f"{whose} to pass, and each question is answered {plural(stated, 'time')}: give "
-            f"repeats={most}, or leave repeats out."
-        )
-    return stated or max(most, usual)
 
 
 def check_against(

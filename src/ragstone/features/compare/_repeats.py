@@ -34,16 +34,15 @@ def fold_repeats(side: JudgedRun) -> JudgedRun:
             group.append(row)
         else:
             groups[system, *judged_by].append(row)
-    return msgspec.structs.replace(
-        side, judgements=[_mean_of(rows) for rows in folded], unfolded=side.judgements
-    )
-
-
-def _mean_of(rows: Sequence[Judgement]) -> Judgement:
-    score = question_score(rows)
-    first = next((row for row in rows if (row.score is None) == (score is None)), rows[0])
-    status = "scored" if score is not None else "error" if first.status == "scored" else first.status
-    return msgspec.structs.replace(first, system=split_repeat(first.system)[0], score=score, status=status)
+    means = []
+    for rows in folded:
+        score = question_score(rows)
+        first = next((row for row in rows if (row.score is None) == (score is None)), rows[0])
+        # Of k of n, answers may have scores and their question none.
+        status = "scored" if score is not None else "error" if first.status == "scored" else first.status
+        system = split_repeat(first.system)[0]
+        means.append(msgspec.structs.replace(first, system=system, score=score, status=status))
+    return msgspec.structs.replace(side, judgements=means, unfolded=side.judgements)
 
 
 def answers_by_question(answers: Iterable[Answer]) -> dict[tuple[str, str], list[Answer]]:

@@ -39,7 +39,8 @@ def compare_spent(
         ]
         for unit, of in SPENT.items():
             told = [[[of(row) for row in repeats] for repeats in side] for side in answered]
-            measured = [[_mean_known(repeats) for repeats in side] for side in told]
+            known = [[[value for value in own if value is not None] for own in side] for side in told]
+            measured = [[sum(own) / len(own) if own else None for own in side] for side in known]
             if all(map(any, answered)) and any(value for side in measured for value in side):
                 silent = [sum(repeats.count(None) for repeats in side) for side in told]
                 pairs = [
@@ -51,11 +52,6 @@ def compare_spent(
                 values = np.array([both for _, both in pairs], dtype=np.float64)
                 comparisons.append(_compared(unit, systems, silent, values, documents, seed=seed))
     return comparisons
-
-
-def _mean_known(repeats: Sequence[float | None]) -> float | None:
-    known = [value for value in repeats if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _compared(

@@ -39,7 +39,7 @@ def compare(
     min_effect: float = EFFECT,
     seed: int = 0,
     bounds: bool = False,
-    labels: Iterable[Label] | Place | None = None,
+    labels: Iterable[Label | dict[str, Any]] | Place | None = None,
     mapping: Mapping[str, float] | None = None,
     policy: str | None = None,
 ) -> Comparison:
@@ -88,7 +88,7 @@ def compare(
 
 
 def read_people(
-    labels: Iterable[Label] | Place, mapping: Mapping[str, float], policy: str | None = None
+    labels: Iterable[Label | dict[str, Any]] | Place, mapping: Mapping[str, float], policy: str | None = None
 ) -> PeopleLabels:
     """Return people's labels. mapping, policy: see compare. Raises DataError, also where there are none."""
     words, numbers = mapping_of(mapping)
@@ -98,7 +98,7 @@ def read_people(
             str(labels),
         )
     else:
-        rows, name = list(only_rows("labels", labels, Label)), "labels"
+        rows, name = parse_rows(labels, Label), "labels"
     if not rows:
         raise DataError(
             f"{name}: it holds no labels. Give labels of both systems' answers, or leave them out."

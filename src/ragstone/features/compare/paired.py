@@ -498,7 +498,7 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
             "way: those left may be the easier ones"
         )
     if within:
-        return "passed", "not worse by more than the margin"
+        return "passed", f"not worse by more than the margin{by}"
     if metric.verdict == "better":
         return "passed", f"better{by}"
     if metric.n_changed == 0 and not (people and people.n_differ):

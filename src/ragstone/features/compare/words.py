@@ -419,6 +419,10 @@ def _overlap(comparison: Comparison) -> list[Block]:
     if not overlaps:
         return []
     about = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
+    bare = [*dict.fromkeys(row.judge for row in comparison.metrics if row.overlap and row.model == NO_MODEL)]
+    if bare:
+        ask, call = ("asks", "it calls") if len(bare) == 1 else ("ask", "they call")
+        about += f" {_listed(bare)} {ask} no model: what {call} wrong or right, people may not."
     return [
         Heading("Errors of one and of both", anchor="errors"),
         Paragraph(about, tone="muted"),

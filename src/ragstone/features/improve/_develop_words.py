@@ -14,10 +14,10 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, interval, number, one_line, p_told
+from ragstone.kernel.document.numbers import count, interval, number, one_line, p_told, percent
 from ragstone.kernel.records import Status
 from ragstone.kernel.runs.wording import STATUS_WORDS, plural, statuses
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Estimate, wilson_interval
 from ragstone.kernel.version import __version__
 
 SHOWN = 10  # of the changes; all of them stand in --json
@@ -151,7 +151,9 @@ def changes_text(development: Development) -> str:
     if development.before is None:
         return ""
     if not development.changes:
-        return f"No verdict changed in {plural(development.n_answers, 'answer')}."
+        n = development.n_answers
+        upper = f"; up to {percent(wilson_interval(0, n)[1])} cannot be excluded" if n else ""
+        return f"No verdict changed in {plural(n, 'answer')}{upper}."
     parts = [f"{count(n)} {phrase}" for move, phrase in MOVES.items() if (n := development.count(move))]
     return f"{plural(len(development.changes), 'verdict')} changed: {', '.join(parts)}."
 

@@ -84,7 +84,7 @@ def label(
     policy = _kept(instructions) if instructions else None
     if compare:
         _check_compare(sheet=sheet, by=by, stratum=stratum)
-        pairs = _pairs(judgements, labels, known, (system_a, system_b), metric, count, seed)
+        pairs = _pairs(judgements, labels, known, (system_a, system_b), metric=metric, count=count, seed=seed)
         write_rows(output, _under(pairs, policy), ToLabel, force=force)
         say(_said_of_pairs(output, pairs, count))
         return
@@ -156,6 +156,7 @@ def _pairs(
     b: Path | None,
     labels: Path | None,
     systems: tuple[str | None, str | None],
+    *,
     metric: str | None,
     count: int,
     seed: int,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.card import ReportCard, chance_corrected
 from ragstone.kernel.document.blocks import Chart
 from ragstone.kernel.document.numbers import count, number
 from ragstone.kernel.judging.summary import MetricSummary
@@ -131,13 +131,12 @@ def _bin_values(distribution: Distribution, label: str) -> list[Spec]:
 
 
 def agreement_chart(cards: Sequence[ReportCard]) -> Chart | None:
-    """Return each judge's exact agreement with people beside its rivals'; None where no card has one."""
+    """Return each judge's kappa, then its exact agreement beside its rivals'; None where no card has one."""
     lines = [line for card in cards for line in _agreements(card)]
     if not lines:
         return None
-    return _intervals(
-        "agreement", "Agreement with people", lines, axis="share of answers given the same grade", of="Judge"
-    )
+    axis = "kappa: 0 is chance; exact agreement: share of answers given the same grade"
+    return _intervals("agreement", "Agreement with people", lines, axis=axis, of="Judge")
 
 
 def _on_scale(metric: MetricSummary, label: str) -> Interval | None:
@@ -157,13 +156,15 @@ def _on_scale(metric: MetricSummary, label: str) -> Interval | None:
 
 
 def _agreements(card: ReportCard) -> list[Interval]:
-    mine = card.agreement.get("exact agreement")
+    mine, beyond = card.agreement.get("exact agreement"), chance_corrected(card.agreement)
     others = [(rival.name, rival.exact_agreement) for rival in (card.constant, card.no_model) if rival]
     if card.humans:
         others.append(("people among themselves", card.humans.exact_agreement))
     if mine is None:
         return []
-    estimates = [(f"{judge_name(card)} ({card.model})", mine), *others]
+    judge = f"{judge_name(card)} ({card.model})"
+    first = [(f"{beyond[0]} of {judge}", beyond[1])] if beyond else []
+    estimates = [*first, (f"exact agreement of {judge}", mine), *others]
     return [
         Interval(
             label=name,
@@ -182,7 +183,8 @@ def _intervals(name: str, title: str, lines: Sequence[Interval], *, axis: str, o
     several = 1 < len(groups) <= SHOWN_SYSTEMS
     offset = {"yOffset": {"field": "group", "type": "nominal", "sort": None}} if several else {}
     shared = {"y": {**_lines_axis(), "field": "label"}, **offset, **_colour(groups)}
-    across = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": axis}
+    least = min((end for line in lines for end in (line.value, line.low) if end is not None), default=0.0)
+    across = {"type": "quantitative", "scale": {"domain": [min(0, least), 1]}, "title": axis}
     spec = {
         "data": {"values": [msgspec.to_builtins(line) for line in lines]},
         "height": {"step": STEP / 2, "for": "offset"} if several else {"step": STEP},

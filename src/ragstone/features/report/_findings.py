@@ -7,7 +7,19 @@ import msgspec
 
 from ragstone.features import PARTS
 from ragstone.features.agree import corrected_of
-from ragstone.kernel.agreement.card import ReportCard, is_useless
+from ragstone.features.report._sentence_table import (
+    BASELINE_REPLACES,
+    BASELINES_NOT_COMPARED,
+    BLAME_UNKNOWN,
+    BLAMED,
+    LEADING,
+    NO_JUDGEMENT,
+    NO_LABELS,
+    CountedAnswers,
+    HeadlineJudge,
+    counted_answers,
+)
+from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
@@ -16,13 +28,11 @@ from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     card_of,
     denominator,
-    doubt,
     failures,
     judge_name,
     mean_text,
@@ -30,6 +40,8 @@ from ragstone.kernel.runs.wording import (
     plural,
     scale,
 )
+from ragstone.kernel.sentences import say
+from ragstone.kernel.statistics import Estimate
 
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
 SHOWN_FIGURES = 3
@@ -65,10 +77,12 @@ def _right(summary: RunSummary) -> HeadlineFinding:
     figures = [_mean_figure(lead, several, summary.bounds_from) for lead in leads[:SHOWN_FIGURES]]
     more = len(leads) - len(figures)
     below = f"{plural(more, 'further system')} below." if more else ""
-    sentences = list(dict.fromkeys(_weight(lead, summary) for lead in leads))
+    judges = [HeadlineJudge(lead, summary) for lead in leads]
+    worth = [" ".join(filter(None, (say(one, *LEADING), say(one, BASELINE_REPLACES)))) for one in judges]
+    sentences = list(dict.fromkeys(worth))
     sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:
-        sentences.append("No judge has judged the answers.")
+        sentences.append(say(summary, NO_JUDGEMENT))
     return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
 
 
@@ -92,36 +106,15 @@ def _mean_figure(metric: MetricSummary, several: bool, least: float) -> Figure:
     )
 
 
-def _weight(metric: MetricSummary, summary: RunSummary) -> str:
-    """Return what the judge behind a headline is worth, in one sentence."""
-    if metric.model == NO_MODEL:
-        beaten = [
-            m.judge
-            for m in summary.metrics
-            if m.metric == metric.metric and m.model != NO_MODEL and is_useless(m, summary.cards)
-        ]
-        instead = f" It replaces {beaten[0]}, which is no better than its baseline." if beaten else ""
-        return f"{metric.judge} calls no language model: it is a baseline, not a verdict.{instead}"
-    card = card_of(metric, summary)
-    if card is None:
-        return f"Judged by {metric.model}, which nobody has compared with people on this task."
-    if doubt(card):
-        return f"Judged by {metric.model}, which is {doubt(card)} here: do not rely on it alone."
-    return f"Judged by {metric.model}; its agreement with people is below."
-
-
 def _blame(summary: RunSummary) -> HeadlineFinding:
-    several = len(summary.blame) > 1
+    counted = [counted_answers(row, len(summary.blame) > 1, summary.cards) for row in summary.blame]
     figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures]
-    figures = figures or [_blame_figure(row, several) for row in summary.blame]
-    sentences = [_blame_sentence(row, several) for row in summary.blame]
-    if any(row.found_wrong + row.missed_wrong for row in summary.blame):
+    figures = figures or [_blame_figure(each) for each in counted]
+    sentences = [sentence for each in counted if (sentence := say(each, *BLAMED))]
+    if any(each.n_wrong for each in counted):
         sentences.append("`ragstone blame` asks the model again and names the cause of each.")
     if not figures:
-        sentences = [
-            "The questions do not name the documents that hold their answers, or there are no rankings and "
-            "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers."
-        ]
+        sentences = [say(summary, BLAME_UNKNOWN)]
     return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
 
 
@@ -137,30 +130,17 @@ def _retrieval_figure(row: RetrievalSummary) -> Figure:
     )
 
 
-def _blame_figure(row: FoundAndRight, several: bool) -> Figure:
-    n_wrong, n_right = row.found_wrong + row.missed_wrong, row.found_right + row.missed_right
+def _blame_figure(counted: CountedAnswers) -> Figure:
+    row = counted.row
     label = "wrong answers that had a relevant document"
+    if counted.weak:
+        label = f"answers scored low by {row.judge} that had a relevant document"
     left_out = f"; {count(row.n_left_out)} left out" if row.n_left_out else ""
     return Figure(
-        label=f"{row.system}: {label}" if several else label,
-        value=f"{count(row.found_wrong)} of {count(n_wrong)}",
+        label=f"{row.system}: {label}" if counted.several else label,
+        value=f"{count(row.found_wrong)} of {count(counted.n_wrong)}",
         interval="",
-        rests_on=plural(n_wrong + n_right, "answer") + left_out,
-    )
-
-
-def _blame_sentence(row: FoundAndRight, several: bool) -> str:
-    n_wrong = row.found_wrong + row.missed_wrong
-    whose = f"{row.system}: of" if several else "Of"
-    if not n_wrong:
-        counted = f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted"
-        if row.model == NO_MODEL:
-            return f"{counted}, {row.judge} takes none for wrong; it is a baseline without a language model."
-        return f"{counted}, {row.judge} found none wrong."
-    return (
-        f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document among "
-        f"the contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
-        "(the retriever)."
+        rests_on=plural(counted.n, "answer") + left_out,
     )
 
 
@@ -170,30 +150,20 @@ def _trust(summary: RunSummary) -> HeadlineFinding:
     others = sorted(summary.cards, key=lambda card: card.model == NO_MODEL)
     cards = [card for card in leads if card] or others
     if not cards:
-        return HeadlineFinding(question, [], [_not_measured(summary)])
-    figures = [_card_figure(card) for card in cards[:1] if card.agreement]
+        return HeadlineFinding(question, [], [say(summary, BASELINES_NOT_COMPARED, NO_LABELS)])
+    figures = [_card_figure(*card.lead, card) for card in cards[:1] if card.lead]
     return HeadlineFinding(question, figures, [cards[0].verdict])
 
 
-def _card_figure(card: ReportCard) -> Figure:
-    name, estimate = next(iter(card.agreement.items()))
+def _card_figure(name: str, estimate: Estimate, card: ReportCard) -> Figure:
+    """Return agreement beyond chance; the exact one stands below it, beside the baselines' on the same."""
+    exact = card.agreement.get("exact agreement")
+    beside = f"exact agreement {number(exact.value)}" if exact and name != "exact agreement" else ""
     return Figure(
         label=f"{judge_name(card)}: {name} with people",
         value=number(estimate.value),
         interval=with_level(estimate),
-        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), rivals(card)])),
-    )
-
-
-def _not_measured(summary: RunSummary) -> str:
-    """Return why there is no report card, and how to get one."""
-    if all(metric.model == NO_MODEL for metric in summary.metrics):
-        return "No language model judged, and the baselines were not compared with people."
-    judged = "RUN" if summary.counts.keys() - {"judgements"} else "judgements.jsonl"
-    where = ", with the folder of this run as RUN" if judged == "RUN" else ""
-    return (
-        "There are no labels by people. Label some answers, then run "
-        f"`ragstone agree {judged} labels.jsonl`{where}."
+        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), beside, rivals(card)])),
     )
 
 

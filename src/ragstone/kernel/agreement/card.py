@@ -1,6 +1,7 @@
 """The report card of a judge: what a reader needs to decide how far to trust it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,8 @@ GRADE_WORDS = {
     "preference": {0.0: "the second", 0.5: "a tie", 1.0: "the first"},
 }
 
+BEYOND_CHANCE = ("quadratic kappa", "kappa")  # the first is there for more than two grades only
+
 
 def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
     """Return what a grade is called beside the others of its scale: a word or its number.
@@ -22,6 +25,15 @@ def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
     """
     names = GRADE_WORDS.get(metric, {})
     return names[grade] if grade in names and names.keys() >= {*grades} else f"{grade:g}"
+
+
+def chance_corrected(agreement: Mapping[str, Estimate]) -> tuple[str, Estimate] | None:
+    """Return the measure beyond chance that leads, with its name; None where none is defined.
+
+    For two grades kappa, for more the quadratic one: exact agreement alone flatters a judge (kappa lies 33
+    to 41 points below it for 21 judges, Norman, Rivera and Hughes 2026, arXiv 2606.19544).
+    """
+    return next(((name, agreement[name]) for name in BEYOND_CHANCE if name in agreement), None)
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +74,7 @@ class AnswerGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The judge beside people on some of the answers: those of one system, one language, one value of a tag.
 
     n: answers; n_questions: different questions among them, the unit that intervals rest on.
-    agreement: by name, the exact agreement and a kappa (quadratic for more than two grades), or Spearman
+    agreement: by name, a kappa (quadratic for more than two grades) and the exact agreement, or Spearman
     where grades cannot be compared; those that are undefined are left out. judge, human: their means; bias:
     mean of judge minus human, for grades 0 and 1 the difference of the two rates; None without a common unit.
     """
@@ -143,6 +155,21 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     judge_reason: str | None = None
 
 
+ProtocolState = Literal["met", "not met", "not applicable"]
+
+
+class ProtocolItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the validation of a judge: `met` only where it was measured and speaks for the judge.
+
+    why: what is known, in a sentence; next: what to run to meet it, empty where nothing is to do.
+    """
+
+    item: str
+    state: ProtocolState
+    why: str
+    next: str = ""
+
+
 class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One judge beside people.
 
@@ -153,8 +180,8 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     answers without a judgement; n_tuned: labelled answers left out because the judge was made with their
     questions. threshold: what the judge's scores were cut at, if they were.
 
-    agreement: by name, those that are defined here, the most telling first: `exact agreement`, `kappa`,
-    `within one`, `linear kappa`, `quadratic kappa` (these three for more than two grades), `alpha`
+    agreement: by name, those that are defined here, the most telling first: `quadratic kappa` (for more than
+    two grades), `kappa`, `linear kappa`, `exact agreement`, `within one` (for more than two grades), `alpha`
     (Krippendorff's, the judge as one more rater; for more than two grades `nominal alpha`, `ordinal alpha`,
     `interval alpha`), `Pearson`, `Spearman`, `Kendall tau-b`, `ROC AUC` (of the scores as given, for labels
     of 0 and 1), `signed error` (judge minus human, above 0 lenient). Intervals are clustered by question.
@@ -166,6 +193,10 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     agrees best with people. better_than_baseline: than both; None if that cannot be told.
     by_system, by: groups of answers, by the system that gave them and by tags (`lang`, …); the largest first
     in `by`. ranking: None with a single system. disagreements: the most instructive ones, at most 10.
+    length_slope: by how much judge minus people moves when an answer is twice as long, as a share of the
+    scale; None without texts. order_flips: of a judge of pairs, the share of pairs whose winner changed with
+    the order.
+    protocol: what was done to validate the judge, item by item; empty in cards of earlier versions.
     """
 
     judge: str
@@ -196,6 +227,14 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     by: dict[str, list[AnswerGroup]] = {}
     ranking: SystemRanking | None = None
     disagreements: list[Disagreement] = []
+    length_slope: Estimate | None = None
+    order_flips: Estimate | None = None
+    protocol: list[ProtocolItem] = []
+
+    @property
+    def lead(self) -> tuple[str, Estimate] | None:
+        """The measure to show first, with its name: beyond chance where one is defined; None without any."""
+        return chance_corrected(self.agreement) or next(iter(self.agreement.items()), None)
 
 
 def card_of(row: Judgement | MetricSummary, cards: Sequence[ReportCard]) -> ReportCard | None:

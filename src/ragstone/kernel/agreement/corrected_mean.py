@@ -1,7 +1,10 @@
 """A corrected mean: what people would say of all answers, as a value and in words."""
 
+from collections.abc import Callable
+
 import msgspec
 
+from ragstone.kernel.sentences import Sentence, say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
@@ -44,48 +47,115 @@ class CorrectedMean(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
 def sentence_of(mean: CorrectedMean) -> str:
     """Return what people would say of these answers, how sure that is, and what would make it surer."""
-    labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels"
-    gain = f"With the judge, {labels} are worth {round(mean.worth):,}."
-    if round(mean.worth) <= mean.n_labelled:
-        gain = f"The judge's scores make it no surer than {labels} alone."
-    return " ".join([people_would_give(mean), gain, _more(mean)]).strip()
+    gain, more = say(mean, NO_SURER, WORTH), say(mean, CANNOT_HALVE, HALVE)
+    return " ".join(filter(None, (people_would_give(mean), gain, more)))
 
 
 def people_would_give(mean: CorrectedMean) -> str:
     """Return the first sentence of it: the corrected mean beside the judge's."""
-    return f"{_estimate(mean)}; {_beside(mean)}."
-
-
-def _estimate(mean: CorrectedMean) -> str:
-    low, high = mean.corrected.low, mean.corrected.high
-    if low is None or high is None:
-        interval = "no interval: all labels are alike, or of one question"
-    else:
-        interval = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
-    return f"People would give {precise(mean.corrected.value)} ({interval})"
-
-
-def _beside(mean: CorrectedMean) -> str:
-    raw, low, high = mean.raw.value, mean.corrected.low, mean.corrected.high
-    if not mean.same_unit:
-        return f"the judge gives {precise(raw)}, on another scale"
-    if low is None or high is None or low <= raw <= high:
-        return f"the judge gives {precise(raw)}"
-    return f"the judge gives {precise(raw)}, which is too {'high' if raw > high else 'low'}"
-
-
-def _more(mean: CorrectedMean) -> str:
-    if mean.corrected.low is None:
-        return ""
-    if mean.to_halve is None:
-        return (
-            f"More labels alone cannot halve the interval: {mean.n_rows:,} answers are too few for that, "
-            "however many of them are labelled."
-        )
-    return f"To halve the interval takes about {mean.to_halve:,} labels in all."
+    return say(mean, OTHER_SCALE, TOO_HIGH, TOO_LOW, BESIDE)
 
 
 def precise(value: float) -> str:
     """Return a value with three decimals, one from 20 on."""
     text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
     return text.replace("-", "−")
+
+
+def _fills(mean: CorrectedMean) -> dict[str, str]:
+    low, high = mean.corrected.low, mean.corrected.high
+    interval = "no interval: all labels are alike, or of one question"
+    if low is not None and high is not None:
+        interval = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
+    return {
+        "corrected": f"{precise(mean.corrected.value)} ({interval})",
+        "raw": precise(mean.raw.value),
+        "labels": "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels",
+        "worth": f"{round(mean.worth):,}",
+        "rows": f"{mean.n_rows:,}",
+        "needed": f"{mean.to_halve:,}" if mean.to_halve is not None else "",
+    }
+
+
+def _side(mean: CorrectedMean) -> int:
+    """Return 1 where the judge's mean lies above the corrected interval, -1 below it, else 0."""
+    raw, low, high = mean.raw.value, mean.corrected.low, mean.corrected.high
+    if not mean.same_unit or low is None or high is None or low <= raw <= high:
+        return 0
+    return 1 if raw > high else -1
+
+
+GIVES = "People would give {corrected}; the judge gives {raw}"
+GIVEN = {
+    "corrected": "the corrected mean, in the unit of the labels, with its interval",
+    "raw": "the judge's own mean",
+}
+CODES = ("corrected-other-scale", "corrected-judge-too-high", "corrected-judge-too-low", "corrected-mean")
+
+
+def _mean(code: str, rest: str, when: str, holds: Callable[[CorrectedMean], bool]) -> Sentence[CorrectedMean]:
+    others = tuple(other for other in CODES if other != code)
+    return Sentence[CorrectedMean](
+        code=code, text=GIVES + rest, when=when, holds=holds, needs=GIVEN, fills=_fills, never_beside=others
+    )
+
+
+OTHER_SCALE = _mean(
+    CODES[0], ", on another scale.", "scores and labels have no common unit", lambda mean: not mean.same_unit
+)
+TOO_HIGH = _mean(
+    CODES[1],
+    ", which is too high.",
+    "the judge's mean lies above the interval of the corrected one",
+    lambda mean: _side(mean) > 0,
+)
+TOO_LOW = _mean(
+    CODES[2],
+    ", which is too low.",
+    "the judge's mean lies below the interval of the corrected one",
+    lambda mean: _side(mean) < 0,
+)
+BESIDE = _mean(
+    CODES[3],
+    ".",
+    "scores and labels have one unit, and the judge's mean lies within the interval, or there is none",
+    lambda mean: mean.same_unit and not _side(mean),
+)
+NO_SURER = Sentence[CorrectedMean](
+    code="corrected-no-surer",
+    text="The judge's scores make it no surer than {labels} alone.",
+    when="the labels that would give this interval without a judge are no more than there are",
+    holds=lambda mean: round(mean.worth) <= mean.n_labelled,
+    needs={"labels": "labelled answers"},
+    fills=_fills,
+    never_beside=("corrected-worth",),
+)
+WORTH = Sentence[CorrectedMean](
+    code="corrected-worth",
+    text="With the judge, {labels} are worth {worth}.",
+    when="the labels that would give this interval without a judge are more than there are",
+    holds=lambda mean: round(mean.worth) > mean.n_labelled,
+    needs={"labels": "labelled answers", "worth": "labels that would give this interval without a judge"},
+    fills=_fills,
+    never_beside=("corrected-no-surer",),
+)
+CANNOT_HALVE = Sentence[CorrectedMean](
+    code="corrected-cannot-halve",
+    text="More labels alone cannot halve the interval: {rows} answers are too few for that, however many of "
+    "them are labelled.",
+    when="there is an interval, and a label for each answer would not halve it",
+    holds=lambda mean: mean.corrected.low is not None and mean.to_halve is None,
+    needs={"rows": "judged answers"},
+    fills=_fills,
+    never_beside=("corrected-to-halve",),
+)
+HALVE = Sentence[CorrectedMean](
+    code="corrected-to-halve",
+    text="To halve the interval takes about {needed} labels in all.",
+    when="there is an interval, and so many labels would halve it",
+    holds=lambda mean: mean.corrected.low is not None and mean.to_halve is not None,
+    needs={"needed": "labels in all"},
+    fills=_fills,
+    never_beside=("corrected-cannot-halve",),
+)
+SENTENCES = (OTHER_SCALE, TOO_HIGH, TOO_LOW, BESIDE, NO_SURER, WORTH, CANNOT_HALVE, HALVE)

@@ -11,6 +11,13 @@ from ragstone.kernel.agreement._grades import (
     scores_as_probabilities,
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
+from ragstone.kernel.agreement._sentence_table import (
+    FEW_CLUSTERS,
+    NOTES,
+    TUNED_LEFT_OUT,
+    CardNumbers,
+    JudgeBesidePeople,
+)
 from ragstone.kernel.agreement._unmatched import why_unmatched
 from ragstone.kernel.agreement._verdict import (
     Hits,
@@ -18,7 +25,6 @@ from ragstone.kernel.agreement._verdict import (
     better_than_all,
     constant_baseline,
     nothing_scored,
-    one_grade_only,
     verdict,
 )
 from ragstone.kernel.agreement.card import (
@@ -45,15 +51,21 @@ from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
+from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 from ragstone.kernel.tables import Rows
 
-FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/statistics.md)
-SHOWN_GROUPS = 5
+BY_DISTANCE = (
+    "signed error",
+    "within one",
+    "linear kappa",
+    "quadratic kappa",
+)  # not of mere numbers of labels
 
 
 @takes_rows(judgements=Judgement, labels=Label)
@@ -182,7 +194,7 @@ def report_card(
     no_model = best_rival(hits(judge), rivals, own_clusters, **drawn)
     ranking = None
     numbered = is_category(pairs.rows[0])  # numbers of labels: a mean of them says nothing
-    agreement = {name: value for name, value in agreement.items() if not numbered or name != "signed error"}
+    agreement = {name: value for name, value in agreement.items() if not numbered or name not in BY_DISTANCE}
     if judge.judge.metric != PREFERENCE and not numbered:
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
@@ -191,11 +203,12 @@ def report_card(
     if comparison.categories:
         table = contingency_table(comparison.human, comparison.judge, comparison.categories)
         confusion = [[int(n) for n in row] for row in table]
-    better, sentence = _conclusion(judge, agreement, baselines, people, ranking)
-    return msgspec.structs.replace(
+    humans = with_alpha(people, raters, **drawn)
+    better, sentence = _conclusion(judge, agreement, baselines, humans, ranking)
+    card = msgspec.structs.replace(
         card,
         threshold=comparison.threshold,
-        humans=with_alpha(people, raters, **drawn),
+        humans=humans,
         agreement=agreement,
         categories=comparison.categories,
         names=grade_names(comparison, judge.judge.metric, pairs.rows),
@@ -212,11 +225,13 @@ def report_card(
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
     )
+    return with_protocol(card, comparison, pairs, **drawn)
 
 
 def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:
     """Return the card of a judge none of whose judgements can be compared."""
     judge, pairs = measured.judge, measured.pairs
+    tuned = say(CardNumbers(n_tuned=pairs.n_tuned), TUNED_LEFT_OUT)
     return ReportCard(
         judge=judge.judge,
         metric=judge.metric,
@@ -239,7 +254,7 @@ def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> Repor
         by_system=[],
         better_than_baseline=None,
         verdict=nothing_scored(pairs.statuses, pairs.n_tuned),
-        notes=_tuned(pairs),
+        notes=[tuned] if tuned else [],
     )
 
 
@@ -254,10 +269,16 @@ def _conclusion(
     if judge.comparison is None:
         return None, nothing_scored(judge.pairs.statuses, judge.pairs.n_tuned)
     human, grades = judge.comparison.human, judge.comparison.categories
-    if "exact agreement" in agreement and human.min() == human.max():
-        return None, one_grade_only(grade_name(judge.judge.metric, float(human[0]), grades), agreement)
-    yes = grade_name(judge.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
-    return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
+    alike = "exact agreement" in agreement and human.min() == human.max()
+    facts = JudgeBesidePeople(
+        agreement=agreement,
+        baselines=baselines,
+        humans=people,
+        yes=grade_name(judge.judge.metric, 1.0, grades) if grades == [*YES_NO] else None,
+        ranking=ranking,
+        only=grade_name(judge.judge.metric, float(human[0]), grades) if alike else None,
+    )
+    return None if alike else better_than_all(baselines), verdict(facts)
 
 
 def _notes(
@@ -266,49 +287,21 @@ def _notes(
     agreement: Mapping[str, Estimate],
     tables: Sequence[Sequence[AnswerGroup]],
 ) -> list[str]:
+    numbers = CardNumbers(
+        agreement=agreement,
+        graded=bool(comparison.categories),
+        n=len(pairs.humans),
+        n_clusters=len(set(pairs.clusters)),
+        unit="conversations" if any(map(conversation_of, pairs.rows)) else "questions",
+        small=[
+            group.name
+            for groups in tables
+            if len(groups) > 1
+            for group in groups
+            if group.n_questions < FEW_CLUSTERS
+        ],
+        n_tuned=pairs.n_tuned,
+        n_unequal=sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans),
+    )
     policies = mixed_policy_note(label for human in pairs.humans for label in human.labels)
-    notes = [*comparison.notes, *_tuned(pairs), *_unequal(pairs), *policies]
-    if comparison.categories and "kappa" not in agreement:
-        notes.append("Kappa is undefined: people and the judge gave the same grade every time.")
-    if "Spearman" not in agreement:
-        notes.append("Correlation is undefined: people or the judge gave the same grade every time.")
-    n_clusters = len(set(pairs.clusters))
-    if n_clusters < FEW_CLUSTERS:
-        unit = "conversations" if any(map(conversation_of, pairs.rows)) else "questions"
-        notes.append(f"Only {n_clusters} different {unit}: intervals from so few are too narrow.")
-        return notes
-    small = [
-        group.name
-        for groups in tables
-        if len(groups) > 1
-        for group in groups
-        if group.n_questions < FEW_CLUSTERS
-    ]
-    if small:
-        named = ", ".join(small[:SHOWN_GROUPS]) + (", …" if len(small) > SHOWN_GROUPS else "")
-        notes.append(
-            f"Groups of fewer than {FEW_CLUSTERS} questions have intervals that are too narrow: {named}."
-        )
-    return notes
-
-
-def _tuned(pairs: GradePairs) -> list[str]:
-    if not pairs.n_tuned:
-        return []
-    n = f"{pairs.n_tuned:,} labelled answer{'s are' if pairs.n_tuned > 1 else ' is'}"
-    return [
-        f"{n} left out: the judge was made with their questions, as examples or to fit a threshold, so they "
-        "cannot test it."
-    ]
-
-
-def _unequal(pairs: GradePairs) -> list[str]:
-    n = sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans)
-    if not n:
-        return []
-    return [
-        f"{n:,} of the {len(pairs.humans):,} labelled answers were drawn with unequal chances, those that "
-        "are hard for the judge more often. Every number of this card is of the labelled answers: it says "
-        "what the judge does on them, not how it does on all answers. Only the corrected means make up for "
-        "the chances."
-    ]
+    return [*comparison.notes, *policies, *filter(None, (say(numbers, note) for note in NOTES))]

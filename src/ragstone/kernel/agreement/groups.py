@@ -144,13 +144,13 @@ def _groups(
 
 
 def _graded(part: GradeComparison, codes: Codes, *, seed: int, resamples: int) -> GroupMeasured:
-    """Return exact agreement, a kappa and the bias of one group."""
+    """Return a kappa, exact agreement and the bias of one group."""
     human, judge = part.human, part.judge
     kind = usual_kappa(part.categories)
     exact = mean_estimate(exact_matches(human, judge), codes, seed=seed, resamples=resamples)
     kappa = kappa_estimate(human, judge, part.categories, codes, kind=kind, seed=seed, resamples=resamples)
     bias = mean_estimate(judge - human, codes, proportion=False, seed=seed, resamples=resamples)
-    return {"exact agreement": exact, kind: kappa}, bias
+    return {kind: kappa, "exact agreement": exact}, bias
 
 
 def rank_systems(

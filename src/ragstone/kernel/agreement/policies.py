@@ -53,8 +53,8 @@ def check_one_policy(labels: Iterable[Label], metric: str) -> None:
         named = ", ".join(f"{policy} ({n:,} label{'s' if n > 1 else ''})" for policy, n in counts.items())
         raise DataError(
             f"the labels of {metric!r} were given under {len(counts)} different instructions: {named}. They "
-            "may measure different things. Choose one: `ragstone agree --policy DIGEST` (policy= in Python), "
-            "or keep the labels of one in the file."
+            "may measure different things. Choose one: `--policy DIGEST` of `ragstone agree` or `compare` "
+            "(policy= in Python), or keep the labels of one in the file."
         )
 
 

@@ -282,15 +282,15 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
     repeats: RepeatedScores | msgspec.UnsetType = msgspec.UNSET
     labels = _shares(group, seed) if group.scores and len(group.labels) == len(group.scores) else {}
     estimate: Estimate | None = None
-    if labels:
-        pass  # a mean of their numbers says nothing
-    elif group.repeated.most > 1 or group.repeated.needed:
+    if group.repeated.most > 1 or group.repeated.needed:
         rows = group.repeated
         scored = (name for name, score in zip(rows.ids, rows.outcomes, strict=True) if math.isfinite(score))
         shared = dict(zip(scored, group.clusters, strict=True))
         estimate, repeats = fold(first, rows, shared, seed=seed)
         n_alone = len(shared)
-    else:
+        if labels:  # neither a mean of their numbers says anything, nor which of them pass
+            estimate, repeats = None, msgspec.structs.replace(repeats, passes=[], passes_from=None)
+    elif not labels:
         estimate = mean_estimate(group.scores, group.clusters, seed=seed, proportion=unit)
     return MetricSummary(
         system=split_repeat(first.system)[0],

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.document.numbers import count, interval, number, percent, usd, with_ends
+from ragstone.kernel.document.numbers import count, number, percent, usd, with_ends
 from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.records import Status
@@ -145,11 +145,18 @@ def doubt(card: ReportCard) -> str | None:
 
 
 def agreement(card: ReportCard) -> str:
-    """Return a judge's first measure of agreement with people, with its interval, on one line."""
-    if not card.agreement:
+    """Return a judge's agreement with people beyond chance, with its interval, and the exact one after it."""
+    if card.lead is None:
         return "cannot be compared with people"
-    name, estimate = next(iter(card.agreement.items()))
-    return f"{name} {number(estimate.value)} ({interval(estimate)})"
+    name, estimate = card.lead
+    text = f"{name} {with_ends(estimate)}"
+    exact = card.agreement.get("exact agreement")
+    if exact is None:
+        return text
+    if name != "exact agreement":
+        return f"{text}; exact agreement {with_ends(exact)}"
+    beside = f", {card.constant.name} {number(card.constant.exact_agreement.value)}" if card.constant else ""
+    return f"{text}{beside}; kappa is undefined"
 
 
 def labelled(card: ReportCard) -> str:

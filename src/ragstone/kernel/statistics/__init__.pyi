@@ -31,6 +31,7 @@ from .raters import (
     rater_estimates,
     usual_kappa,
 )
+from .slope import slope_estimate
 
 __all__ = [
     "MAX_GRADES",
@@ -72,6 +73,7 @@ __all__ = [
     "rater_estimates",
     "resampled_totals",
     "roc_auc",
+    "slope_estimate",
     "spearman",
     "tau_estimate",
     "usual_kappa",

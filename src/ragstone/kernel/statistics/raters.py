@@ -33,8 +33,10 @@ from ragstone.kernel.statistics.intervals import (
     cell_totals,
     cluster_codes,
     cluster_totals,
+    wilson_interval,
 )
 from ragstone.kernel.statistics.kappa import (
+    Disagreement,
     cell_codes,
     exact_matches,
     kappa_of_cells,
@@ -47,7 +49,7 @@ from ragstone.kernel.statistics.mean import mean_estimate
 
 MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 KAPPAS = {"kappa": nominal, "linear kappa": linear, "quadratic kappa": quadratic}
-ORDER = ("kappa", "alpha")  # of measures that come from one table; correlations come last
+BY_WEIGHT = ("quadratic kappa", "kappa", "linear kappa")  # the most telling first
 
 
 def rater_estimates(
@@ -67,10 +69,10 @@ def rater_estimates(
     human, judge: (n,), at least one item. grades: of both, ascending, [] where they are not compared grade by
     grade. scores: the judge's before they were cut at any threshold. same_unit: whether judge minus human
     means anything. alphas: Krippendorff's of more raters than these two, in place of theirs.
-    Grade by grade: exact agreement, kappa and, for more than two grades, within one, linear and quadratic
-    kappa. In the same unit: Krippendorff's alpha (for more than two grades nominal, ordinal and interval; for
-    values too many to count interval alone), signed error. For labels of yes and no: ROC AUC. Always:
-    Pearson, Spearman, Kendall tau-b.
+    Grade by grade: kappa, after the quadratic one and before the linear one for more than two grades; exact
+    agreement, and within one for more than two grades. In the same unit: Krippendorff's alpha (for more than
+    two grades nominal, ordinal and interval; for values too many to count interval alone), signed error. For
+    labels of yes and no: ROC AUC. Always: Pearson, Spearman, Kendall tau-b.
     """
     yes_no = bool(np.isin(human, (0.0, 1.0)).all())
     if not grades:
@@ -85,9 +87,9 @@ def rater_estimates(
             resamples=resamples,
         )
     mean = partial(mean_estimate, clusters=clusters, seed=seed, resamples=resamples)
-    estimates: dict[str, Estimate | None] = {"exact agreement": mean(exact_matches(human, judge))}
+    exact: dict[str, Estimate | None] = {"exact agreement": mean(exact_matches(human, judge))}
     if len(grades) > 2:
-        estimates["within one"] = mean(matches_within_one(human, judge, grades))
+        exact["within one"] = mean(matches_within_one(human, judge, grades))
     statistics: dict[str, Statistic] = {
         name: kappa_of_cells(grades, weights)
         for name, weights in KAPPAS.items()
@@ -109,9 +111,13 @@ def rater_estimates(
         **bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples),
         **(alphas or {}),
     }
-    estimates |= dict(
-        sorted(measured.items(), key=lambda item: next((n for n, o in enumerate(ORDER) if o in item[0]), 2))
-    )
+    kappas = {
+        name: _perfect_bounded(measured.pop(name), human, KAPPAS[name], clusters)
+        for name in BY_WEIGHT
+        if name in measured
+    }
+    alphas_first = sorted(measured.items(), key=lambda item: "alpha" not in item[0])
+    estimates = {**kappas, **exact, **dict(alphas_first)}
     if yes_no:
         estimates["ROC AUC"] = auc_estimate(human, scores, clusters, seed=seed, resamples=resamples)
     estimates["signed error"] = mean(judge - human, proportion=False)
@@ -167,7 +173,28 @@ def kappa_estimate(
     if both_orders:
         totals += _table_totals(second, first, grades, clusters)
     statistics = {kind: kappa_of_cells(grades, KAPPAS[kind])}
-    return bootstrap_estimates(totals, statistics, len(first), seed=seed, resamples=resamples)[kind]
+    drawn = bootstrap_estimates(totals, statistics, len(first), seed=seed, resamples=resamples)[kind]
+    return _perfect_bounded(drawn, first, KAPPAS[kind], clusters)
+
+
+def _perfect_bounded(
+    kappa: Estimate | None, human: Floats, distance: Disagreement, clusters: Clusters
+) -> Estimate | None:
+    """Return kappa with a lower bound where it is 1, and no resample can differ.
+
+    The bound is kappa if as many answers disagreed as Wilson's interval of n of n clusters leaves open, each
+    as far as two grades that were given lie apart: wider than it need be for weighted kappa.
+    """
+    if kappa is None or kappa.low is not None or kappa.value < 1:
+        return kappa
+    n = len(np.unique(cluster_codes(clusters, len(human))))
+    known, counts = np.unique(human, return_counts=True)
+    shares, weights = counts / len(human), distance(known)
+    expected = float(shares @ weights @ shares)
+    if n < 2 or expected <= 0:
+        return kappa
+    low = 1 - (1 - wilson_interval(n, n, kappa.level)[0]) * float(weights.max()) / expected
+    return msgspec.structs.replace(kappa, low=max(-1.0, low), high=1.0, method="wilson")
 
 
 def usual_kappa(grades: Sequence[float]) -> str:

@@ -59,7 +59,7 @@ def test_agreement_is_counted_by_kind_and_a_changed_row_is_no_part_of_it():
     assert evouna.statuses == {"scored": 7, "unparsable": 1}
     assert (own.kind, own.n, own.found and own.found.value) == ("own", 1, 1.0)
     assert (card.n_rows, card.statuses) == (10, {"scored": 9, "unparsable": 1})
-    assert "of 7 answers" in card.verdict
+    assert "on 7 answers" in card.verdict
 
 
 def test_flips_are_pairs_of_verdicts_and_an_order_can_only_raise_one():
@@ -89,7 +89,7 @@ def test_grades_of_students_are_compared_by_their_order():
     [card] = suite_cards("correctness", rows, [judged(scores)], resamples=200)
     [graded] = [one for one in card.kinds if one.kind == "saf-de"]
     assert (graded.measure, graded.n, graded.found and graded.found.value) == ("Spearman", 5, 1.0)
-    assert "of 2 answers" in card.verdict  # students' grades are not yes or no
+    assert "on 2 answers" in card.verdict  # students' grades are not yes or no
 
 
 def test_a_judge_of_pairs_flips_where_the_other_order_has_another_winner():

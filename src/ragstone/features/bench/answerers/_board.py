@@ -12,6 +12,7 @@ from ragstone.features.bench.answerers._labels import (
     CellLabels,
     by_people,
     correct_tests,
+    last_without,
     people_would_give,
 )
 from ragstone.features.bench.answerers._measuring import (
@@ -171,7 +172,9 @@ def _standings(
         own = people or own
         gains = by_people(scored, people)
         if people:
-            group = sorted(group, key=lambda cell: _by_gain(cell, group, gains))
+            group = sorted(
+                group, key=lambda cell: (has_too_few(cell, group), last_without(gains.get(cell.cell.name)))
+            )
         tests += own
         between = both_ways(own)
         ordered = _best_first(group, between)
@@ -214,13 +217,6 @@ def _by_mean(group: Sequence[CellValues]) -> list[CellValues]:
         return has_too_few(cell, group), -round(mean, 12)
 
     return sorted(group, key=order)
-
-
-def _by_gain(
-    cell: CellValues, group: Sequence[CellValues], gains: Mapping[str, float | None]
-) -> tuple[bool, bool, float]:
-    gain = gains.get(cell.cell.name)
-    return has_too_few(cell, group), gain is None, -round(gain or 0.0, 12)
 
 
 def has_too_few(cell: CellValues, group: Sequence[CellValues]) -> bool:

@@ -141,6 +141,11 @@ def by_people(names: Sequence[str], tests: Sequence[CellTest]) -> dict[str, floa
     return {name: sum(of) / len(of) if of else None for name, of in gains.items()}
 
 
+def last_without(gain: float | None) -> tuple[bool, float]:
+    """Return what a gain is sorted by: the largest first, none last, what differs by rounding alike."""
+    return gain is None, -round(gain or 0.0, 12)
+
+
 def people_would_give(
     judged: Sequence[Judgement], labels: CellLabels, name: str, clusters: Mapping[str, str], *, seed: int
 ) -> Estimate | None:

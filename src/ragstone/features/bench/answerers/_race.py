@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.features.bench._board import both_ways
-from ragstone.features.bench.answerers._labels import by_people
+from ragstone.features.bench.answerers._labels import by_people, last_without
 from ragstone.features.bench.answerers._measuring import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.features.bench.answerers._planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.features.bench.answerers._values import (
@@ -389,7 +389,7 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
         by_labels = board.labels is not None and condition in board.labels.conditions
         if condition == race.condition and by_labels:
             gains = by_people([row.cell.name for row in on], tests)
-            on = sorted(on, key=lambda row: _last_without(gains[row.cell.name]))
+            on = sorted(on, key=lambda row: last_without(gains[row.cell.name]))
         if condition == race.condition and not by_labels:
             standings += [
                 _with_verdict(row, "not distinguishable" if at else "best") for at, row in enumerate(on)
@@ -441,10 +441,6 @@ def _of_those_left(
     claims = zip(family, gone, strict=True)
     tests = as_family([msgspec.structs.replace(test, p=1.0) if left else test for test, left in claims])
     return [test for test, left in zip(tests, gone, strict=True) if not left]
-
-
-def _last_without(gain: float | None) -> tuple[bool, float]:
-    return gain is None, -round(gain or 0.0, 12)
 
 
 def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:

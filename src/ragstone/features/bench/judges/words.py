@@ -1,7 +1,7 @@
 """A bench of judges: what bench.json holds, and its report."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from ragstone.features.bench.judges.values import (
     WorthAsking,
 )
 from ragstone.features.bench.suite.cards import SuiteCard
+from ragstone.kernel.agreement.card import BEYOND_CHANCE, chance_corrected
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -61,6 +62,7 @@ from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out
+from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -152,7 +154,8 @@ PLACES: tuple[Made[JudgeStanding], ...] = (
 def _standings(board: JudgeBoard) -> list[Block]:
     """Return the leaderboard, and all measures of agreement."""
     names = columns(board)
-    brief = [name for name in SHOWN_COLUMNS if name in names][:2]
+    beyond = [name for name in BEYOND_CHANCE if name in names][: board.measure == "exact agreement"]
+    brief = [] if beyond else [name for name in SHOWN_COLUMNS if name in names][:2]
     if DETECTION[0] in names:  # what others print of judges of support
         brief = [*brief[:1], *(name for name in ("ROC AUC", DETECTION[0]) if name in names)]
     short = SHORT.get(board.measure, board.measure)
@@ -167,15 +170,15 @@ def _standings(board: JudgeBoard) -> list[Block]:
         lambda row: Cell(n_failed(row), tone="warn"),
     )
 
-    def measure(name: str) -> Made[JudgeStanding]:
-        column = Column(name, short=SHORT.get(name, name), where="terminal")
-        return column, lambda row: estimated(row.agreement.get(name))
+    def measured(name: str) -> Callable[[JudgeStanding], Cell]:
+        return lambda row: estimated(row.agreement.get(name))
 
     heads: list[Made[JudgeStanding]] = [
         *PLACES,
         named("Verdict", lambda row: verdict(row.verdict, verdicts)),
+        *((Column(name, short=SHORT.get(name, name), beside="interval"), measured(name)) for name in beyond),
         (lead, lambda row: estimated(row.value, "strong")),
-        *map(measure, brief),
+        *((Column(SHORT.get(name, name), where="terminal"), measured(name)) for name in brief),
         (
             Column("Below the best by", where="page"),
             lambda row: size(row.comparison.difference) if row.comparison else "",
@@ -186,14 +189,15 @@ def _standings(board: JudgeBoard) -> list[Block]:
         (Column("time", where="terminal"), seconds_each),
     ]
     board_table = table_of("Leaderboard", board.standings, heads)
-    if not names:
+    others = [name for name in names if name not in beyond]
+    every: list[Made[JudgeStanding]] = [*PLACES, *means(others, attrgetter("agreement"))]
+    if not others:
         return [board_table]
-    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
-    measured = [row for row in board.standings if row.file]
+    standings = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
     return [
         board_table,
-        table_of(caption, measured, every, caption=caption, where="page"),
+        table_of(caption, standings, every, caption=caption, where="page"),
         *([Paragraph(AT_THRESHOLD, tone="muted", where="page")] if DETECTION[0] in names else []),
     ]
 
@@ -380,13 +384,34 @@ def _first(choice: JudgeChoice, board: JudgeBoard) -> str:
     """Return the highest agreement; of whom, and that it is the best, only where all others are worse."""
     first, apart = board.standings[0], board.measure == "difference"
     value = f"{measure_name(board)} {with_ends(first.value)}"
-    if len(board.standings) > 1 and not choice.alike:
-        return f"{first.cell.name} {'is nearest to people' if apart else 'agrees best with people'}: {value}."
     same = _as_high(board)
+    # Exact agreement decides the order, for its test is paired; it is not said without one beyond chance.
+    beyond = chance_corrected(first.agreement) if board.measure == "exact agreement" else None
+    if beyond:
+        value = f"{value}, {_beyond_chance(beyond, board, n_same=len(same))}"
+    flattered = beyond and any(
+        row.agreement[beyond[0]].value > beyond[1].value
+        for row in board.standings
+        if beyond[0] in row.agreement
+    )
+    if len(board.standings) > 1 and not choice.alike and not flattered:
+        if beyond:
+            value = f"{beyond[0]} {with_ends(beyond[1])}, {measure_name(board)} {with_ends(first.value)}"
+        return f"{first.cell.name} {'is nearest to people' if apart else 'agrees best with people'}: {value}."
     have = f"{', '.join(same)} {'has' if len(same) == 1 else 'have'}"
     if len(board.standings) == len(same):
         return f"{have} {'the same ' if len(same) > 1 else ''}{value}."
     return f"{have} the {'lowest' if apart else 'highest'} {value}."
+
+
+def _beyond_chance(beyond: tuple[str, Estimate], board: JudgeBoard, *, n_same: int) -> str:
+    """Return the chance-corrected agreement of the cells that have the highest exact one."""
+    measure, estimate = beyond
+    others = [row.agreement[measure].value for row in board.standings[:n_same] if measure in row.agreement]
+    where = " where it is defined" if len(others) < n_same else ""
+    if math.isclose(min(others), max(others)):
+        return f"{measure} {with_ends(estimate)}{where}"
+    return f"{measure} from {number(min(others))} to {number(max(others))}{where}"
 
 
 def _as_high(board: JudgeBoard) -> list[str]:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.kernel.statistics.detection import detection_estimates
+from ragstone.features.bench._detection import detection_estimates
 
 COLUMN = st.lists(
     st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=30

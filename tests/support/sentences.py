@@ -1,0 +1,81 @@
+"""Which sentences of the table a text says: src/ragstone/kernel/sentences.py."""
+
+import re
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from ragstone.kernel.sentences import Sentence, tables
+
+FIELD = r"(?:(?!\. [A-Z`]).)*?"  # a number or a name, never the end of a sentence and the next one
+
+
+@cache
+def every() -> dict[str, Sentence[Any]]:
+    """Return the whole table by code. Raises ValueError for a code that is there twice."""
+    found: dict[str, Sentence[Any]] = {}
+    for _, table in tables():
+        for sentence in table:
+            if sentence.code in found:
+                raise ValueError(f"two sentences have the code {sentence.code}")
+            found[sentence.code] = sentence
+    return found
+
+
+@cache
+def pattern(code: str) -> re.Pattern[str]:
+    """Return what a text of this sentence looks like."""
+    parts = Formatter().parse(every()[code].text)
+    source = "".join(re.escape(fixed) + (FIELD if name is not None else "") for fixed, name, _, _ in parts)
+    return re.compile(source.replace(r"\ ", r"\s+"), re.DOTALL)
+
+
+def said(text: str) -> list[str]:
+    """Return the codes of the sentences that a text consists of, in order.
+
+    Raises AssertionError where a part of it is none of the table's. Where two fit, the one that takes the
+    most fixed letters is meant.
+    """
+    codes: list[str] = []
+    rest = text.strip()
+    while rest:
+        fits = []
+        for code in every():
+            match = re.match(f"(?:{pattern(code).pattern})(?=\\s|$)", rest, re.DOTALL)
+            if match:
+                fixed = sum(len(part) for part, _, _, _ in Formatter().parse(every()[code].text))
+                fits.append((fixed, code, match.end()))
+        assert fits, f"the table has no sentence for: {rest}"
+        _, code, end = max(fits)
+        codes.append(code)
+        rest = rest[end:].strip()
+    return codes
+
+
+def forbidden(codes: list[str]) -> list[tuple[str, str]]:
+    """Return the pairs of these that must not be said together."""
+    return [(a, b) for a in codes for b in codes if b in every()[a].never_beside]
+
+
+def said_somewhere(code: str, texts: list[str]) -> bool:
+    """Return whether any of these texts, with plain spaces between its words, holds the sentence."""
+    parts = [part for part, _, _, _ in Formatter().parse(every()[code].text)]
+    longest = max(parts, key=len)
+    return any(pattern(code).search(text) for text in texts if longest in text)
+
+
+def codes_in(text: str) -> set[str]:
+    """Return which sentences a text holds somewhere; of two that overlap the one with more fixed letters."""
+    matches = []
+    for code, sentence in every().items():
+        parts = [part for part, _, _, _ in Formatter().parse(sentence.text)]
+        if max(parts, key=len) in text:
+            fixed = sum(map(len, parts))
+            matches += [(fixed, *match.span(), code) for match in pattern(code).finditer(text)]
+    taken: list[tuple[int, int]] = []
+    codes = set()
+    for _, start, end, code in sorted(matches, reverse=True):
+        if all(end <= low or start >= high for low, high in taken):
+            taken.append((start, end))
+            codes.add(code)
+    return codes
