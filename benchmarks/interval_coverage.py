@@ -300,7 +300,6 @@ NOISES = {
     "both differ (0.08, 0.08)": Noise(judge=0.08, wording=0.08, judge_wording=0.03),
     "each judge minds another wording (0.08)": Noise(judge=0.03, wording=0.03, judge_wording=0.08),
 }
-OF_COMPONENTS = 400  # resamples: of the usual intervals alone
 SHAPE = 3, 2, 2  # judges, wordings, verdicts
 PASS = 0.35  # of a score, from which on it counts as right: the mean of yes and no is then 0.66 or so
 
@@ -370,9 +369,9 @@ def simulated_components(
             judges=judge[there],
             wordings=wording[there],
             bounds=(0, 1) if binary else None,
-            resamples=OF_COMPONENTS,
+            resamples=RESAMPLES,
         )
-        one = mean_estimate(scores[:, 0, 0, 0, 0], resamples=OF_COMPONENTS)
+        one = mean_estimate(scores[:, 0, 0, 0, 0], resamples=RESAMPLES)
         assert found is not None
         assert one is not None
         intervals = (found.estimate, one, found.fixed)
