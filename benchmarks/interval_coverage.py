@@ -4,7 +4,7 @@ Run: python benchmarks/interval_coverage.py [quick] [--repeats] [--components]
 
 A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
 columns are its size. A star marks what lies outside 95 ± 1.5, beyond what the number of simulations can tell.
---repeats: of answers generated anew alone. --components: of means over several judges, wordings and repeats
+--repeats: of repeated answers alone. --components: of means over several judges, wordings and repeats
 alone; does the interval hold what all judges and wordings like these would say?
 """
 
@@ -279,7 +279,7 @@ def width(found: Estimate) -> float:
 class Noise(NamedTuple):
     """Standard deviations of what a score is made of, on a scale from 0 to 1.
 
-    verdict: of one judge in one wording on one answer, asked again. in_answers: of answers generated anew.
+    verdict: of one judge in one wording on one answer, asked again. in_answers: of repeated answers.
     """
 
     question: float = 0.3
@@ -434,7 +434,7 @@ OF_REPEATS = (
 
 
 def repeated() -> None:
-    """Answers generated anew: each question has a chance of its own that an answer to it is right.
+    """Repeated answers: each question has a chance of its own that an answer to it is right.
 
     The truth is that of all such questions: the mean chance p, 1 - (1 - p)^k for pass@k, p^k for pass^k.
     """

@@ -1,4 +1,4 @@
-"""Answers generated anew: `[answer] repeats`, `answer --repeats`, `answer(repeats=)`, and runs of them."""
+"""Repeated answers: `[answer] repeats`, `answer --repeats`, `answer(repeats=)`, and runs of them."""
 
 import asyncio
 import itertools

@@ -419,6 +419,17 @@ def test_three_judges_of_one_metric_share_the_noise_of_a_difference(says):
         assert line in render_markdown(comparison_document(compared))
 
 
+def test_labels_with_scores_share_the_noise_of_a_difference_too():
+    a, b = by_models((0, 0, 0)), by_models((0.0, 0.1, 0.3), seed=1)
+    labelled = [
+        msgspec.structs.replace(
+            side, judgements=[msgspec.structs.replace(row, label="x") for row in side.judgements]
+        )
+        for side in (a, b)
+    ]
+    assert compare_judged(*labelled).components == compare_judged(a, b).components
+
+
 def test_one_judge_says_nothing_of_the_choice_of_judges():
     compared = compare_judged(*pairs(*[WRONG_TO_RIGHT] * 9, *[STAY] * 10))
     assert compared.components is msgspec.UNSET

@@ -9,10 +9,8 @@ from tests.support.surfaces import shown
 from tests.support.tiny_run import MODEL, judgement, summary_of
 
 import ragstone
-from ragstone.features.blame._plan import _leads
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.several import compare_several, several_document
-from ragstone.features.export.mlflow import metrics_of
 from ragstone.features.report.trend import RunStep, trend_chart
 from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.features.run.pipeline import unranked_notes
@@ -87,18 +85,6 @@ def test_a_category_neither_leads_nor_ranks_systems(says) -> None:
     graded = summary_of([*rows("a"), *(judgement(f"q{n}", "correctness", 1.0, system="b") for n in range(2))])
     [other] = unranked_notes(graded.metrics)
     assert other != note, "one of the judges grades, and not both systems"
-
-
-def test_blame_says_that_no_label_is_wrong(summary, says) -> None:
-    with pytest.raises(DataError) as mistake:
-        _leads(summary, None)
-    says(mistake.value)
-
-
-def test_mlflow_gets_each_share(write_run) -> None:
-    metrics = metrics_of(ragstone.read_run(write_run(judgements=rows(), summary=summary_of(rows()))))
-    assert metrics["question_type/create/mean"] == 0.5
-    assert "question_type/mean" not in metrics
 
 
 def test_a_course_over_runs_has_no_point(summary) -> None:

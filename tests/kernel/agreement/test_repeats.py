@@ -1,4 +1,4 @@
-"""People and a judge on answers generated anew: repeats of a system are one system."""
+"""People and a judge on repeated answers: repeats of a system are one system."""
 
 import numpy as np
 import pytest

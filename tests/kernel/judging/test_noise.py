@@ -119,6 +119,13 @@ def test_baselines_juries_and_thresholds_are_pooled_with_nothing():
     assert sources([*alone, *again]) == [{"questions": 30, "answers": 2}]
 
 
+def test_labels_of_which_none_is_better_have_no_mean_and_so_no_noise_of_it():
+    kinds = [msgspec.structs.replace(row, label="create") for row in rows(scale=(0, 5))]
+    assert noise_components(kinds) == []
+    graded = [msgspec.structs.replace(row, label="right") for row in rows()]
+    assert len(noise_components(graded)) == 1
+
+
 def test_judges_on_different_scales_are_not_pooled(says):
     tally = NoiseTally()
     wide = [

@@ -1,4 +1,4 @@
-"""Answers generated anew: a question counts once, by the mean of its answers."""
+"""Repeated answers: a question counts once, by the mean of its answers."""
 
 import msgspec
 import numpy as np

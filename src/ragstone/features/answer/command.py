@@ -54,7 +54,7 @@ def answer(
     samples: Samples = 1,
     like: Like = None,
     repeats: Annotated[
-        int | None, typer.Option("--repeats", min=1, help="Answers to each question, generated anew.")
+        int | None, typer.Option("--repeats", min=1, help="How often each question is answered.")
     ] = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,

@@ -6,6 +6,7 @@ import msgspec
 
 from ragstone.features.compare.matching import JudgedRun, Matched
 from ragstone.kernel.judging.noise import MetricComponents, NoiseTally
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import split_repeat
 
 
@@ -34,6 +35,8 @@ def difference_components(
             other = theirs.get((row.question_id, second, repeat, *key)) if system == first else None
             if other is None or row.score is None or other.score is None or key not in compared:
                 continue
+            if is_category(row):
+                continue
             metadata = {name: value for name, value in (row.metadata or {}).items() if name != "samples"}
             width = row.scale[1] - row.scale[0] if row.scale else None
             tally.add(
@@ -41,6 +44,7 @@ def difference_components(
                     row,
                     score=other.score - row.score,
                     scale=None if width is None else (-width, width),
+                    label=None,
                     metadata=metadata,
                     usage=row.usage + other.usage if row.usage and other.usage else None,
                     cost_usd=None

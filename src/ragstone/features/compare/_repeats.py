@@ -1,4 +1,4 @@
-"""Answers generated anew in a comparison: each question counts once, by the mean of its answers."""
+"""Repeated answers in a comparison: each question counts once, by the mean of its answers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

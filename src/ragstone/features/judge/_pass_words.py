@@ -1,4 +1,4 @@
-"""Answers generated anew: the chance that one of k passes, and that all of them do."""
+"""Repeated answers: the chance that one of k passes, and that all of them do."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.wording import judge_name
 
 SHOWN = (1, 2, 3, 5)  # k that are shown beside the largest; all of them are in the numbers
-HEAD = "Answers generated anew"
+HEAD = "Repeated answers"
 LEAD = (
     "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them do. "
     "An answer passes from that score on. Means over the questions that have k scored answers."

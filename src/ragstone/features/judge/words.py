@@ -126,7 +126,7 @@ def mean_cell(row: MetricSummary) -> Cell:
 
 
 def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:
-    """Return what stands below the means: of true and false statements, and of answers generated anew."""
+    """Return what stands below the means: of true and false statements, and of repeated answers."""
     return [*_truth_blocks(metrics), *pass_blocks(metrics)]
 
 

@@ -485,7 +485,7 @@ class CardNumbers(msgspec.Struct, frozen=True, kw_only=True):
 KAPPA_UNDEFINED = Sentence[CardNumbers](
     code="kappa-undefined",
     text="Kappa is undefined: people and the judge gave the same grade every time.",
-    when="grades were compared, and people and the judge gave one and the same grade to every answer",
+    when="grades were compared, and people and the judge gave the same grade to every answer",
     holds=lambda facts: facts.graded and "kappa" not in facts.agreement,
     never_beside=("judge-better",),
 )

@@ -9,6 +9,7 @@ from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.judging.repeated import k_of_n_of
+from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, split_repeat
 from ragstone.kernel.statistics import MeanComponents, mean_components
 from ragstone.kernel.tables import Rows
@@ -73,8 +74,8 @@ class NoiseTally:
     """Judgements on their way past, gathered by metric for their components.
 
     clusters: as of Tally. Left out: juries and cascades (their members' noise is in their scores already),
-    thresholds of another judge, rows without a score, and those of questions of whose answers k of n must
-    pass. A judge without a model is pooled with no other.
+    thresholds of another judge, labels of which none is better, rows without a score, and those of questions
+    of whose answers k of n must pass. A judge without a model is pooled with no other.
     """
 
     def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
@@ -85,7 +86,8 @@ class NoiseTally:
         """Take one judgement."""
         metadata = row.metadata or {}
         instrument = instrument_of(row)
-        if row.score is None or instrument is None or "members" in metadata or k_of_n_of(row):
+        has_no_mean = is_category(row) or k_of_n_of(row)
+        if row.score is None or instrument is None or "members" in metadata or has_no_mean:
             return
         system, repeat = split_repeat(row.system)
         alone = row.judge if row.model == NO_MODEL else ""

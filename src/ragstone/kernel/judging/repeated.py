@@ -1,4 +1,4 @@
-"""The scores of answers generated anew: each question counts once, by the mean of its answers."""
+"""The scores of repeated answers: each question counts once, by the mean of its answers."""
 
 import math
 from array import array
@@ -71,7 +71,7 @@ class PassRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepeatedScores(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mean over answers generated anew rests on.
+    """What a mean over repeated answers rests on.
 
     n_questions: questions with a judged answer. most: the highest number of a repeat; n_fewer: questions that
     have fewer answers. bounds: see bounds_of, over questions. passes_from: the score from which on an answer

@@ -19,6 +19,7 @@ NOISE_OF: dict[Source, str] = {
     "wordings": "the wording of the judges",
     "repeats": "verdicts that differ when a judge is asked again",
 }
+DRAWN: tuple[Source, ...] = ("questions", "judges", "wordings")  # few of them tell little of the others
 KIND: dict[Source, str] = {
     "questions": "question",
     "answers": "answer",
@@ -105,11 +106,11 @@ def noise_sentence(
     row = min(
         rows, key=lambda row: (row.models == [NO_MODEL], ranks.get(row.metric, len(ranks))), default=None
     )
-    if row is None:
-        return ""
-    found = row.components
+    found = row.components if row else None
+    if row is None or found is None or not found.shares.keys() | {"questions"} <= found.levels.keys():
+        return ""  # of a summary that another program wrote, too
     source = max(found.shares, key=lambda name: found.shares[name])
-    few = [of for of in (source, "questions") if found.levels[of] <= FEW and of not in ("answers", "repeats")]
+    few = [name for name in (source, "questions") if found.levels[name] <= FEW and name in DRAWN]
     whose = row.metric + (f" by {row.judges[0]}" if row.models == [NO_MODEL] else "")
     whose += f" of {row.system}" if several else ""
     lead = f"Of the variance of {of} {whose}, {percent(found.shares[source])} comes from {NOISE_OF[source]}"

@@ -199,7 +199,7 @@ def plain_notes(
 
 
 def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
-    """Return a note for each system with answers generated anew: how many, and how they count."""
+    """Return a note for each system with repeated answers: how many, and how they count."""
     of_system: dict[str, RepeatedScores] = {}
     for metric in metrics:
         if metric.repeats is not UNSET:

@@ -105,7 +105,7 @@ def bet_on_kappa(
 
     human, judge: (rows,), in the order in which the labels came, each one of grades (ascending, two or more).
     clusters, chances: as in bet_on_mean. The value is None, and nothing is ever decided, where both always
-    gave one and the same grade.
+    gave the same grade.
     """
     span = grades[-1] - grades[0]
     h, j = (np.asarray(own, dtype=np.float64) - grades[0] for own in (human, judge))

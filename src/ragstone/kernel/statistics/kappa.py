@@ -95,7 +95,7 @@ def cohen_kappa(
     first, second: the grades of the same items in the same order. categories: every grade of the scale,
     distinct and ascending; one that nobody gave changes nothing. Weights use the real distance between
     grades: 0, 0.5 and 2 are not equally spaced. None where chance alone would agree always: no items, or
-    both raters gave one and the same grade throughout (Cohen 1960, 1968).
+    both raters gave the same grade throughout (Cohen 1960, 1968).
     """
     table = contingency_table(first, second, categories)
     kappa = float(kappa_of_cells(categories, disagreement)(table.reshape(1, -1))[0])

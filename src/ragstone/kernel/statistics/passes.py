@@ -1,4 +1,4 @@
-"""pass@k and pass^k of answers generated anew: chances that follow from n answers, of which c are right."""
+"""pass@k and pass^k of repeated answers: chances that follow from n answers, of which c are right."""
 
 from collections.abc import Sequence
 
