@@ -121,11 +121,13 @@ def noise_sentence(
     half = found.doubled[source]
     if half > WORTH * found.half_width:
         return f"{lead}.{uneven}"
-    width = row.scale[1] - row.scale[0] if row.scale else None
-    now = f"± {number(found.half_width)}" if width is None or found.half_width < width else "the whole scale"
-    sentence = (
-        f"{lead}: {_twice(row, source)} would make the interval about ± {number(half)} in place of {now}"
-    )
+    effect = f"about {percent(1 - half / found.half_width)} narrower"
+    if found.estimate.method == "components":  # else the interval beside it is another one, see `fixed`
+        width = row.scale[1] - row.scale[0] if row.scale else None
+        now = f"± {number(found.half_width)}"
+        now = now if width is None or found.half_width < width else "the whole scale"
+        effect = f"about ± {number(half)} in place of {now}"
+    sentence = f"{lead}: {_twice(row, source)} would make the interval {effect}"
     if source != "questions":
         more = found.questions_instead[source]
         price = _cost(row, (more or 0) / found.levels["questions"])
