@@ -181,7 +181,7 @@ def _protocol(card: ReportCard) -> list[Block]:
     columns: list[Made[ProtocolItem]] = [
         (Column("Item", text=True), lambda item: item.item),
         (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
-        (Column("Why", text=True), lambda item: Cell(item.why, item.next)),
+        (Column("Why", text=True), lambda item: Cell(item.why, item.next.replace("`", ""))),
     ]
     lacking = [item.item for item in card.protocol if item.state == "not met"]
     listed = f" Not met: {', '.join(lacking)}; --page FILE says why, and what to run." if lacking else ""

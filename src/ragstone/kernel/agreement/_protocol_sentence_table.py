@@ -343,7 +343,7 @@ RULES = (
         "steady and fair",
         NOT_APPLICABLE,
         "single",
-        "it speaks of judges of pairs that were asked again",
+        "it is for judges of pairs that were asked again",
         when="the judge is none of pairs, asks no model, or was not asked again",
         holds=lambda facts: (
             not facts.of_pairs or not facts.asks or facts.evidence.retest is None or facts.flips is None
