@@ -165,9 +165,9 @@ def test_bars_and_measures_that_mean_nothing_are_refused(options, words):
         sequential_agreement(judged(judge), labelled(human), **options)
 
 
-def test_no_labels_and_labels_of_other_answers_are_refused():
+def test_no_labels_and_labels_of_other_answers_are_refused(says):
     _, judge = grades(20, 0.9)
-    with pytest.raises(DataError, match="no labels to compare"):
-        sequential_agreement(judged(judge), [])
-    with pytest.raises(DataError, match="no label is for an answer that was judged"):
-        sequential_agreement(judged(judge), [Label(question_id="z", system="mine", score=1.0)])
+    for labels in ([], [Label(question_id="z", system="mine", score=1.0)]):
+        with pytest.raises(DataError) as error:
+            sequential_agreement(judged(judge), labels)
+        says(error.value)
