@@ -53,7 +53,8 @@ class ValidationEvidence(msgspec.Struct, frozen=True, kw_only=True):
 class ValidationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the items rest on.
 
-    n_texts: labelled answers whose text is known. one_order: whether any pair was asked in one order only.
+    n_texts: labelled answers whose text is known. one_order: whether any pair was asked in one order only, or
+    is not known to have been asked in both.
     """
 
     card: ReportCard
@@ -113,6 +114,11 @@ def below(estimate: Estimate | None, most: float) -> bool:
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return max(abs(estimate.low), abs(estimate.high)) <= most
+
+
+def above(estimate: Estimate | None, least: float) -> bool:
+    """Whether the whole interval lies above it."""
+    return estimate is not None and estimate.low is not None and estimate.low > least
 
 
 class ProtocolRule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -355,7 +361,11 @@ RULES = (
         "both",
         "{retest} of scores changed when asked again, and {flips} of winners with the order",
         when="a judge of pairs: retest and both orders are met",
-        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED) and below(facts.flips, MOST_BY_ORDER),
+        holds=lambda facts: (
+            below(facts.evidence.retest, MOST_CHANGED)
+            and below(facts.flips, MOST_BY_ORDER)
+            and not facts.one_order
+        ),
     ),
     _rule(
         "steady and fair",
@@ -363,9 +373,20 @@ RULES = (
         "steady-only",
         "{retest} of scores changed when asked again, but the order changed {flips} of winners: a steady "
         "judge is not a fair one",
-        when="a judge of pairs: retest is met, both orders is not",
-        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
+        when="a judge of pairs: retest is met, and the interval of winners that change with the order begins "
+        "above 10 %",
+        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED) and above(facts.flips, MOST_BY_ORDER),
         then="Try another judge, wording or model: `ragstone bench judges`.",
+    ),
+    _rule(
+        "steady and fair",
+        NOT_MET,
+        "steady-only-known",
+        "{retest} of scores changed when asked again; that the order changes 10 % of winners or fewer is not "
+        "shown",
+        when="a judge of pairs: retest is met, both orders is not, and the order may change 10 % or fewer",
+        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
+        then="See both orders.",
     ),
     _rule(
         "steady and fair",
@@ -419,9 +440,18 @@ RULES = (
         NOT_MET,
         "unknown",
         "{n_people} answers have two annotators: too few to say how far people agree",
-        when="fewer than 10 answers have two annotators, or kappa and alpha among them are undefined",
-        holds=_always,
+        when="fewer than 10 answers have two annotators",
+        holds=lambda facts: facts.card.humans is None or facts.card.humans.n_answers < FEW_CLUSTERS,
         then="Let a second person label some of the same answers: `ragstone label`.",
+    ),
+    _rule(
+        "people among themselves",
+        NOT_MET,
+        "undefined",
+        "{n_people} answers have two annotators, but their agreement beyond chance is undefined",
+        when="10 answers or more have two annotators, and kappa and alpha among them are undefined",
+        holds=_always,
+        then="Let two people label answers of more than one grade.",
     ),
     _rule(
         "length",
