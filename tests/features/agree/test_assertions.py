@@ -67,5 +67,6 @@ def test_the_run_its_page_and_the_workbench_show_them_too(run, says):
         assert "brief" in place
         assert "5 labels" in place or "5 labelled" in place
     lines = " ".join(run.out.split())
-    start = lines.index("cites_sources, 5 labels")
-    says(lines[start : lines.rindex("baselines: always")])
+    for begins in ("cites_sources, 5 labels", "enough: correctness, 5"):
+        start = lines.index(begins)
+        says(lines[start : lines.index("; baselines:", start)])

@@ -162,8 +162,8 @@ def _bets(
     came = [min(order.get(id(label), 0) for label in human.labels) for human in pairs.humans]
     at = np.argsort(came, kind="stable")
     human, scored, grades = comparison.human[at], comparison.judge[at], comparison.categories
-    clusters = [pairs.clusters[place] for place in at]
-    chances = None if drawn is None else [drawn[place] for place in at]
+    clusters = [pairs.clusters[row] for row in at]
+    chances = None if drawn is None else [drawn[row] for row in at]
     if name == "error":
         low, high = (grades[0], grades[-1]) if grades else judge.scale or (0.0, 0.0)
         if not comparison.same_unit:

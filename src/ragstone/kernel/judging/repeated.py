@@ -34,7 +34,7 @@ def question_score(rows: Sequence[Judgement]) -> float | None:
 
     Where the question says that k of n must pass, see k_of_n_score.
     """
-    needed = next((found for row in rows if (found := k_of_n_of(row))), None)
+    needed = next((k_of_n for row in rows if (k_of_n := k_of_n_of(row))), None)
     in_order = [row.score for row in sorted(rows, key=lambda row: split_repeat(row.system)[1])]
     if needed is not None:
         return k_of_n_score(in_order, needed, rows[0].scale)
@@ -203,9 +203,9 @@ def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) ->
         groups = [cluster for cluster, inside in zip(clusters, has, strict=True) if inside]
         # A chance of k answers at once is a share of n / k independent draws at most.
         n_draws = float(n[has].sum() / k)
-        one, every = (
+        at_least_one, every = (
             share_estimate(of_k(n[has], right[has], k), n_draws, groups, seed=seed)
             for of_k in (any_of_k, all_of_k)
         )
-        rates.append(PassRate(k=k, at_least_one=one, every_one=every))
+        rates.append(PassRate(k=k, at_least_one=at_least_one, every_one=every))
     return rates
