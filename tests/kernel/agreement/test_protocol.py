@@ -161,7 +161,9 @@ def test_a_steady_judge_is_called_unfair_only_where_the_order_decides(says):
 
 def test_people_who_give_one_grade_are_not_called_too_few(says):
     judgements, labels = rows(40)
-    twice = [msgspec.structs.replace(row, annotator=name, score=1) for row in labels for name in ("ann", "bo")]
+    twice = [
+        msgspec.structs.replace(row, annotator=name, score=1) for row in labels for name in ("ann", "bo")
+    ]
     says(why(card_of(judgements, twice), "people among themselves"))
     says(why(card_of(judgements, [*twice[:4], *twice[4::2]]), "people among themselves"))
 
