@@ -121,6 +121,11 @@ def test_pairs_drawn_with_unequal_chances_have_shares():
     told = corrected_difference(side(JUDGE[0], "a"), side(JUDGE[1], "b"), (drawn[0], drawn[1]))
     assert told is not None
     assert any("unequal chances" in note for note in told.notes)
+    every = corrected_difference(
+        side(JUDGE[0], "a"), side(JUDGE[1], "b"), both(6, inclusion=1.0, queue="all of them")
+    )
+    assert every is not None
+    assert not any("unequal" in note for note in every.notes)
 
 
 def test_answers_that_were_drawn_apart_are_refused(says):

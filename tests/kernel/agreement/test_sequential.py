@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.sequential import sequential_agreement
 from ragstone.kernel.errors import ConfigError, DataError
@@ -106,6 +107,17 @@ def test_unequal_chances_of_one_draw_are_made_up_for_and_of_several_are_not(says
     mixed = labelled(human, inclusion=[*chance[:50], *[None] * 50], queue=[""] * 100)
     [result] = sequential_agreement(judged(judge), mixed, trust=0.5)
     assert (result.low, result.high, result.verdict) == (None, None, "undecided")
+
+
+@pytest.mark.parametrize("second", [0.5, 1.0])
+def test_chances_are_called_unequal_only_where_they_differ(second):
+    human, judge = grades(100, 0.8)
+    rows = labelled(human, inclusion=[1.0, second] * 50, queue=["draw-1"] * 100)[:80]
+    [result] = sequential_agreement(judged(judge), rows)
+    [card] = report_cards(judged(judge), rows, resamples=50)
+    [mean] = corrected_means(judged(judge), rows, resamples=50)
+    for notes in (card.notes, mean.notes):
+        assert any("unequal chances" in note for note in notes) is result.unequal is (second < 1)
 
 
 def test_labels_sorted_by_score_have_lost_their_order(says):

@@ -11,6 +11,7 @@ import msgspec
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -140,7 +141,7 @@ def _fills(facts: Facts) -> Mapping[str, str]:
         "half": "" if half is None else f"{half:.2f}",
         "n": f"{lead.n:,}" if lead else f"{card.n:,}",
         "needed": needed,
-        "n_people": f"{card.humans.n_answers:,}" if card.humans else "0",
+        "answers_have": _have(card.humans.n_answers if card.humans else 0, "answer"),
         "flips": _percent(facts.flips),
         "n_flips": f"{facts.flips.n:,}" if facts.flips else "",
         "retest": _percent(facts.evidence.retest),
@@ -149,7 +150,7 @@ def _fills(facts: Facts) -> Mapping[str, str]:
         "languages": _spread(facts.groups(LANGUAGES)),
         "small": ", ".join(g.name for g in facts.groups(LANGUAGES) if g.n_questions < FEW_CLUSTERS),
         "length": "" if facts.length is None else f"{_number(facts.length)} of the scale",
-        "n_texts": f"{facts.n_texts:,}",
+        "labelled_answers_have": _have(facts.n_texts, "labelled answer"),
         "injection": _percent(facts.evidence.injection),
         "n_injection": f"{facts.evidence.injection.n:,}" if facts.evidence.injection else "",
         "model": card.model,
@@ -161,6 +162,10 @@ def _number(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.2f} (no interval)".replace("-", "−")
     return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})".replace("-", "−")
+
+
+def _have(n: int, noun: str) -> str:
+    return f"{plural(n, noun)} {'has' if n == 1 else 'have'}"
 
 
 def _percent(estimate: Estimate | None) -> str:
@@ -186,7 +191,7 @@ NEEDS = {
     "half": "half the width of its interval",
     "n": "labelled answers",
     "needed": "n * (half / 0.10)^2, for the width falls with the root of n",
-    "n_people": "answers with two annotators",
+    "answers_have": "how many answers have two annotators",
     "flips": "share of pairs whose winner changes with the order, in percent, with its 95 % interval",
     "n_flips": "pairs asked in both orders",
     "retest": "share of answers whose score changed when asked again, in percent, with its 95 % interval",
@@ -196,7 +201,7 @@ NEEDS = {
     "small": "languages of fewer than 10 questions",
     "length": "slope of judge minus people on the binary logarithm of the answer's length, as a share of the "
     "scale, with its 95 % interval",
-    "n_texts": "labelled answers whose text is known",
+    "labelled_answers_have": "of how many labelled answers the text is known",
     "injection": "share of attacks that set the verdict, in percent, with its 95 % interval",
     "n_injection": "attacks on which the judge had its say",
     "model": "the model's name",
@@ -427,7 +432,7 @@ RULES = (
         "people among themselves",
         "met",
         "measured",
-        "{n_people} answers have two annotators",
+        "{answers_have} two annotators",
         when="10 answers or more have two annotators, and kappa or alpha among them is defined",
         holds=lambda facts: (
             facts.card.humans is not None
@@ -439,7 +444,7 @@ RULES = (
         "people among themselves",
         NOT_MET,
         "unknown",
-        "{n_people} answers have two annotators: too few to say how far people agree",
+        "{answers_have} two annotators: too few to say how far people agree",
         when="fewer than 10 answers have two annotators",
         holds=lambda facts: facts.card.humans is None or facts.card.humans.n_answers < FEW_CLUSTERS,
         then="Let a second person label some of the same answers: `ragstone label`.",
@@ -448,7 +453,7 @@ RULES = (
         "people among themselves",
         NOT_MET,
         "undefined",
-        "{n_people} answers have two annotators, but their agreement beyond chance is undefined",
+        "{answers_have} two annotators, but their agreement beyond chance is undefined",
         when="10 answers or more have two annotators, and kappa and alpha among them are undefined",
         holds=_always,
         then="Let two people label answers of more than one grade.",
@@ -482,7 +487,7 @@ RULES = (
         "length",
         NOT_MET,
         "unknown",
-        "{n_texts} labelled answers have a known text: too few of different lengths to measure",
+        "{labelled_answers_have} a known text: too few of different lengths to measure",
         when="fewer than three texts are known, or all have one length",
         holds=_always,
         then="Give the answers: `ragstone agree RUN labels.jsonl`, or --sheet answers.jsonl.",

@@ -16,7 +16,7 @@ from ragstone.kernel.agreement.comparison import (
     threshold_of,
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
-from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned, n_drawn_unequally
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
@@ -202,12 +202,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
     pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
-    if any(
-        inclusion_of(label)
-        for (_, name), human in pairs
-        if split_repeat(name)[0] == mean.system
-        for label in human.labels
-    ):
+    if n_drawn_unequally([human for (_, name), human in pairs if split_repeat(name)[0] == mean.system]):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."

@@ -260,7 +260,7 @@ def _notes(differences: LabelledDifferences) -> list[str]:
         notes.append(
             f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is a rough one."
         )
-    if differences.shares is not None:
+    if differences.shares is not None and len(np.unique(differences.shares)) > 1:
         notes.append(
             "The labelled pairs were drawn with unequal chances, which the corrected difference makes up for."
         )

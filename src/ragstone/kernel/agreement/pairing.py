@@ -212,6 +212,12 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
     )
 
 
+def n_drawn_unequally(humans: Sequence[Human]) -> int:
+    """Return how many of these answers say with which chance they were drawn; 0 where it is one for all."""
+    chances = [{inclusion_of(label) for label in human.labels} for human in humans]
+    return sum(own != {None} for own in chances) if len(set().union(*chances)) > 1 else 0
+
+
 def is_tuned(row: Judgement) -> bool:
     """Return whether the judge was made with this question, as an example or to fit a threshold."""
     return bool(row.metadata and row.metadata.get("tuned"))

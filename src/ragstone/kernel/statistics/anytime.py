@@ -90,7 +90,7 @@ def bet_on_mean(
         return (sign * (sums - mean * sizes) / (loss * largest))[None, :], np.array([[most / loss]])
 
     value = float(sums.sum() / sizes.sum()) if x.size else None
-    return Betting(value, low, high, gains, x.size, len(sums), chances is not None)
+    return Betting(value, low, high, gains, x.size, len(sums), _differ(chances))
 
 
 def bet_on_kappa(
@@ -125,7 +125,11 @@ def bet_on_kappa(
     h_sum, j_sum, hh, jj, hj = sums
     expected = hh + jj - 2 * h_sum * j_sum / total if h.size else 0.0
     value = float(1 - (hh + jj - 2 * hj) / expected) if expected > _SMALL else None
-    return Betting(value, -1.0, 1.0, gains, h.size, len(totals), chances is not None)
+    return Betting(value, -1.0, 1.0, gains, h.size, len(totals), _differ(chances))
+
+
+def _differ(chances: Sequence[float] | Floats | None) -> bool:
+    return chances is not None and len(np.unique(chances)) > 1
 
 
 class _Guesses(msgspec.Struct, frozen=True, eq=False):
