@@ -1,5 +1,6 @@
 """Agreement while labels come in: what is measured, what cannot be, and what a bar says."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -107,6 +108,19 @@ def test_unequal_chances_of_one_draw_are_made_up_for_and_of_several_are_not(says
     mixed = labelled(human, inclusion=[*chance[:50], *[None] * 50], queue=[""] * 100)
     [result] = sequential_agreement(judged(judge), mixed, trust=0.5)
     assert (result.low, result.high, result.verdict) == (None, None, "undecided")
+
+
+@pytest.mark.parametrize(("turns", "expected"), [(1, (60, "question")), (3, (20, "conversation"))])
+def test_replies_are_counted_by_their_conversations(turns, expected):
+    human, judge = grades(60, 0.9)
+    rows = [
+        msgspec.structs.replace(row, metadata={"conversation": f"c{n // turns}", "turn": n % turns})
+        if turns > 1
+        else row
+        for n, row in enumerate(judged(judge))
+    ]
+    [result] = sequential_agreement(rows, labelled(human))
+    assert (result.n, (result.n_questions, result.unit)) == (60, expected)
 
 
 @pytest.mark.parametrize("second", [0.5, 1.0])

@@ -18,6 +18,7 @@ from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
+from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import usual_kappa
 from ragstone.kernel.statistics.anytime import (
@@ -39,10 +40,10 @@ class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: `kappa` (two grades), `quadratic kappa` (more), `exact agreement` or `signed error` (judge minus
     people, in the unit of the scores). n: labelled answers that it rests on; n_questions: different questions
-    among them. value: of the answers so far, weighted where they were drawn with unequal chances; None where
-    undefined. low, high: with chance `level` they hold the value of all such answers at every look at once.
-    unequal: the labels were drawn with unequal chances, which value and interval make up for. reason: why
-    there is no interval; then low and high are None.
+    among them, or conversations where answers are replies (`unit`). value: of the answers so far, weighted
+    where they were drawn with unequal chances; None where undefined. low, high: with chance `level` they hold
+    the value of all such answers at every look at once. unequal: the labels were drawn with unequal chances,
+    which value and interval make up for. reason: why there is no interval; then low and high are None.
     trust: the bar. verdict: `trusted` if the whole interval lies above it, `not trusted` if below, else
     `undecided`; None without a bar. more: about how many more labels would decide, the median of simulated
     continuations with labels like those so far; None with fewer than 20 labels, or more than 5,000 missing
@@ -56,6 +57,7 @@ class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     n: int
     n_questions: int
+    unit: str = "question"
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -140,6 +142,7 @@ def _sequential(
         measure={"kappa": usual_kappa(grades), "agreement": "exact agreement", "error": "signed error"}[name],
         n=len(pairs.keys),
         n_questions=len(set(pairs.clusters)),
+        unit="conversation" if any(map(conversation_of, pairs.rows)) else "question",
     )
     bets, reason = _bets(judge, name, order)
     if bets is None:
