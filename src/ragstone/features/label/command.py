@@ -73,7 +73,6 @@ def label(
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
-    from ragstone.kernel.errors import plural
     from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import check_output, keep_sources, read_rows, write_rows
@@ -92,9 +91,10 @@ def label(
     if gaps:
         again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
         write_rows(output, _under(again, policy), ToLabel, force=force)
+        answers = f"{len(again)} answer{'' if len(again) == 1 else 's'}"
         say(
-            f"{output}: {plural(len(again), 'answer')} to label again for {again[0].metric}, on which grades "
-            "differ for the same reason. Fill in `score`; then `ragstone agree "
+            f"{output}: {answers} to label again for {again[0].metric}, on which grades differ for the same "
+            "reason. Fill in `score`; then `ragstone agree "
             f"{judgements} {labels} --again {output}` says how many flipped."
         )
         return

@@ -11,7 +11,6 @@ import msgspec
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
-from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -165,7 +164,7 @@ def _number(estimate: Estimate) -> str:
 
 
 def _have(n: int, noun: str) -> str:
-    return f"{plural(n, noun)} {'has' if n == 1 else 'have'}"
+    return f"1 {noun} has" if n == 1 else f"{n:,} {noun}s have"
 
 
 def _percent(estimate: Estimate | None) -> str:

@@ -16,7 +16,7 @@ from ragstone.kernel.agreement.comparison import (
     threshold_of,
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
-from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned, n_drawn_unequally
+from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
@@ -131,6 +131,12 @@ def _by_system(
         )
         for system, at in places.items()
     }
+
+
+def n_drawn_unequally(humans: Sequence[Human]) -> int:
+    """Return how many of these answers say with which chance they were drawn; 0 where it is one for all."""
+    chances = [{inclusion_of(label) for label in human.labels} for human in humans]
+    return sum(own != {None} for own in chances) if len(set().union(*chances)) > 1 else 0
 
 
 def shares_of(humans: Sequence[Human]) -> Floats | None:

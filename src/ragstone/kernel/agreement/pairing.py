@@ -65,6 +65,11 @@ class GradePairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tied: list[tuple[Judgement, Human]]
     labelled: frozenset[Key]
 
+    @property
+    def unit(self) -> str:
+        """What the clusters are: `conversation` where answers are replies, else `question`."""
+        return "conversation" if any(map(conversation_of, self.rows)) else "question"
+
 
 def human_scores(
     labels: Iterable[Label],
@@ -210,12 +215,6 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
         tied=[(row, human) for _, row, human in labelled if human.score is None and row.score is not None],
         labelled=frozenset(partners),
     )
-
-
-def n_drawn_unequally(humans: Sequence[Human]) -> int:
-    """Return how many of these answers say with which chance they were drawn; 0 where it is one for all."""
-    chances = [{inclusion_of(label) for label in human.labels} for human in humans]
-    return sum(own != {None} for own in chances) if len(set().union(*chances)) > 1 else 0
 
 
 def is_tuned(row: Judgement) -> bool:

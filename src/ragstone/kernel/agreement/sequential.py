@@ -18,7 +18,6 @@ from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
-from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import usual_kappa
 from ragstone.kernel.statistics.anytime import (
@@ -142,7 +141,7 @@ def _sequential(
         measure={"kappa": usual_kappa(grades), "agreement": "exact agreement", "error": "signed error"}[name],
         n=len(pairs.keys),
         n_questions=len(set(pairs.clusters)),
-        unit="conversation" if any(map(conversation_of, pairs.rows)) else "question",
+        unit=pairs.unit,
     )
     bets, reason = _bets(judge, name, order)
     if bets is None:
