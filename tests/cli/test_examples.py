@@ -36,6 +36,7 @@ WRITES = {
 WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
 REFUSED = {
     "export runs/mine --tracking-uri": "no MLflow server answers there",
+    "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
     "judges fit": "Ask for less agreement",  # 30 labels are too few
     "review questions/questions.jsonl": "Review the set in the workbench",
 }

@@ -240,9 +240,9 @@ def _write_labels_of_both(folder: Path) -> None:
         for run in ("before", "after")
     ]
     cells = [
-        {"question_id": row["id"], "system": f"bare · {condition}", **scored}
+        {"question_id": row["id"], "system": f"{prompt} · gold", **scored}
         for row in rows_of(folder / "questions.jsonl")
-        for condition in ("gold", "retrieved")
+        for prompt in ("strict", "bare")
     ]
     write_jsonl(folder / "pairs.jsonl", pairs)
     write_jsonl(folder / "people.jsonl", cells)

@@ -69,7 +69,7 @@ def label(
     - `ragstone label judgements.jsonl --sheet answers.jsonl -n 50`
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     - `ragstone label runs/before runs/after --compare -n 100`
-    - `ragstone label runs/now labels.jsonl --gaps -n 10 --instructions clearer.md`
+    - `ragstone label judgements.jsonl labels.jsonl --gaps -n 10 --instructions clearer.md`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
