@@ -152,7 +152,7 @@ class Favour(msgspec.Struct, frozen=True):
 
     @property
     def longer(self) -> int | None:
-        """1 if longer answers are shown to be given more than people give, -1 less, 0 neither; None unknown."""
+        """1 if longer answers are shown to get more than people give, -1 less, 0 neither; None unknown."""
         slope = self.length.slope if self.length else None
         if slope is None or slope.low is None or slope.high is None:
             return None
@@ -220,8 +220,8 @@ LENGTH = {
 }
 LONGER_MORE = Sentence[Favour](
     code="judge-favours-length",
-    text="It gives an answer that is twice as long {slope} more than people do ({near} to {far}); B's answers "
-    "are {ratio} times as long as A's.",
+    text="It gives an answer that is twice as long {slope} more than people do ({near} to {far}); B's "
+    "answers are {ratio} times as long as A's.",
     when="the judge errs in at least 10 labelled answers, and the interval of the slope of its errors on the "
     "logarithm of the length lies above 0",
     holds=lambda facts: facts.longer == 1,
@@ -230,8 +230,8 @@ LONGER_MORE = Sentence[Favour](
 )
 LONGER_LESS = Sentence[Favour](
     code="judge-favours-brevity",
-    text="It gives an answer that is twice as long {slope} less than people do ({near} to {far}); B's answers "
-    "are {ratio} times as long as A's.",
+    text="It gives an answer that is twice as long {slope} less than people do ({near} to {far}); B's "
+    "answers are {ratio} times as long as A's.",
     when="as judge-favours-length, and the interval lies below 0",
     holds=lambda facts: facts.longer == -1,
     needs=LENGTH,
@@ -266,7 +266,7 @@ SIDE, LENGTHS = (FAVOURS, FAVOUR_NOT_SHOWN), (LONGER_MORE, LONGER_LESS, NOR_LENG
 
 
 class Taste(msgspec.Struct, frozen=True):
-    """Metrics by one model (or by judges without one) that no labels correct, and in which a score differs."""
+    """Metrics by one model (or by judges without one) without labels, and in which a score differs."""
 
     model: str
     rows: tuple[MetricComparison, ...]
@@ -298,8 +298,8 @@ def _taste(facts: Taste) -> dict[str, str]:
 
 NOT_EXCLUDED = Sentence[Taste](
     code="taste-not-excluded",
-    text="Differences by {judges} are in the eyes of {model}: that its taste favours one side is not excluded "
-    "without people's labels of both sides' answers (--labels).",
+    text="Differences by {judges} are in the eyes of {model}: that its taste favours one side is not "
+    "excluded without people's labels of both sides' answers (--labels).",
     when="the judges ask this model, no labels correct what they say, a score differs, and an answer does",
     holds=lambda facts: bool(facts.rows) and facts.model != NO_MODEL,
     needs={"judges": "judges that ask the model", "model": "the model"},
@@ -307,8 +307,8 @@ NOT_EXCLUDED = Sentence[Taste](
 )
 MAY_ERR = Sentence[Taste](
     code="baseline-may-err",
-    text="{judges} {ask} no model. That {err} more on one side, for its length or its wording, is not excluded "
-    "without people's labels (--labels).",
+    text="{judges} {ask} no model. That {err} more on one side, for its length or its wording, is not "
+    "excluded without people's labels (--labels).",
     when="the judges ask no model and say better or worse; no labels correct what they say, and an answer "
     "differs",
     holds=lambda facts: bool(facts.rows) and facts.model == NO_MODEL,
@@ -341,7 +341,7 @@ PRICE = (COSTS_FOUND, COSTS)
 
 
 class Kin(msgspec.Struct, frozen=True):
-    """A metric, the model that answers on each side, None where unknown, and the family of each, and of the judge's."""
+    """The models that answer on the two sides, None where unknown, their families, and the judge's own."""
 
     row: MetricComparison
     models: tuple[str | None, str | None]
@@ -376,10 +376,10 @@ FAMILY = {
 }
 OWN_FAMILY = Sentence[Kin](
     code="judge-of-one-sides-family",
-    text="{kin}, which answers in {side}, is of the judge's family ({family}), as {other} is not. Judges tend "
-    "to favour their own.",
-    when="the models of both sides are known, one alone is of the family of the judge's, a score differs, and "
-    "no labels are given",
+    text="{kin}, which answers in {side}, is of the judge's family ({family}), as {other} is not. Judges "
+    "tend to favour their own.",
+    when="the models of both sides are known, one alone is of the family of the judge's, a score differs, "
+    "and no labels are given",
     holds=lambda facts: facts.side is not None and facts.row.corrected is None,
     needs=FAMILY,
     fills=_kin,

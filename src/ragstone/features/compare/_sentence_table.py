@@ -119,8 +119,8 @@ NO_DIFFERENCE_HIDDEN = Sentence[Comparison](
     holds=lambda comparison: _hidden(comparison) is not None,
     needs={
         **METRICS,
-        "hidden": "upper end of Wilson's 95 % interval of 0 of so many questions (or documents), on the scale "
-        "of the metric where it is largest",
+        "hidden": "upper end of Wilson's 95 % interval of 0 of so many questions (or documents), on the "
+        "scale of the metric where it is largest",
     },
     fills=_alike,
 )
