@@ -188,6 +188,31 @@ def verdict_of(bare: Bare, p: float, row: MetricComparison) -> str:
     return "better" if mean > 0 else "worse"
 
 
+def people_due(bare: Bare, verdict: str, row: MetricComparison) -> set[str]:
+    """Return the codes that a paragraph has to hold where people have labelled both answers."""
+    people, corrected = bare.people, row.corrected
+    assert corrected is not None
+    due = {"people-labelled-both", "people-would-see" + ("" if bare.is_known else "-no-interval")}
+    errors = [
+        (b - a) - (second - first)
+        for at, a, b in bare.scored
+        for other, first, second in people
+        if at == other
+    ]
+    flattery = corrected.flattery
+    if flattery is not None and flattery.low is not None:
+        shown = not flattery.low <= 0 <= flattery.high
+        due.add("judge-favours-a-side" if shown else "judge-favour-not-shown")
+        assert not shown or abs(sum(errors)) >= 0.05 * len(errors)
+    if bare.is_known and len(people) < len(bare.scored):
+        more = round(corrected.worth) > len(people)
+        due.add("people-pairs-worth" if more else "people-judge-no-surer")
+    if verdict == "cannot tell" and bare.is_known and corrected.corrected.value:
+        lacking = corrected.to_decide is None
+        due.add("people-all-labels-would-not-find" if lacking else "people-labels-would-find")
+    return due
+
+
 def due_of(bare: Bare, verdict: str, row: MetricComparison, n_metrics: int, scale: Scale) -> set[str]:
     """Return the codes that the paragraph of a metric has to hold."""
     due = set()
@@ -197,24 +222,7 @@ def due_of(bare: Bare, verdict: str, row: MetricComparison, n_metrics: int, scal
         if people and not bare.is_known:
             due = {"compare-too-few-labelled"}
     if people:
-        due |= {"people-labelled-both", "people-would-see" + ("" if bare.is_known else "-no-interval")}
-        errors = [
-            (b - a) - (second - first)
-            for at, a, b in bare.scored
-            for other, first, second in people
-            if at == other
-        ]
-        flattery = row.corrected.flattery  # type: ignore[union-attr]
-        if flattery is not None and flattery.low is not None:
-            shown = not flattery.low <= 0 <= flattery.high
-            due.add("judge-favours-a-side" if shown else "judge-favour-not-shown")
-            assert not shown or abs(sum(errors)) >= 0.05 * len(errors)
-        if bare.is_known and len(people) < len(bare.scored):
-            more = round(row.corrected.worth) > len(people)  # type: ignore[union-attr]
-            due.add("people-pairs-worth" if more else "people-judge-no-surer")
-        if verdict == "cannot tell" and bare.is_known and row.corrected.corrected.value:  # type: ignore[union-attr]
-            lacking = row.corrected.to_decide is None  # type: ignore[union-attr]
-            due.add("people-all-labels-would-not-find" if lacking else "people-labels-would-find")
+        due |= people_due(bare, verdict, row)
     middle = None if scale is None else sum(scale) / 2
     crossed = middle is not None and any((a >= middle) != (b >= middle) for _, a, b in bare.scored)
     if all(a == b for _, a, b in bare.scored):
@@ -420,7 +428,7 @@ def test_comparisons_in_words(name: str, says):
 
 
 def test_what_hides_most_is_told_of_several_metrics_without_a_difference():
-    # Of 30 questions Wilson's upper end of 0 is 3.84 / 33.84 = 11.4 %; of the 10 that the other scored 27.8 %.
+    # Of 30 questions Wilson's upper end of 0 is 3.84 / 33.84 = 11.4 %; of 10 it is 27.8 %.
     told = outcome(WORKED["no score differs, by two judges"].compared())
     assert told.endswith("(a difference of up to 27.8 points could be hidden).")
 

@@ -80,6 +80,10 @@ WOULD_SEE_ROUGHLY = Sentence[PeopleFacts](
     holds=lambda facts: not facts.is_known,
     needs=SEEN,
     fills=_people,
+    never_beside=(
+        *("people-would-see", "people-pairs-worth", "people-judge-no-surer"),
+        *("people-all-labels-would-not-find", "people-labels-would-find"),
+    ),
 )
 LABELLED = Sentence[PeopleFacts](
     code="people-labelled-both",

@@ -168,9 +168,16 @@ PEOPLES = {
 BY_PEOPLE = ", {people} (corrected by people's labels{holm}; the judge's alone: {p} ({test}))."
 
 
+CODES = (
+    *("compare-better", "compare-worse", "compare-cannot-tell", "compare-too-few-labelled"),
+    *("compare-better-by-people", "compare-worse-by-people", "compare-cannot-tell-by-people"),
+)
+"""Verdicts on one metric: a paragraph has one of them at most."""
+
+
 def _verdict(verdict: Verdict, *, labelled: bool) -> Sentence[MetricComparison]:
     """Return the sentence of a verdict, by the judge's scores or by people's labels."""
-    code = f"compare-{verdict.replace(' ', '-')}"
+    own = f"compare-{verdict.replace(' ', '-')}{'-by-people' if labelled else ''}"
     bound = "above 0.05" if verdict == "cannot tell" else "at most 0.05"
     side = {"better": "; B's mean is above A's", "worse": "; B's mean is below A's"}.get(verdict, "")
 
@@ -180,7 +187,7 @@ def _verdict(verdict: Verdict, *, labelled: bool) -> Sentence[MetricComparison]:
         return decides and row.verdict == verdict and not is_unchanged(row)
 
     return Sentence[MetricComparison](
-        code=f"{code}-by-people" if labelled else code,
+        code=own,
         text=verdict + (BY_PEOPLE if labelled else ", {p} ({test})."),
         when=f"a score differs, and p is {bound}{side}, "
         + (
@@ -191,6 +198,7 @@ def _verdict(verdict: Verdict, *, labelled: bool) -> Sentence[MetricComparison]:
         holds=holds,
         needs=PEOPLES if labelled else JUDGES,
         fills=_p,
+        never_beside=tuple(code for code in CODES if code != own),
     )
 
 
@@ -203,6 +211,7 @@ TOO_FEW = Sentence[MetricComparison](
     text="cannot tell, too few pairs are labelled.",
     when="a score differs, and the labelled pairs are so few that they give no p",
     holds=lambda row: row.corrected is not None and row.corrected.p is None and not is_unchanged(row),
+    never_beside=tuple(code for code in CODES if code != "compare-too-few-labelled"),
 )
 VERDICTS = (BETTER, WORSE, CANNOT_TELL, PEOPLE_BETTER, PEOPLE_WORSE, PEOPLE_CANNOT_TELL, TOO_FEW)
 
@@ -228,6 +237,7 @@ SAME_SCORES = Sentence[MetricComparison](
     holds=lambda row: row.n_changed == 0,
     needs={"questions": CHANGED["scores"]},
     fills=_changed,
+    never_beside=(*CODES[:3], "compare-scores-crossed", "compare-scores-differ"),
 )
 CROSSED = Sentence[MetricComparison](
     code="compare-scores-crossed",
@@ -258,7 +268,7 @@ WITHIN = Sentence[MetricComparison](
     holds=lambda row: row.n_changed == 0 and row.within is not None and row.corrected is None,
     needs={"within": "upper end of Wilson's 95 % interval of 0 of so many questions (or documents)"},
     fills=_changed,
-    never_beside=("compare-scores-crossed", "compare-scores-differ"),
+    never_beside=(*CODES, "compare-scores-crossed", "compare-scores-differ", "people-labelled-both"),
 )
 LOSES_MORE = Sentence[MetricComparison](
     code="compare-loses-more",
@@ -306,7 +316,8 @@ OUTLOOK = {
 FINDS = Sentence[MetricComparison](
     code="compare-would-find",
     text="With {questions} a difference of {smallest} would be found {times}; to find {needed}.",
-    when="the verdict is cannot tell and no labels are given; a difference on the scale is large enough",
+    when="neither better nor worse is shown, and no labels are given; a difference on the scale is large "
+    "enough",
     holds=lambda row: _undecided(row) and row.outlook is not None and row.outlook.smallest is not None,
     needs={**OUTLOOK, "smallest": "smallest true difference that is found so often"},
     fills=_outlook,
