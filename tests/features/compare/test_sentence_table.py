@@ -14,19 +14,20 @@ from tests.support.sentences import every, forbidden, pattern, said
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare._people_sentence_table import LENGTHS, SIDE, Favour
 from ragstone.features.compare._people_sentence_table import SENTENCES as PEOPLE_SENTENCES
-from ragstone.features.compare._sentence_table import SENTENCES
+from ragstone.features.compare._sentence_table import SENTENCES, SETTINGS, Settings
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.values import Comparison, LengthSlope, MetricComparison
 from ragstone.features.compare.words import gate_told, metric_told, outcome
 from ragstone.kernel.records import Label
+from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 
 Pair = tuple[Score, Score]
 Scale = tuple[float, float] | None
 BY_MODEL, BY_NONE = ("correct", MODEL), ("containment", "none")
-OTHER_NOTES = ("No manifest", "Every answer", "1 of 2 metrics")
+OTHER_NOTES = ("No manifest", "1 of 2 metrics")
 
 
 class Runs(NamedTuple):
@@ -289,6 +290,12 @@ SEEN_ELSEWHERE = {  # below, and where runs have manifests
     "judge-length-not-shown",
     "judge-of-one-sides-family",
     "judge-favours-its-family",
+    "judge-varies-of-a-system",
+    "several-settings-differ",
+    "one-setting-differs",
+    "one-setting-that-decides-differs",
+    "no-setting-differs",
+    "no-setting-that-decides-differs",
 }
 
 
@@ -354,6 +361,8 @@ def check_notes(runs: Runs, comparison: Comparison, bares: dict, verdicts: dict)
         for key, bare in bares.items()
         if not bare.people and not runs.same_answers and any(a != b for _, a, b in bare.scored)
     }
+    changed = any(a != b for bare in bares.values() for _, a, b in bare.scored)
+    assert ("judge-varies" in codes) is (runs.same_answers and changed)
     assert ("taste-not-excluded" in codes) is (BY_MODEL in open_to_taste)
     decided = BY_NONE in open_to_taste and verdicts[BY_NONE] != "cannot tell"
     assert ("baseline-may-err" in codes) is decided
@@ -468,3 +477,38 @@ def test_favours_in_words(favour: tuple[float, float] | None, slope: tuple[float
     assert ("judge-favours-length" in codes) is (slope == (0.02, 0.08))
     assert ("judge-favours-brevity" in codes) is (slope == (-0.08, -0.02))
     assert not forbidden(codes)
+
+
+@pytest.mark.parametrize("deciding", [0, 1, 2])
+@pytest.mark.parametrize("others", [0, 1])
+def test_settings_in_words(deciding: int, others: int, says):
+    decides = [True] * deciding + [False] * others
+    rows = [SettingDifference(name=f"[x] {at}", a="1", b="2", decides=one) for at, one in enumerate(decides)]
+    text = say(Settings(tuple(rows)), *SETTINGS)
+    says(text)
+    [code] = said(text)
+    among = "-that-decides" if others else ""
+    some = {0: f"no-setting{among}-differs", 1: f"one-setting{among}-differs"}
+    assert code == some.get(deciding, "several-settings-differ")
+
+
+def test_answers_of_one_system_of_two_are_the_same(says):
+    # Of "x" both runs have one text, of "y" another one each; the judge scores each anew.
+    def run(name: str, score: float, text: str) -> JudgedRun:
+        return JudgedRun(
+            name=name,
+            judgements=[
+                row for system in "xy" for row in judged([score, 1.0], "j", system=system, model=MODEL)
+            ],
+            judges={},
+            answers=[*answers(["same", "same"], "x"), *answers([text, text], "y")],
+        )
+
+    notes = compare_judged(run("a", 0.0, "before"), run("b", 1.0, "after")).notes
+    [note] = [note for note in notes if note.startswith("Every answer")]
+    says(note)
+    assert whole(note) == "judge-varies-of-a-system"
+    [note] = [
+        note for note in compare_judged(run("a", 0.0, "t"), run("b", 1.0, "t")).notes if "Every" in note
+    ]
+    assert whole(note) == "judge-varies"

@@ -6,6 +6,7 @@ from ragstone.features.compare._sizes import full_name, in_order, listed, metric
 from ragstone.features.compare.values import Comparison, Gate, MetricComparison, Outcome
 from ragstone.kernel.document.numbers import count, p_told, plural
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.paired import Verdict
 
@@ -487,6 +488,95 @@ UNDECIDED = Sentence[Gate](
     never_beside=("gate-passed", "gate-failed"),
 )
 GATES = (FAILED, UNDECIDED, PASSED)
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """All metrics that are compared; of several systems each has its own answers."""
+
+    rows: tuple[MetricComparison, ...]
+
+    @property
+    def vary(self) -> list[str]:
+        """The systems of B whose answers are all the same as A's, and of which a score differs yet."""
+        return [*dict.fromkeys(row.b.system for row in self.rows if row.same_answers and row.n_changed)]
+
+
+JUDGE_VARIES = Sentence[Answers](
+    code="judge-varies",
+    text="Every answer is the same in both, with the same contexts: where scores differ, it is the judge "
+    "that varies.",
+    when="the runs hold their answers, each of every system is the same with the same contexts, and a score "
+    "differs",
+    holds=lambda facts: bool(facts.vary) and all(row.same_answers for row in facts.rows),
+)
+JUDGE_VARIES_OF = Sentence[Answers](
+    code="judge-varies-of-a-system",
+    text="Every answer of {systems} is the same in both, with the same contexts: where scores differ there, "
+    "it is the judge that varies.",
+    when="as judge-varies, of some of the systems that are compared",
+    holds=lambda facts: bool(facts.vary) and not all(row.same_answers for row in facts.rows),
+    needs={"systems": "systems, as B calls them"},
+    fills=lambda facts: {"systems": listed(facts.vary)},
+    never_beside=("judge-varies",),
+)
+VARIES = (JUDGE_VARIES, JUDGE_VARIES_OF)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The settings that differ between the runs."""
+
+    differing: tuple[SettingDifference, ...]
+
+    @property
+    def deciding(self) -> int:
+        """How many of them can move the scores."""
+        return sum(row.decides for row in self.differing)
+
+
+SEVERAL_SETTINGS = Sentence[Settings](
+    code="several-settings-differ",
+    text="{settings} settings differ, so a difference between the runs cannot be laid on one of them. To "
+    "know which it is, change one at a time.",
+    when="at least two settings differ that can move the scores",
+    holds=lambda facts: facts.deciding > 1,
+    needs={"settings": "settings that differ and can move the scores"},
+    fills=lambda facts: {"settings": count(facts.deciding)},
+)
+ONE_SETTING = Sentence[Settings](
+    code="one-setting-differs",
+    text="One setting differs: what differs in the answers is due to it, or to chance.",
+    when="one setting differs, and can move the scores",
+    holds=lambda facts: facts.deciding == 1 and len(facts.differing) == 1,
+    never_beside=("several-settings-differ",),
+)
+ONE_DECIDES = Sentence[Settings](
+    code="one-setting-that-decides-differs",
+    text="One setting differs that can move the scores: what differs in the answers is due to it, or to "
+    "chance.",
+    when="several settings differ, of which one can move the scores",
+    holds=lambda facts: facts.deciding == 1 and len(facts.differing) > 1,
+    never_beside=("several-settings-differ", "one-setting-differs"),
+)
+NO_SETTING = Sentence[Settings](
+    code="no-setting-differs",
+    text="No setting differs: what differs in the answers is chance, or something that a run does not "
+    "record.",
+    when="both runs record their settings, and none differs",
+    holds=lambda facts: not facts.differing,
+    never_beside=("several-settings-differ", "one-setting-differs", "one-setting-that-decides-differs"),
+)
+NONE_DECIDES = Sentence[Settings](
+    code="no-setting-that-decides-differs",
+    text="No setting differs that can move the scores: what differs in the answers is chance, or something "
+    "that a run does not record.",
+    when="both runs record their settings, and of those that differ none can move the scores",
+    holds=lambda facts: bool(facts.differing) and facts.deciding == 0,
+    never_beside=(
+        *("several-settings-differ", "one-setting-differs", "one-setting-that-decides-differs"),
+        "no-setting-differs",
+    ),
+)
+SETTINGS = (SEVERAL_SETTINGS, ONE_SETTING, ONE_DECIDES, NO_SETTING, NONE_DECIDES)
 SENTENCES = (
     *(sentence for clause in OUTCOME for sentence in clause),
     *VERDICTS,
@@ -495,5 +585,5 @@ SENTENCES = (
     LOSES_MORE,
     *(FINDS, FINDS_NONE, TOGETHER),
     *(sentence for because in BECAUSE.values() for sentence in because),
-    *GATES,
+    *(*GATES, *VARIES, *SETTINGS),
 )

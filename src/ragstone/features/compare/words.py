@@ -13,9 +13,11 @@ from ragstone.features.compare._sentence_table import (
     GATES,
     LOSES_MORE,
     OUTCOME,
+    SETTINGS,
     TOGETHER,
     VERDICTS,
     WITHIN,
+    Settings,
     is_unchanged,
 )
 from ragstone.features.compare._sizes import (
@@ -245,27 +247,13 @@ def _changed(comparison: Comparison) -> list[Block]:
     return [
         Heading("What changed", anchor="changed"),
         *([table] if comparison.settings else []),
-        Paragraph(changed_by(comparison.settings)),
+        Paragraph(say(Settings(tuple(comparison.settings)), *SETTINGS)),
         *(prompt if comparison.prompt_diff else []),
     ]
 
 
 def _set(value: str | None) -> Cell:
     return Cell("not set", tone="muted") if value is None else Cell(value)
-
-
-def changed_by(settings: Sequence[SettingDifference]) -> str:
-    """Return what the settings that differ can explain."""
-    n = sum(row.decides for row in settings)
-    if n > 1:
-        return (
-            f"{count(n)} settings differ, so a difference between the runs cannot be laid on one of them. "
-            "To know which it is, change one at a time."
-        )
-    if n == 1:
-        return "One setting differs: what differs in the answers is due to it, or to chance."
-    none = "No setting differs" + (" that can move the scores" if settings else "")
-    return f"{none}: what differs in the answers is chance, or something that a run does not record."
 
 
 def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
