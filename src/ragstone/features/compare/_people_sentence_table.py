@@ -138,7 +138,9 @@ WOULD_DO = Sentence[PeopleFacts](
     fills=_people,
     never_beside=("people-all-labels-would-not-find",),
 )
-SEES, WORTHS, OUTLOOKS = (WOULD_SEE, WOULD_SEE_ROUGHLY), (WORTH, NO_SURER), (ALL_WOULD_NOT_DO, WOULD_DO)
+SEEN_BY_PEOPLE = ((WOULD_SEE, WOULD_SEE_ROUGHLY), (LABELLED,), (WORTH, NO_SURER))
+"""Of each of these at most one is said, in this order."""
+OUTLOOKS = (ALL_WOULD_NOT_DO, WOULD_DO)
 
 
 class Favour(msgspec.Struct, frozen=True):
@@ -403,9 +405,8 @@ FAVOURS_OWN = Sentence[Kin](
 )
 KIN = (OWN_FAMILY, FAVOURS_OWN)
 SENTENCES = (
-    *SEES,
-    LABELLED,
-    *(*WORTHS, *OUTLOOKS),
+    *(sentence for sentences in SEEN_BY_PEOPLE for sentence in sentences),
+    *OUTLOOKS,
     *(*SIDE, *LENGTHS),
     *(NOT_EXCLUDED, MAY_ERR, *PRICE),
     *KIN,

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 from ragstone.features.compare._people_sentence_table import (
-    LABELLED,
     LENGTHS,
     OUTLOOKS,
-    SEES,
+    SEEN_BY_PEOPLE,
     SIDE,
-    WORTHS,
     Favour,
     PeopleFacts,
 )
@@ -23,7 +21,7 @@ def people_told(row: MetricComparison) -> list[str]:
     if people is None:
         return []
     facts, favour = PeopleFacts(row, people), Favour(people.flattery, people.scale, row.length)
-    lines = [say(facts, *SEES), say(facts, LABELLED), say(facts, *WORTHS)]
+    lines = [say(facts, *sentences) for sentences in SEEN_BY_PEOPLE]
     lines += [say(favour, *SIDE), say(favour, *LENGTHS), say(facts, *OUTLOOKS)]
     return [line for line in (*lines, *people.notes) if line]
 

@@ -138,11 +138,6 @@ NO_DIFFERENCE = Sentence[Comparison](
 OUTCOME = ((WORSE_IN,), (BETTER_IN,), (CANNOT_TELL_IN,), (NO_DIFFERENCE_HIDDEN, NO_DIFFERENCE))
 
 
-def _test(row: MetricComparison) -> str:
-    """Return the test of the judge's scores, and that it was corrected where there were several."""
-    return f"{row.test}{_holm(row)}"
-
-
 def _holm(row: MetricComparison) -> str:
     return f", Holm over {row.family}" if row.family > 1 else ""
 
@@ -151,7 +146,7 @@ def _p(row: MetricComparison) -> dict[str, str]:
     people = row.corrected
     return {
         "p": p_told(row.p_holm),
-        "test": _test(row),
+        "test": f"{row.test}{_holm(row)}",
         "people": p_told(people.p_holm) if people and people.p_holm is not None else "",
         "holm": _holm(row),
     }
@@ -341,6 +336,10 @@ TOGETHER = Sentence[MetricComparison](
     needs={"worth": "questions divided by this ratio"},
     fills=_outlook,
 )
+
+
+COUNTED, CAUTION = (CHANGES, (WITHIN,)), ((LOSES_MORE,), (FINDS, FINDS_NONE), (TOGETHER,))
+"""Of each of these at most one is said, in this order; between them stands who scored how many."""
 
 
 def _by(facts: GateFacts) -> dict[str, str]:

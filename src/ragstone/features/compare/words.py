@@ -7,16 +7,12 @@ from urllib.parse import quote
 
 from ragstone.features.compare._people_words import labelled, people_told
 from ragstone.features.compare._sentence_table import (
-    CHANGES,
-    FINDS,
-    FINDS_NONE,
+    CAUTION,
+    COUNTED,
     GATES,
-    LOSES_MORE,
     OUTCOME,
     SETTINGS,
-    TOGETHER,
     VERDICTS,
-    WITHIN,
     Settings,
     is_unchanged,
 )
@@ -483,12 +479,9 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     sentences = [
         say(row, *VERDICTS),
         *people_told(row),
-        say(row, *CHANGES),
-        say(row, WITHIN),
+        *(say(row, *sentences) for sentences in COUNTED),
         _denominator(row, least),
-        say(row, LOSES_MORE),
-        say(row, FINDS, FINDS_NONE),
-        say(row, TOGETHER),
+        *(say(row, *sentences) for sentences in CAUTION),
     ]
     return " ".join(filter(None, sentences))
 
