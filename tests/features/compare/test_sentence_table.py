@@ -12,7 +12,7 @@ from tests.support.judged_runs import Score, answers, judged, questions
 from tests.support.sentences import every, forbidden, pattern, said
 
 from ragstone.features.compare._people import PeopleLabels
-from ragstone.features.compare._people_sentence_table import LENGTHS, SIDE, Favour
+from ragstone.features.compare._people_sentence_table import FAVOURING, Favour
 from ragstone.features.compare._people_sentence_table import SENTENCES as PEOPLE_SENTENCES
 from ragstone.features.compare._sentence_table import SENTENCES, SETTINGS, Settings
 from ragstone.features.compare.matching import JudgedRun
@@ -465,7 +465,7 @@ def estimate(low: float, high: float) -> Estimate:
 def test_favours_in_words(favour: tuple[float, float] | None, slope: tuple[float, float] | None, says):
     length = LengthSlope(slope=estimate(*slope), ratio=1.5) if slope else None
     facts = Favour(estimate(*favour) if favour else None, SCALE, length)
-    text = f"{say(facts, *SIDE)} {say(facts, *LENGTHS)}".strip()
+    text = " ".join(filter(None, (say(facts, *sentences) for sentences in FAVOURING)))
     says(text)
     codes = said(text)
     shown = favour is not None and favour[0] * favour[1] > 0

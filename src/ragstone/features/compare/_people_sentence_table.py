@@ -268,7 +268,7 @@ LENGTH_NOT_SHOWN = Sentence[Favour](
         "judge-favours-brevity",
     ),
 )
-SIDE, LENGTHS = (FAVOURS, FAVOUR_NOT_SHOWN), (LONGER_MORE, LONGER_LESS, NOR_LENGTH, LENGTH_NOT_SHOWN)
+FAVOURING = ((FAVOURS, FAVOUR_NOT_SHOWN), (LONGER_MORE, LONGER_LESS, NOR_LENGTH, LENGTH_NOT_SHOWN))
 
 
 class Taste(msgspec.Struct, frozen=True):
@@ -407,7 +407,7 @@ KIN = (OWN_FAMILY, FAVOURS_OWN)
 SENTENCES = (
     *(sentence for sentences in SEEN_BY_PEOPLE for sentence in sentences),
     *OUTLOOKS,
-    *(*SIDE, *LENGTHS),
+    *(sentence for sentences in FAVOURING for sentence in sentences),
     *(NOT_EXCLUDED, MAY_ERR, *PRICE),
     *KIN,
 )

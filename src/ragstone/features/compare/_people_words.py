@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from ragstone.features.compare._people_sentence_table import (
-    LENGTHS,
+    FAVOURING,
     OUTLOOKS,
     SEEN_BY_PEOPLE,
-    SIDE,
     Favour,
     PeopleFacts,
 )
@@ -22,7 +21,8 @@ def people_told(row: MetricComparison) -> list[str]:
         return []
     facts, favour = PeopleFacts(row, people), Favour(people.flattery, people.scale, row.length)
     lines = [say(facts, *sentences) for sentences in SEEN_BY_PEOPLE]
-    lines += [say(favour, *SIDE), say(favour, *LENGTHS), say(facts, *OUTLOOKS)]
+    lines += [say(favour, *sentences) for sentences in FAVOURING]
+    lines.append(say(facts, *OUTLOOKS))
     return [line for line in (*lines, *people.notes) if line]
 
 
