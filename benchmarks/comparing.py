@@ -214,13 +214,15 @@ def corrected(
             places, chances = drawn(judge, labelled, rng)
             shares = 1 / chances
         others = np.delete(judge, places)
-        told = prediction_powered_difference(human[places], judge[places], others, width=1.0, shares=shares)
-        low, high = told.corrected.low, told.corrected.high
+        powered = prediction_powered_difference(
+            human[places], judge[places], others, width=1.0, shares=shares
+        )
+        low, high = powered.corrected.low, powered.corrected.high
         assert low is not None
         assert high is not None
-        assert told.p is not None
-        better += told.p <= ALPHA and told.corrected.value > 0
-        worse += told.p <= ALPHA and told.corrected.value < 0
+        assert powered.p is not None
+        better += powered.p <= ALPHA and powered.corrected.value > 0
+        worse += powered.p <= ALPHA and powered.corrected.value < 0
         held += low <= systems.gain <= high
     return Outcome(*(100 * count / simulations for count in (better, worse, held)))
 
@@ -243,28 +245,31 @@ def biased(simulations: int) -> None:
     noise = 1.96 * math.sqrt(0.025 * 0.975 / simulations) * 100
     print(f"Better in percent of {simulations:,} comparisons of equal systems on 300 questions")
     print(f"At most 2.5 ± {noise:.1f} are allowed")
-    line("answers that differ", [f"{100 * one.differ:.3g} %" for one in EQUAL])
+    line("answers that differ", [f"{100 * systems.differ:.3g} %" for systems in EQUAL])
     for name, errors in (("taste", TASTE), ("fair", FAIR), ("rare taste", RARE)):
-        line(f"{name}: judge alone", [f"{raw(300, one, errors, simulations).better:.1f}" for one in EQUAL])
+        line(
+            f"{name}: judge alone",
+            [f"{raw(300, systems, errors, simulations).better:.1f}" for systems in EQUAL],
+        )
         for labelled in LABELLED:
-            outcomes = [corrected(300, labelled, one, errors, simulations) for one in EQUAL]
-            line(f"  {labelled} labelled pairs", [f"{one.better:.1f}" for one in outcomes])
-            line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
-        outcomes = [corrected(300, 150, one, errors, simulations, chosen=True) for one in EQUAL]
-        line("  150 pairs, chosen", [f"{one.better:.1f}" for one in outcomes])
-        line("    interval holds 0", [f"{one.held:.1f}" for one in outcomes])
+            outcomes = [corrected(300, labelled, systems, errors, simulations) for systems in EQUAL]
+            line(f"  {labelled} labelled pairs", [f"{outcome.better:.1f}" for outcome in outcomes])
+            line("    interval holds 0", [f"{outcome.held:.1f}" for outcome in outcomes])
+        outcomes = [corrected(300, 150, systems, errors, simulations, chosen=True) for systems in EQUAL]
+        line("  150 pairs, chosen", [f"{outcome.better:.1f}" for outcome in outcomes])
+        line("    interval holds 0", [f"{outcome.held:.1f}" for outcome in outcomes])
     print("\nB is better by 5 points: found in percent")
-    line("answers that differ", [f"{100 * one.differ:g} %" for one in BETTER])
+    line("answers that differ", [f"{100 * systems.differ:g} %" for systems in BETTER])
     for n in (300, 1000, 3000):
         for name, errors in (("taste", TASTE), ("fair, 5 % errors", FAIR), ("fair, 2 % errors", GOOD)):
-            outcomes = [corrected(n, 150, one, errors, simulations) for one in BETTER]
-            line(f"{n:,}, 150 labelled, {name}", [f"{one.better:.1f}" for one in outcomes])
-            line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
-            outcomes = [corrected(n, 150, one, errors, simulations, chosen=True) for one in BETTER]
-            line("  150 chosen", [f"{one.better:.1f}" for one in outcomes])
-            line("    interval holds 5", [f"{one.held:.1f}" for one in outcomes])
-    outcomes = [corrected(150, 150, one, FAIR, simulations) for one in BETTER]
-    line("150 labels alone", [f"{one.better:.1f}" for one in outcomes])
+            outcomes = [corrected(n, 150, systems, errors, simulations) for systems in BETTER]
+            line(f"{n:,}, 150 labelled, {name}", [f"{outcome.better:.1f}" for outcome in outcomes])
+            line("    interval holds 5", [f"{outcome.held:.1f}" for outcome in outcomes])
+            outcomes = [corrected(n, 150, systems, errors, simulations, chosen=True) for systems in BETTER]
+            line("  150 chosen", [f"{outcome.better:.1f}" for outcome in outcomes])
+            line("    interval holds 5", [f"{outcome.held:.1f}" for outcome in outcomes])
+    outcomes = [corrected(150, 150, systems, FAIR, simulations) for systems in BETTER]
+    line("150 labels alone", [f"{outcome.better:.1f}" for outcome in outcomes])
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -362,7 +362,7 @@ def simulated_components(
         scores = crossed(noise, shape, rng)
         scores = (scores > PASS).astype(float) if binary else scores
         there = rng.random(scores.size) >= missing
-        found = mean_components(
+        components = mean_components(
             scores.ravel()[there],
             question[there],
             answers=answer[there],
@@ -371,10 +371,10 @@ def simulated_components(
             bounds=(0, 1) if binary else None,
             resamples=RESAMPLES,
         )
-        one = mean_estimate(scores[:, 0, 0, 0, 0], resamples=RESAMPLES)
-        assert found is not None
-        assert one is not None
-        intervals = (found.estimate, one, found.fixed)
+        one_judge = mean_estimate(scores[:, 0, 0, 0, 0], resamples=RESAMPLES)
+        assert components is not None
+        assert one_judge is not None
+        intervals = (components.estimate, one_judge, components.fixed)
         held.append([holds(each, truth) for each in intervals])
         widths.append([width(each) for each in intervals])
     return (*(100 * np.mean(held, axis=0)), *np.median(widths, axis=0))
@@ -458,15 +458,15 @@ def repeated() -> None:
             }
             alone = [f"{at}" for at in range(n)]
             n_draws = {name: n * REPEATS / (1 if name == "mean" else int(name[-1])) for name in columns}
-            found = {name: share_estimate(of, n_draws[name], alone) for name, of in columns.items()}
+            by_name = {name: share_estimate(of, n_draws[name], alone) for name, of in columns.items()}
             bootstrap = mean_estimate(columns["mean"], resamples=RESAMPLES)
             rows = mean_estimate(right.ravel(), resamples=RESAMPLES)
-            estimates = [found["mean"], bootstrap, rows, *(found[name] for name in list(columns)[1:])]
+            estimates = [by_name["mean"], bootstrap, rows, *(by_name[name] for name in list(columns)[1:])]
             return list(zip(estimates, truth, strict=True))
 
         results = [shares(lambda rng, n=n, draw=draw: draw(rng, n), n) for n in QUESTIONS]  # type: ignore[misc]
         for at, name in enumerate(OF_REPEATS):
-            print(line(name, [one[at] for one in results]))
+            print(line(name, [result[at] for result in results]))
 
 
 def main() -> None:

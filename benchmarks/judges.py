@@ -368,10 +368,10 @@ def detection(asked: Asked) -> None:
             values = scores(judged(asked, name, answers), missing=1.0)
             cuts = [best_f1_cut(values[side == other], wrong[side == other]) for other in (1, 0)]
             called = (values < np.array(cuts)[side]).astype(np.float64)
-            found = detection_estimates(wrong.astype(np.float64), called, sources)
-            told = ", ".join(f"{measure} {with_ends(one)}" for measure, one in found.items())
+            estimates = detection_estimates(wrong.astype(np.float64), called, sources)
+            text = ", ".join(f"{measure} {with_ends(estimate)}" for measure, estimate in estimates.items())
             auc = auc_text((~wrong).astype(float), values, sources)
-            print(f"    {name}: AUROC {auc}; below {cuts[0]:.3g} or {cuts[1]:.3g}: {told}")
+            print(f"    {name}: AUROC {auc}; below {cuts[0]:.3g} or {cuts[1]:.3g}: {text}")
     print("  published, on all 2,700 test answers of three tasks; all but GPT-4 were trained on RAGTruth:")
     print("    " + ", ".join(f"{name} {value:.3f}" for name, value in PUBLISHED.items()))
 

@@ -113,13 +113,13 @@ def pairs(draws: int) -> None:
             shares = 1 / np.array([pair.inclusion for pair in chosen])
             for at, (labelled, parts) in enumerate(((simple, None), (places, shares))):
                 rest = np.setdiff1d(np.arange(N), labelled)
-                found = prediction_powered_difference(
+                powered = prediction_powered_difference(
                     human[labelled], judge[labelled], judge[rest], width=1.0, shares=parts
                 ).corrected
-                assert found.low is not None
-                assert found.high is not None
-                widths[at].append(found.high - found.low)
-                holds[at] += found.low <= true <= found.high
+                assert powered.low is not None
+                assert powered.high is not None
+                widths[at].append(powered.high - powered.low)
+                holds[at] += powered.low <= true <= powered.high
         first, second = (float(np.mean(of)) for of in widths)
         print(
             f"{case.judge:12} {case.same:10.0%} {case.n:7} {first:7.3f} {second:7.3f} "
@@ -149,11 +149,11 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
     """Reasons of words by Zipf's law, of the question and of the grade; none goes with an error."""
 
     def reason(topic: np.ndarray, grade: float, n: int) -> str:
-        told = [*rng.choice(VOCABULARY, n, p=ZIPF), *rng.choice(topic, 2)]
-        told += (
+        reason_words = [*rng.choice(VOCABULARY, n, p=ZIPF), *rng.choice(topic, 2)]
+        reason_words += (
             ["wrong", "incorrect"] if grade == 0 and rng.random() < 0.7 else ["right"][: rng.random() < 0.5]
         )
-        return " ".join(told)
+        return " ".join(reason_words)
 
     judgements, labels = [], []
     for question in range(case.questions):
@@ -181,9 +181,9 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
             )
             for person in ("ann", "bo")[: 1 + (rng.random() < 0.3)]:
                 grade = human if rng.random() < 0.93 else 1 - human
-                said = reason(topic, grade, int(rng.integers(2, 10)) + more)
-                said += " unit missing" if in_gap and rng.random() < 0.7 else ""
-                told = said if rng.random() < case.comments else None
+                text = reason(topic, grade, int(rng.integers(2, 10)) + more)
+                text += " unit missing" if in_gap and rng.random() < 0.7 else ""
+                rationale = text if rng.random() < case.comments else None
                 labels.append(
                     Label(
                         question_id=name,
@@ -191,7 +191,7 @@ def labelled(rng: np.random.Generator, case: GapsCase) -> tuple[list[Judgement],
                         metric="correctness",
                         score=grade,
                         annotator=person,
-                        rationale=told,
+                        rationale=rationale,
                     )
                 )
     return judgements, labels
@@ -229,10 +229,10 @@ def main() -> None:
     for name in parts:
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--draws", type=int, default=400)
-    given = parser.parse_args()
+    options = parser.parse_args()
     for name, run in parts.items():
-        if getattr(given, name) or not any(getattr(given, other) for other in parts):
-            run(given.draws)
+        if getattr(options, name) or not any(getattr(options, other) for other in parts):
+            run(options.draws)
 
 
 if __name__ == "__main__":

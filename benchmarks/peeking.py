@@ -351,8 +351,8 @@ def to_width() -> None:
         return anytime_interval(bet_on_mean((np.arange(n) < round(share * n)).astype(float), (0.0, 1.0)))
 
     for share in (0.7, 0.8, 0.9, 0.95):
-        one, ours = (labels_for(partial(interval, share)) for interval in (fixed, anytime))
-        print(f"agreement {share:<26}{one:>8} fixed{ours:>8} anytime{ours / one:>8.2f} x", flush=True)
+        once, ours = (labels_for(partial(interval, share)) for interval in (fixed, anytime))
+        print(f"agreement {share:<26}{once:>8} fixed{ours:>8} anytime{ours / once:>8.2f} x", flush=True)
 
 
 def labels_for(interval: Callable[[int], tuple[float, float]], most: int = 20_000) -> int:
@@ -438,10 +438,10 @@ if __name__ == "__main__":
     )
     parser.add_argument("draws", nargs="?", type=int, default=4000)
     parser.add_argument("--labels", type=Path, metavar="DATA")
-    given = parser.parse_args()
-    if given.draws:
-        ever_wrong(given.draws)
-        to_decide(max(50, given.draws // 10))
+    options = parser.parse_args()
+    if options.draws:
+        ever_wrong(options.draws)
+        to_decide(max(50, options.draws // 10))
         to_width()
-    if given.labels:
-        on_packs(given.labels)
+    if options.labels:
+        on_packs(options.labels)

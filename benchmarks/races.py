@@ -196,7 +196,7 @@ def biased(gain: float, n_labelled: int, simulations: int) -> Claims:
         verdicts = _holm(labelled, pairs)
         claims.by_labels += _any_false(true, verdicts)
         claims.found += verdicts[0, 2] > 0
-        race, asked = _raced(judge, names, number)
+        race, n_asked = _raced(judge, names, number)
         stopped = {names.index(each.configuration) for each in race.stopped}
         against = {names.index(each.configuration): names.index(each.against) for each in race.stopped}
         claims.race += any(means[loser] >= means[winner] for loser, winner in against.items())
@@ -204,7 +204,9 @@ def biased(gain: float, n_labelled: int, simulations: int) -> Claims:
         whole = {pair for pair in pairs if set(pair) <= set(left)} if len(left) > 1 else set()
         claims.raced += _any_false(true, _holm({pair: labelled[pair] for pair in whole}, pairs))
         late = {
-            pair: _corrected(truth, judge, order, min(asked[pair[0]], asked[pair[1]]), pair, shuffled=number)
+            pair: _corrected(
+                truth, judge, order, min(n_asked[pair[0]], n_asked[pair[1]]), pair, shuffled=number
+            )
             for pair in pairs
         }
         claims.afterwards += _any_false(true, _holm(late, pairs))
@@ -225,14 +227,14 @@ def _corrected(
     truth: Floats, judge: Floats, labelled: Codes, n: int, pair: Pair, shuffled: int | None = None
 ) -> Claim:
     """Return the claim by labels of n questions, those first that a race gave out first."""
-    given = np.arange(n) if shuffled is None else _order(shuffled)[:n]
-    known = np.intersect1d(given, labelled)
+    questions = np.arange(n) if shuffled is None else _order(shuffled)[:n]
+    known = np.intersect1d(questions, labelled)
     if known.size < 3:
         return 1.0, 0.0
-    others = np.setdiff1d(given, known)
+    others = np.setdiff1d(questions, known)
     people, seen = ((of[:, pair[0]] - of[:, pair[1]]) for of in (truth, judge))
-    found = prediction_powered_difference(people[known], seen[known], seen[others], width=1.0)
-    return (1.0 if found.p is None else found.p), found.corrected.value
+    powered = prediction_powered_difference(people[known], seen[known], seen[others], width=1.0)
+    return (1.0 if powered.p is None else powered.p), powered.corrected.value
 
 
 def _holm(claims: Mapping[Pair, Claim], family: Sequence[Pair]) -> dict[Pair, float]:
@@ -251,16 +253,16 @@ def _any_false(true: Mapping[Pair, float], claimed: Mapping[Pair, float]) -> boo
 def _order(seed: int) -> Codes:
     """Return the questions as a race of this seed gives them out."""
     race = start_race(["a", "b"], [str(at) for at in range(QUESTIONS)], seed=seed)
-    return np.array([int(one) for document in race.documents for one in document])
+    return np.array([int(question) for document in race.documents for question in document])
 
 
 def _raced(judge: Floats, names: Sequence[str], seed: int) -> tuple[Race, list[int]]:
     race = start_race(names, [str(at) for at in range(QUESTIONS)], seed=seed)
-    while given := next_round(race):
+    while questions := next_round(race):
         race = after_round(
             race,
             {
-                name: {one: float(judge[int(one), names.index(name)]) for one in given}
+                name: {question: float(judge[int(question), names.index(name)]) for question in questions}
                 for name in standing(race)
             },
         )
@@ -291,7 +293,7 @@ def show_biased(simulations: int) -> None:
 
 
 def main() -> None:
-    numbers = [int(given) for given in sys.argv[1:] if given.isdigit()]
+    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     simulations = numbers[0] if numbers else SIMULATIONS
     if "--biased-judge" in sys.argv:
         show_biased(simulations)

@@ -3,6 +3,7 @@
 import runpy
 
 import pytest
+from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
 
 import ragstone.features.check.checking
@@ -236,7 +237,7 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
 
 
 @pytest.mark.parametrize("place", ["mark", "settings"])
-def test_labels_take_the_judges_error_out_of_the_difference(folder, place):
+def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says):
     # Containment sees none of the answers right that it saw right before; people see no difference.
     write_run(
         folder.path / "main",
@@ -257,7 +258,7 @@ def test_labels_take_the_judges_error_out_of_the_difference(folder, place):
     test = BASELINE.format(more=more) + "def test_app(ragstone_check):\n    ragstone_check(silent)\n"
     outcomes, said = ran(folder, silent + test)
     assert outcomes == {"passed": 1}, said
-    assert "corrected by people's labels" in said
+    says(sentence_in(said, "corrected by"))
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ BARE = [{**row, "expect": {"contains_all": "number"}} for row in ROWS]
 """
 
 
-def test_a_row_passes_if_so_many_of_its_answers_do(folder):
+def test_a_row_passes_if_so_many_of_its_answers_do(folder, says):
     outcomes, said = ran(
         folder,
         SOMETIMES
@@ -399,9 +400,7 @@ def test_a_row_goes_before_the_mark(ragstone_check):
 """,
     )
     assert outcomes == {"passed": 3}
-    assert (
-        "contains_all 1, threshold 1; 95 % interval 0.57 to 1.00; 15 scored of 15 rows; 5 questions" in said
-    )
+    says(sentence_in(said, "contains_all 1, threshold"))
 
 
 def test_a_row_of_which_too_few_answers_pass_fails_with_the_worst_of_them(folder, says):
@@ -448,7 +447,7 @@ def test_app(ragstone_check):
     says(next(line for line in said.splitlines() if line.startswith("ragstone: ")))
 
 
-def test_repeats_without_k_of_n_are_one_mean(folder):
+def test_repeats_without_k_of_n_are_one_mean(folder, says):
     outcomes, said = ran(
         folder,
         SOMETIMES
@@ -459,4 +458,4 @@ def test_app(ragstone_check):
 """,
     )
     assert outcomes == {"passed": 1}
-    assert "contains_all 0.667, threshold 0.6" in said
+    says(sentence_in(said, "contains_all 0.667"))

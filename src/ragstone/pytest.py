@@ -334,7 +334,7 @@ def _told(row: "Judgement", rows: "Sequence[Judgement]", checked: "CheckedApplic
     score = row.status if row.score is None else f"{row.score:g}"
     if len(rows) > 1:
         scores = ", ".join(each.status if each.score is None else f"{each.score:g}" for each in rows)
-        needed = next((found for each in rows if (found := k_of_n_of(each))), None)
+        needed = next((k_of_n for each in rows if (k_of_n := k_of_n_of(each))), None)
         wanted = f", {needed[0]} of {needed[1]} have to pass" if needed else ""
         score = f"{scores}{wanted}; answer {split_repeat(row.system)[1]}"
     parts = {

@@ -73,6 +73,8 @@ PAGES = (
     f"{LABEL}/first/items/0",
     f"{LABEL}/first/progress",
     f"{LABEL}/first/adjudicate",
+    f"{LABEL}/first/gaps",
+    f"{LABEL}/first/instructions",
 )
 JUDGE_FILE = """
 name = "mine"

@@ -281,6 +281,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "kernel.dataset.answers:_unknown": lambda: [answers._unknown()],
     "kernel.dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
     "kernel.dataset.checks:_forms": lambda: [checks._forms()["zh"].parts or re.compile("a")],
+    "kernel.llm.families:model_family": lambda: [re.compile(r"(?:^|[-_. :]|meta-)(?:gpt|chatgpt|o\d\b)")],
     "features.build._defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
     "features.build._defects:_is_name": lambda: [re.compile("maize")],
     "features.build._falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],

@@ -65,6 +65,7 @@ goal_met = { contains_any = ["spring"] }
 version = 1
 prompt = "Answer {question} from {contexts} alone, in five words at most."
 """,
+    "clearer.md": "Right is an answer that names the reference, in whatever words.\n",
     "tags.toml": '[tags]\ncrop = ["maize", "wheat"]\nmonth = ["May", "June"]\n',
     "manual/handbook/wheat.md": "# Wheat\n\nWheat is sown in October. It is cut in July, when it is dry.\n",
     "manual/handbook/maize.md": "# Maize\n\nMaize is sown in April. It needs most water when it flowers.\n",
@@ -164,6 +165,7 @@ def build(folder: Path, base_url: str) -> None:
             assert ran.code == 0, f"{words}: {ran.err}"
         for name in ("before", "after", "may", "june", "july"):
             shutil.copytree("runs/mine", f"runs/{name}")
+    _write_labels_of_both(folder)
 
 
 def _write_rows(folder: Path) -> None:
@@ -226,6 +228,24 @@ def _write_rows(folder: Path) -> None:
     write_jsonl(folder / "farm" / "questions.jsonl", FARM_QUESTIONS)
     (folder / "squad-dev.json").write_text(json.dumps(SQUAD), "utf-8")
     write_xlsx(folder / "faq.xlsx", [["Frage", "Antwort"], ["Wann wird Weizen gesät?", "Im Oktober."]])
+
+
+def _write_labels_of_both(folder: Path) -> None:
+    """Write people's labels of both answers to a question: of two runs, and of two cells of a bench."""
+    scored = {"metric": "correctness", "score": 1}
+    answers = rows_of(folder / "runs" / "mine" / "answers.jsonl")
+    pairs = [
+        {"question_id": row["question_id"], "system": row["system"], "run": f"runs/{run}", **scored}
+        for row in answers
+        for run in ("before", "after")
+    ]
+    cells = [
+        {"question_id": row["id"], "system": f"bare · {condition}", **scored}
+        for row in rows_of(folder / "questions.jsonl")
+        for condition in ("gold", "retrieved")
+    ]
+    write_jsonl(folder / "pairs.jsonl", pairs)
+    write_jsonl(folder / "people.jsonl", cells)
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

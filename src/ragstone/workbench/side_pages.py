@@ -92,12 +92,12 @@ def _head(
         if (mean.system, mean.judge, mean.metric, mean.model) == key
         and mean.repeats is msgspec.UNSET  # a column is of one repeat, and the mean of them all
     )
-    shown = next(means, None)
-    estimate = shown.estimate if shown else None
+    metric_summary = next(means, None)
+    estimate = metric_summary.estimate if metric_summary else None
     return ColumnHead(
         column=column,
         run_id=runs[column.run],
-        mean=mean_text(shown, "") if shown else "",
+        mean=mean_text(metric_summary, "") if metric_summary else "",
         ends=interval(estimate) if estimate else "",
     )
 

@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
+from tests.support.golden import sentence_in
 
 
 @pytest.fixture
@@ -319,12 +320,11 @@ def judged_by_two(folder, n, errors):
 def test_a_bar_is_answered_by_the_exit_code(project, says, n, errors, bar, code):
     judged_by_two(project, n, errors)
     ran = ragstone("agree", "both.jsonl", "people.jsonl", "--trust", bar)
-    said = ran.out[ran.out.index("While labels come in") :]
-    says(" ".join(said.split()))
+    says(" ".join(ran.out[ran.out.index("While labels come in") :].split()))
     assert ran.code == code, ran.err
 
 
-def test_sequential_adds_an_interval_to_cards_json_and_page(project):
+def test_sequential_adds_an_interval_to_cards_json_and_page(project, says):
     judged_by_two(project, 60, {9, 30})
     plain = json.loads(ragstone("agree", "both.jsonl", "people.jsonl", "--json").out)
     ran = ragstone("agree", "both.jsonl", "people.jsonl", "--sequential", "--page", "card.html", "--json")
@@ -335,7 +335,7 @@ def test_sequential_adds_an_interval_to_cards_json_and_page(project):
         assert card == before
         own = card["agreement"]["kappa"]
         assert sequence["low"] < own["low"] < sequence["value"] < sequence["high"]
-    assert "While labels come in" in (project / "card.html").read_text(encoding="utf-8")
+    says(sentence_in((project / "card.html").read_text(encoding="utf-8"), "While labels"))
 
 
 def test_measure_says_what_the_bar_is_of(project):

@@ -39,6 +39,7 @@ def said(**changes):
         {"trust": 0.8, "verdict": "undecided", "more": 1},
         {"trust": 0.8, "verdict": "undecided", "far": True},
         {"trust": 0.8, "verdict": "undecided", "n": 19, "n_questions": 19},
+        {"n_questions": 12, "unit": "conversation"},
     ],
 )
 def test_what_is_said(says, changes):

@@ -16,15 +16,15 @@ from ragstone.kernel.runs.joining import columns_of
 from ragstone.kernel.runs.run import read_summary
 from ragstone.kernel.tables import read_rows, write_rows
 
+UNKNOWN = "I do not know."
+
 
 @pytest.fixture
 def app():
     """An application behind HTTP that answers the first time it is asked, and then every other time."""
     asked = itertools.count()
     with serving() as server:
-        server.script = lambda given: {
-            "answer": given.body["question"] if next(asked) % 2 == 0 else "I do not know."
-        }
+        server.script = lambda given: {"answer": given.body["question"] if next(asked) % 2 == 0 else UNKNOWN}
         yield server
 
 
@@ -59,7 +59,7 @@ def test_each_question_is_answered_so_often_and_every_answer_is_a_row(project, a
         (f"q{n}", name) for n in range(3) for name in ("mine", "mine@repeat=2", "mine@repeat=3")
     ]
     assert len(app.asked) == 9
-    assert {row[2] for row in rows()} == {"number 0", "number 1", "number 2", "I do not know."}
+    assert {row[2] for row in rows()} == {"number 0", "number 1", "number 2", UNKNOWN}
     says(ran.err.splitlines()[0])
 
 

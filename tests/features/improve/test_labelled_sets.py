@@ -46,9 +46,9 @@ def test_labels_of_a_queue_have_the_texts_of_the_queue(settings, tmp_path):
     folder = tmp_path / ".ragstone" / "workbench" / "queues"
     write_queue(folder, queue, texts)
     marks = Marks(queue, tmp_path / "labels" / "harvest.jsonl", folder / "skips.jsonl")
-    marks.label("anna", 0, texts[0], 1)
-    marks.label("anna", 2, texts[2], 0)
-    marks.label("anna", 0, texts[0], 0)
+    marks.label("anna", 0, texts[0], 1, policy=None)
+    marks.label("anna", 2, texts[2], 0, policy=None)
+    marks.label("anna", 0, texts[0], 0, policy=None)
     assert [*sources_of(settings)] == ["harvest", "sheet"]
     found = open_set(settings, "harvest")
     assert found.answers == [texts[0], texts[2]]

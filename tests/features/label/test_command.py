@@ -3,6 +3,8 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
+UNKNOWN = "I do not know."
+
 
 def test_label_writes_a_sheet_that_becomes_labels(project, says):
     ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
@@ -58,7 +60,7 @@ def test_by_chooses_in_another_way_and_keeps_the_chances(project, says):
 def two_runs(project):
     """Two runs of the sheet, whose systems have one name; in the second every other answer is another."""
     rows = [json.loads(line) for line in (project / "answers.jsonl").read_text().splitlines()]
-    for name, text in (("before", None), ("after", "I do not know.")):
+    for name, text in (("before", None), ("after", UNKNOWN)):
         folder = project / "runs" / name
         folder.mkdir(parents=True)
         answers = [row | ({"answer": text} if text and at % 2 else {}) for at, row in enumerate(rows)]
@@ -78,8 +80,8 @@ def test_compare_writes_both_answers_to_each_question(two_runs, says):
         assert first["question_id"] == second["question_id"]
         assert {first["run"], second["run"]} == {"before", "after"}
         assert 0 < first["inclusion"] == second["inclusion"] <= 1
-    assert any(row["answer"] == "I do not know." and row["run"] == "after" for row in rows)
-    assert not any(row["answer"] == "I do not know." and row["run"] == "before" for row in rows)
+    assert any(row["answer"] == UNKNOWN and row["run"] == "after" for row in rows)
+    assert not any(row["answer"] == UNKNOWN and row["run"] == "before" for row in rows)
     labels = "".join(json.dumps({**row, "score": 1}) + "\n" for row in rows)
     (two_runs / "mine.jsonl").write_text(labels)
     ran = ragstone("compare", "runs/before", "runs/after", "--labels", "mine.jsonl", "--json")

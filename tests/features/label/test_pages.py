@@ -23,6 +23,7 @@ from ragstone.kernel.tables import read_rows, write_rows
 
 __all__ = ["project"]  # its fixtures
 
+CARD = "How far the judge agrees with them"
 LABEL = "/workbench/label"
 RUN = "0/mine"
 SCRIPT = {"Accept": "application/json"}
@@ -348,13 +349,13 @@ def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olg
 
 def test_the_page_ends_with_the_judges_card_of_these_labels(run, people, olga):
     made(olga, n=50)
-    assert "How far the judge agrees" not in olga.get(f"{LABEL}/first/progress").text
+    assert CARD not in olga.get(f"{LABEL}/first/progress").text
     for place in range(50):
         mark(olga, place, annotator="olga", score=float(place % 4 != 0))
     judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
     [card] = report_cards(judgements, labels_of(run), resamples=20)
     page = olga.get(f"{LABEL}/first/progress").text
-    told = page[page.index("How far the judge agrees with them") :]
+    told = page[page.index(CARD) :]
     assert number(card.agreement["exact agreement"].value) in told
 
 
@@ -369,7 +370,7 @@ def test_while_labels_come_in_the_page_shows_the_interval_for_every_look(run, pe
     says(told)
     says(element(page, "appears here when"))
     assert f"{look.value:.2f}".replace("-", "−") in told
-    assert "How far the judge agrees" not in page  # its intervals are for one look at the end
+    assert CARD not in page  # its intervals are for one look at the end
     barred = olga.get(f"{LABEL}/first/progress?trust=0.9").text
     says(element(barred, "Labelling may stop"))
     assert "Labelling may stop" not in page
@@ -380,7 +381,7 @@ def test_the_card_comes_when_each_answer_is_labelled_or_skipped(run, people, olg
     for place in range(12):
         mark(olga, place, "skip" if place == 5 else "label", annotator="olga", score=float(place % 3 != 0))
         page = olga.get(f"{LABEL}/first/progress").text
-        assert ("How far the judge agrees" in page) == (place == 11)
+        assert (CARD in page) == (place == 11)
     says(element(page, "Done:"))
 
 
@@ -580,14 +581,15 @@ def test_changed_instructions_are_a_version_and_earlier_labels_keep_theirs(run, 
     for place in range(3):
         mark(olga, place, annotator="olga", score=1)
     [before] = {row.metadata["policy"] for row in labels_of(run)}
-    assert change(olga, "Grade the facts and the source.").json() == {"go": f"{LABEL}/first/progress"}
+    changed = "Grade the facts and the source."
+    assert change(olga, changed).json() == {"go": f"{LABEL}/first/progress"}
     page = olga.get(f"{LABEL}/first/progress").text
     says(element(page, "3 labels were given"))
-    assert "0 of 6 answers done" in page
+    says(element(page, "0 of 6"))
     assert olga.get(f"{LABEL}/first/mine").json()["given"] == {}  # nor is the earlier grade shown
     item = olga.get(f"{LABEL}/first").text
     says(element(item, "come again"))
-    assert "Grade the facts and the source." in item
+    assert changed in item
     mark(olga, 0, annotator="olga", score=0)
     rows = labels_of(run)
     assert [(row.score, row.metadata["policy"] == before) for row in rows] == [
@@ -602,7 +604,7 @@ def test_changed_instructions_are_a_version_and_earlier_labels_keep_theirs(run, 
     assert [line["action"] for line in people.log()].count("instructions changed") == 1
 
 
-def test_two_people_at_once_label_by_the_text_that_each_has_read(run, people, olga):
+def test_two_people_at_once_label_by_the_text_that_each_has_read(run, people, olga, says):
     made(olga, n=6, annotators="ann, bo", overlap=1.0, instructions="One.")
     ann, bo = people.person("ann", "annotator"), people.person("bo", "annotator")
     one = queue_of(run).policy  # what ann's page says until she loads it again
@@ -614,7 +616,7 @@ def test_two_people_at_once_label_by_the_text_that_each_has_read(run, people, ol
     kept = {row.annotator: row.metadata["policy"] for row in labels_of(run)}
     assert kept["ann"] == one != kept["bo"]
     page = olga.get(f"{LABEL}/first/progress").text
-    assert "No answer has labels by two people yet" in page
+    says(element(page, "labels by two"))
     assert "Differences (0)" in page
     reply = mark(ann, 1, annotator="ann", score=1, policy="abcdef12")
     assert (reply.status_code, "no instructions &#39;abcdef12" in reply.text or "abcdef12" in reply.text) == (
@@ -624,7 +626,7 @@ def test_two_people_at_once_label_by_the_text_that_each_has_read(run, people, ol
     assert len(labels_of(run)) == 2
 
 
-def test_labels_from_before_policies_are_of_the_text_that_the_queue_was_made_with(run, people, olga):
+def test_labels_from_before_policies_are_of_the_text_that_the_queue_was_made_with(run, people, olga, says):
     made(olga, n=6, instructions="One.")
     mark(olga, 0, annotator="olga", score=1)
     path = run / "labels" / "first.jsonl"
@@ -637,7 +639,7 @@ def test_labels_from_before_policies_are_of_the_text_that_the_queue_was_made_wit
     mark(olga, 0, annotator="olga", score=0)
     assert [(row.score, row.metadata["policy"]) for row in labels_of(run)] == [(0, queue_of(run).policy)]
     change(olga, "Two.")
-    assert "1 label was given under another text" in olga.get(f"{LABEL}/first/progress").text
+    says(element(olga.get(f"{LABEL}/first/progress").text, "1 label was"))
 
 
 def test_versions_are_listed_with_their_labels_exported_and_refused_to_others(run, people, olga, says):
@@ -646,7 +648,8 @@ def test_versions_are_listed_with_their_labels_exported_and_refused_to_others(ru
     change(olga, "Two.")
     page = olga.get(f"{LABEL}/first/instructions").text
     assert "<img src=x" not in page
-    assert page.index("Version 2, in use") < page.index("Version 1")
+    newest, oldest = page.index("Version 2, in use"), page.index("Version 1")
+    assert newest < oldest
     says(olga.get(f"{LABEL}/first/export/md").text)
     ann = people.person("ann", "annotator")
     assert ann.get(f"{LABEL}/first/instructions").status_code == 200
@@ -657,10 +660,11 @@ def test_versions_are_listed_with_their_labels_exported_and_refused_to_others(ru
     assert "Version 3" not in olga.get(f"{LABEL}/first/instructions").text
 
 
-def test_a_queue_with_unreadable_instructions_is_not_made(run, people, olga):
+def test_a_queue_with_unreadable_instructions_is_not_made(run, people, olga, says):
     form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
     reply = olga.post(f"{LABEL}/new", json=form | {"instructions": "x" * 100_000}, headers=SCRIPT)
-    assert (reply.status_code, "20,000 are the most" in reply.text) == (422, True)
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
 
 
 def test_exported_labels_keep_their_policy_and_imported_ones_claim_none(run, people, olga, tmp_path):
@@ -681,17 +685,17 @@ def test_exported_labels_keep_their_policy_and_imported_ones_claim_none(run, peo
     assert "policy" not in labels_of(run)[-1].metadata
 
 
-def test_a_new_queue_spares_only_answers_labelled_under_its_own_text(run, people, olga):
+def test_a_new_queue_spares_only_answers_labelled_under_its_own_text(run, people, olga, says):
     made(olga, n=80, instructions="One.")
     for place in range(80):
         mark(olga, place, annotator="olga", score=1)
     form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
     reply = olga.post(f"{LABEL}/new", json=form | {"instructions": "One. "}, headers=SCRIPT)
-    assert "none is left to choose" in reply.text
+    says(reply.json()["detail"])
     assert olga.post(f"{LABEL}/new", json=form | {"instructions": "Two."}, headers=SCRIPT).status_code == 200
 
 
-def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga):
+def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga, says):
     page = olga.get(f"{LABEL}/new?run={RUN}").text
     assert 'value="difference"' in page
     made(olga, by="difference", n=5, system_a=SYSTEMS[1], system_b=SYSTEMS[0], annotators="ann, bo")
@@ -707,7 +711,7 @@ def test_a_queue_of_two_systems_brings_both_answers_blind(run, people, olga):
         mark(ann, place, annotator="ann", score=1)
     chances = {(row.question_id, row.metadata["inclusion"]) for row in labels_of(run)}
     assert len(chances) == len(mine) / 2
-    assert "both answers of two systems" in olga.get(f"{LABEL}/first/progress").text
+    says(element(olga.get(f"{LABEL}/first/progress").text, "both answers of"))
     form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "difference", "n": 5}
     reply = olga.post(
         f"{LABEL}/new", json=form | {"system_a": SYSTEMS[0], "system_b": SYSTEMS[0]}, headers=SCRIPT
@@ -752,18 +756,16 @@ def test_a_gap_is_shown_its_rows_labelled_again_and_flips_counted(run, people, o
     assert all(row.metadata["again"] is True and "inclusion" not in row.metadata for row in rows)
     for name in ("first", "first-again"):
         page = olga.get(f"{LABEL}/{name}/progress").text
-        assert "6 of 10 answers got another grade" in page
-        assert "under another text" in page
-    says(element(page, "6 of 10"))
-    assert "What people would give" not in page
-    assert "How far the judge agrees" not in page
+        says(element(page, "6 of 10"))
+    assert "people would give" not in page
+    assert CARD not in page
     reply = olga.post(
         f"{LABEL}/first/again",
         json=form | {"name": "same", "instructions": "Grade the facts."},
         headers=SCRIPT,
     )
     mark(olga, 0, annotator="olga", score=0, queue="same")
-    assert "under the same text" in olga.get(f"{LABEL}/first/progress").text
+    says(element(olga.get(f"{LABEL}/first/progress").text, "the same text"))
     judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
     with pytest.raises(DataError, match="no sample"):
         report_cards(judgements, rows)
@@ -780,7 +782,7 @@ def test_without_a_gap_nothing_can_be_labelled_again(run, people, olga, says):
         mark(olga, place, annotator="olga", score=1, comment="yes")
     page = olga.get(f"{LABEL}/first/gaps").text
     says(element(page, "Grades differ on"))
-    assert "Label some of them again" not in page
+    assert "of them again" not in page
     form = {"name": "x", "instructions": "Two.", "n": 10}
     says(olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).json()["detail"])
     says(olga.post(f"{LABEL}/first/again", json=form | {"n": 0}, headers=SCRIPT).json()["detail"])

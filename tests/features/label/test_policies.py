@@ -60,10 +60,8 @@ def test_instructions_that_nobody_can_read_are_refused(text, says):
 
 
 def test_instructions_keep_their_lines_tabs_and_markup():
-    assert (
-        tidied("\ufeff A <b>bold</b> rule:\r\n\t- मृदा 😀\n".lstrip("\ufeff"))
-        == "A <b>bold</b> rule:\n\t- मृदा 😀"
-    )
+    text = "A <b>bold</b> rule:\n\t- मृदा 😀"
+    assert tidied(f" {text}\n".replace("\n", "\r\n")) == text
     assert tidied("x" * 20_000) == "x" * 20_000
 
 

@@ -66,10 +66,10 @@ def test_a_page_has_no_point_for_a_category(summary) -> None:
     assert MEAN not in page
 
 
-def test_the_table_of_a_notebook_shows_them(summary) -> None:
+def test_the_table_of_a_notebook_shows_them(summary, says) -> None:
     [row] = means_table(summary.metrics).rows
     cells = [cell.words if isinstance(cell, Cell) else cell for cell in row]
-    assert "create 50 %, remember 17 %, analyze 17 %, evaluate 17 %" in cells
+    says(" | ".join(str(cell) for cell in cells))
 
 
 def test_more_labels_than_a_cell_holds_are_counted() -> None:
@@ -84,7 +84,7 @@ def test_a_category_neither_leads_nor_ranks_systems(says) -> None:
     says(note)
     graded = summary_of([*rows("a"), *(judgement(f"q{n}", "correctness", 1.0, system="b") for n in range(2))])
     [other] = unranked_notes(graded.metrics)
-    assert other != note, "one of the judges grades, and not both systems"
+    assert other != note  # one of the judges grades, and not both systems
 
 
 def test_a_course_over_runs_has_no_point(summary) -> None:

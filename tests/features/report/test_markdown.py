@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from tests.features.report.test_page import EVIL, evil_everywhere
+from tests.support.golden import sentence_in
 from tests.support.tiny_run import WriteRun, card, judgement, summary_of
 
 from ragstone.features.report.page import write_markdown
@@ -39,15 +40,14 @@ def test_it_holds_the_three_answers_the_means_the_retriever_and_the_notes(write_
     assert len(text) < 4000
 
 
-def test_several_systems_stand_in_order_with_a_verdict() -> None:
+def test_several_systems_stand_in_order_with_a_verdict(says) -> None:
     rows = [judgement(f"q{n}", "correctness", float(s == "b"), system=s) for n in range(30) for s in "ab"]
     summary = summary_of(rows)
     board = rank_systems(summary.metrics[0], rows)
     text = render_markdown(msgspec.structs.replace(summary, systems=board))
-    assert "| 1 | b | **1.00** | 0.89 to 1.00 |  |  |  | highest mean |" in text
-    assert "| 2 | a | **0.00** | 0.00 to 0.11 | 1.00 | no interval | &lt; 0.001 | worse, in the judge" in text
-    assert "that its errors favour one system is not excluded" in text
-    assert "errors favour" not in render_markdown(summary), "without an order nothing is said of it"
+    for begins in ("| 1 | b", "| 2 | a", "its errors favour"):
+        says(sentence_in(text, begins))
+    assert "errors favour" not in render_markdown(summary)  # there is no order
 
 
 def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
@@ -74,12 +74,9 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     assert "| judge |  | not measured | no second opinion |" in text
 
 
-def test_a_judge_without_worth_is_marked(summary: RunSummary) -> None:
+def test_a_judge_without_worth_is_marked(summary: RunSummary, says) -> None:
     text = render_markdown(msgspec.structs.replace(summary, cards=[card(better=False)]))
-    assert (
-        "| kappa −0.10 (−0.30 to 0.10); exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |"
-        in text
-    )
+    says(sentence_in(text, "| kappa −0.10"))
 
 
 def test_a_long_list_is_cut_and_says_so(summary: RunSummary) -> None:

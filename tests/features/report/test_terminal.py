@@ -56,12 +56,10 @@ def test_retrieval_calls_and_cost(summary: RunSummary) -> None:
     assert "Tokens: 12,000 in (3,000 cached), 800 out. Cost: unknown: ragstone.toml has no price" in text
 
 
-def test_judge_without_worth_is_named_as_such(summary: RunSummary) -> None:
+def test_judge_without_worth_is_named_as_such(summary: RunSummary, says) -> None:
     text = words(msgspec.structs.replace(summary, cards=[card(better=False)]))
-    assert "† no better than its baseline" in text
-    line = "correctness, 40 labels: kappa −0.10 (−0.30 to 0.10); exact agreement 0.75 (0.60 to 0.86)"
-    assert f"{line}; baselines: always right 0.70" in " ".join(text.split())
-    assert "What the card says in words." in text
+    assert "† no better than" in text
+    says(text[text.index("correctness, 40 labels") : text.index("Before you trust")])
 
 
 def test_nothing_measured_is_said(summary: RunSummary, says) -> None:

@@ -93,6 +93,6 @@ def test_numbers_of_labels_without_an_order_have_shares_and_no_mean(look):
     [whole] = [line for line in lines if line[:1] == ["question_type"]]
     [share] = [line for line in lines if line[:1] == ["question_type=create"]]
     assert whole[1:3] == ["by", "label"]
-    assert whole[3:] == share[-len(whole[3:]) :], "both rest on the same rows"
+    assert whole[3:] == share[-len(whole[3:]) :]  # both rest on the same rows
     alone = msgspec.structs.replace(look, rows=rows[:1])
-    assert "by label" not in shown(monitor_document(alone)), "without labels the number is all there is"
+    assert "by label" not in shown(monitor_document(alone))  # without labels the number is all there is

@@ -39,6 +39,10 @@ def state(card: ReportCard, item: str) -> str:
     return next(each.state for each in card.protocol if each.item == item)
 
 
+def why(card: ReportCard, item: str) -> str:
+    return next(each.why for each in card.protocol if each.item == item)
+
+
 def test_every_item_is_on_the_card_with_what_to_do_next(says):
     card = card_of(*rows())
     says("\n".join(f"{item.item}: {item.state}. {item.why} {item.next}" for item in card.protocol))
@@ -118,14 +122,16 @@ def test_length_is_met_by_a_slope_that_is_small_whatever_its_interval_allows():
     assert (state(few, "length"), few.length_slope) == ("not met", None)
 
 
-def pairs(n: int, n_flips: int) -> ReportCard:
-    """Return the card of a judge of pairs; the winner changes with the order in the first n_flips."""
+def pairs(n: int, n_flips: int, n_one_order: int = 0) -> ReportCard:
+    """Return the card of a judge of pairs; the winner changes with the order in the first n_flips, and the
+    last n_one_order were asked in one order."""
     judgements, labels = [], []
     for at in range(n):
         grade = at % 2
         orders = ["a", "b"] if at < n_flips else ["ab"[grade]] * 2
         row = judgement(f"q{at}", 0.5 if at < n_flips else grade, judge="pairwise", metric="preference")
-        judgements.append(msgspec.structs.replace(row, metadata={"orders": orders}))
+        metadata = {"orders": orders} if at < n - n_one_order else {}
+        judgements.append(msgspec.structs.replace(row, metadata=metadata))
         labels.append(label(f"q{at}", grade, metric="preference"))
     return card_of(judgements, labels)
 
@@ -143,6 +149,23 @@ def test_a_steady_judge_whose_verdict_the_order_decides_is_not_validated():
     assert state(with_evidence(pairs(200, 60), steady), "steady and fair") == "not met"
     assert state(with_evidence(pairs(200, 0), steady), "steady and fair") == "met"
     assert state(pairs(200, 0), "steady and fair") == "not applicable"
+
+
+def test_a_steady_judge_is_called_unfair_only_where_the_order_decides(says):
+    steady = ValidationEvidence(retest=share(0, 200))
+    for card in (pairs(200, 60), pairs(12, 0), pairs(200, 0, n_one_order=1)):
+        with_retest = with_evidence(card, steady)
+        says(why(with_retest, "steady and fair"))
+        assert state(with_retest, "steady and fair") == state(with_retest, "both orders") == "not met"
+
+
+def test_people_who_give_one_grade_are_not_called_too_few(says):
+    judgements, labels = rows(40)
+    twice = [
+        msgspec.structs.replace(row, annotator=name, score=1) for row in labels for name in ("ann", "bo")
+    ]
+    says(why(card_of(judgements, twice), "people among themselves"))
+    says(why(card_of(judgements, [*twice[:4], *twice[4::2]]), "people among themselves"))
 
 
 @pytest.mark.parametrize(("n", "of", "wanted"), [(0, 12, "not met"), (0, 200, "met"), (30, 200, "not met")])

@@ -1,8 +1,10 @@
 """Agreement while labels come in: what is measured, what cannot be, and what a bar says."""
 
+import msgspec
 import numpy as np
 import pytest
 
+from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.sequential import sequential_agreement
 from ragstone.kernel.errors import ConfigError, DataError
@@ -108,6 +110,30 @@ def test_unequal_chances_of_one_draw_are_made_up_for_and_of_several_are_not(says
     assert (result.low, result.high, result.verdict) == (None, None, "undecided")
 
 
+@pytest.mark.parametrize(("turns", "expected"), [(1, (60, "question")), (3, (20, "conversation"))])
+def test_replies_are_counted_by_their_conversations(turns, expected):
+    human, judge = grades(60, 0.9)
+    rows = [
+        msgspec.structs.replace(row, metadata={"conversation": f"c{n // turns}", "turn": n % turns})
+        if turns > 1
+        else row
+        for n, row in enumerate(judged(judge))
+    ]
+    [result] = sequential_agreement(rows, labelled(human))
+    assert (result.n, (result.n_questions, result.unit)) == (60, expected)
+
+
+@pytest.mark.parametrize("second", [0.5, 1.0])
+def test_chances_are_called_unequal_only_where_they_differ(second):
+    human, judge = grades(100, 0.8)
+    rows = labelled(human, inclusion=[1.0, second] * 50, queue=["draw-1"] * 100)[:80]
+    [result] = sequential_agreement(judged(judge), rows)
+    [card] = report_cards(judged(judge), rows, resamples=50)
+    [mean] = corrected_means(judged(judge), rows, resamples=50)
+    for notes in (card.notes, mean.notes):
+        assert any("unequal chances" in note for note in notes) is result.unequal is (second < 1)
+
+
 def test_labels_sorted_by_score_have_lost_their_order(says):
     human, judge = grades(60, 0.9)
     at = np.argsort(human, kind="stable")
@@ -165,9 +191,9 @@ def test_bars_and_measures_that_mean_nothing_are_refused(options, words):
         sequential_agreement(judged(judge), labelled(human), **options)
 
 
-def test_no_labels_and_labels_of_other_answers_are_refused():
+def test_no_labels_and_labels_of_other_answers_are_refused(says):
     _, judge = grades(20, 0.9)
-    with pytest.raises(DataError, match="no labels to compare"):
-        sequential_agreement(judged(judge), [])
-    with pytest.raises(DataError, match="no label is for an answer that was judged"):
-        sequential_agreement(judged(judge), [Label(question_id="z", system="mine", score=1.0)])
+    for labels in ([], [Label(question_id="z", system="mine", score=1.0)]):
+        with pytest.raises(DataError) as error:
+            sequential_agreement(judged(judge), labels)
+        says(error.value)

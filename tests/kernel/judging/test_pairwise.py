@@ -205,14 +205,15 @@ def test_a_pairwise_file_that_is_wrong_is_told(tmp_path, inputs, prompt, more, s
         parse_judge(given, tmp_path / "mine.toml")
 
 
-def test_repeats_are_paired_by_their_number_and_never_with_each_other():
+def test_repeats_are_paired_by_their_number_and_never_with_each_other(says):
     names = ("A", "A@repeat=2", "A@repeat=3", "B", "B@repeat=2")
     rows = [answered(system=name, answer=f"By {name}.") for name in names]
     pairs = [(first.system, second.system) for first, second in pair_answers(rows)]
     assert pairs == [("A", "B"), ("A@repeat=2", "B@repeat=2")]
     assert unpaired_notes([PAIRWISE], rows) == []
-    with pytest.raises(DataError, match="no question was answered by two systems"):
+    with pytest.raises(DataError) as error:
         list(pair_answers(rows[:3]))
+    says(error.value)
 
 
 async def test_a_repeated_pair_is_a_repeat_of_the_pair():

@@ -97,7 +97,7 @@ def test_numbers_of_labels_have_shares_and_no_mean():
     rows = [labelled("a", "create", 6), labelled("b", "remember", 1), labelled("c", "create", 6)]
     timeout = judgement_row(question_id="d", judge="question_type", metric="question_type", status="timeout")
     [summary] = summarise([*rows, timeout])
-    assert summary.estimate is None, "(6 + 1 + 6) / 3 is no level of anything"
+    assert summary.estimate is None  # (6 + 1 + 6) / 3 is no level of anything
     assert summary.bounds is None
     assert [(label, share.value, share.n) for label, share in summary.labels.items()] == [
         ("remember", 1 / 3, 3),

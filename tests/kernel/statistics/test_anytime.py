@@ -168,5 +168,5 @@ def test_labels_to_decide_are_more_the_nearer_the_bar():
 
 
 def test_values_out_of_bounds_are_refused():
-    with pytest.raises(ValueError, match="the bounds are 0 to 1"):
+    with pytest.raises(ValueError, match=r"0\.5 to 1\.5.* 0 to 1$"):
         bet_on_mean([0.5, 1.5], (0.0, 1.0))

@@ -132,20 +132,14 @@ def agree(
     from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
-    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
+    _check_of_labels(labels, policy, again, gaps=gaps, while_labelling=while_labelling)
     sheet = sheet or answers_of(judgements)
-    needs = {"--policy": policy, "--gaps": gaps, "--again": again}
-    wanted = [option for option, value in needs.items() if value]
-    if wanted and not labels:
-        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
-    if while_labelling and (gaps or again):
-        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
     by_word, mapped = _mapping(mapping)
@@ -192,6 +186,20 @@ def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labell
         raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels, too.")
     if measure != DEFAULT_MEASURE and not wanted:
         raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
+
+
+def _check_of_labels(
+    labels: Path | None, policy: str | None, again: Path | None, *, gaps: bool, while_labelling: bool
+) -> None:
+    """Check that there are labels for what is asked of them, and no other measure. Raises ConfigError."""
+    from ragstone.kernel.errors import ConfigError
+
+    needs = {"--policy": policy, "--gaps": gaps, "--again": again}
+    wanted = [option for option, value in needs.items() if value]
+    if wanted and not labels:
+        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+    if while_labelling and (gaps or again):
+        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
 
 
 def _tell_gaps(

@@ -45,16 +45,16 @@ def flips_of(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> l
     check_one_policy(before, metric)
     [policy, *others] = policies_of(before, metric) or [None]
     policy = None if others else policy
-    found = []
+    results = []
     for name in dict.fromkeys(map(policy_of, rows)):
         flips = _flips(before, [row for row in rows if policy_of(row) == name], metric, (policy, name))
-        found += [flips] if flips else []
-    if not found:
+        results += [flips] if flips else []
+    if not results:
         raise DataError(
             f"no answer has labels of {metric!r} in both files: give the labels that came first, and those "
             "of the same answers given again."
         )
-    return found
+    return results
 
 
 def flips_in(earlier: Sequence[Label], again: Sequence[Label]) -> dict[str, list[Flips]]:

@@ -302,10 +302,10 @@ def _columns(
         (reason.who, term) for reason, terms in zip(reasons, terms_of, strict=True) for term in terms
     )
     columns = [key for key, n in counts.items() if FEWEST_ROWS <= n <= MOST_COMMON * n_reasons[key[0]]]
-    place = {key: at for at, key in enumerate(columns)}
+    column = {key: at for at, key in enumerate(columns)}
     holds = np.zeros((len(reasons), len(columns)), dtype=np.float32)
     for at, (reason, terms) in enumerate(zip(reasons, terms_of, strict=True)):
-        holds[at, [place[reason.who, term] for term in terms if (reason.who, term) in place]] = 1
+        holds[at, [column[reason.who, term] for term in terms if (reason.who, term) in column]] = 1
     return [term for _, term in columns], holds
 
 

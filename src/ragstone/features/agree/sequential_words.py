@@ -43,7 +43,7 @@ def sequential_sentences(result: SequentialAgreement) -> list[str]:
     if result.value is None or result.low is None or result.high is None:
         return [f"{result.measure} is undefined: people and the judge gave one grade.", *verdict]
     unequal = ", drawn with unequal chances, which this makes up for" if result.unequal else ""
-    of = f" of {plural(result.n_questions, 'question')}" if result.n_questions < result.n else ""
+    of = f" of {plural(result.n_questions, result.unit)}" if result.n_questions < result.n else ""
     low = math.floor(result.low * 100 + 1e-9) / 100  # outwards: an end is never said to be further in
     high = math.ceil(result.high * 100 - 1e-9) / 100
     return [

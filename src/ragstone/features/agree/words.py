@@ -187,10 +187,10 @@ def _protocol(card: ReportCard) -> list[Block]:
     listed = f" Not met: {', '.join(lacking)}; --page FILE says why, and what to run." if lacking else ""
     n_met = f"{states['met']} of {plural(n, 'item')} of its validation {'is' if n == 1 else 'are'} met."
     return [
-        Heading("Validation", level=4, where="page"),
-        Paragraph(n_met, where="page"),
         Paragraph(f"{n_met}{listed}", tone="muted", where="terminal"),
-        table_of(f"Validation of {judge_name(card)}", card.protocol, columns, kind="", where="page"),
+        table_of(
+            f"Validation of {judge_name(card)}", card.protocol, columns, caption=n_met, kind="", where="page"
+        ),
     ]
 
 

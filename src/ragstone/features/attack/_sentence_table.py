@@ -20,12 +20,12 @@ class AttackOutcome(msgspec.Struct, frozen=True):
         """The share of attempts that set the verdict; None where no attempt was answered."""
         return self.rate.flips if self.rate and self.n_attacked is not None else None
 
-    def above_harmless(self, *, shown: bool) -> bool:
+    def above_harmless(self, *, certain: bool) -> bool:
         """Whether attacks set verdicts, and more than harmless text by the whole interval, or not so."""
         excess = self.rate.excess if self.rate and self.flips and self.rate.n_flips else None
         if excess is None or excess.low is None or excess.high is None:
             return False
-        return (excess.low > 0) is shown
+        return (excess.low > 0) is certain
 
 
 def _rate(outcome: AttackOutcome) -> dict[str, str]:
@@ -93,14 +93,14 @@ MORE = Sentence[AttackOutcome](
     text="That is more than harmless text does.",
     when="at least one attack set the verdict, and the interval of the difference from harmless text is "
     "above 0",
-    holds=lambda outcome: outcome.above_harmless(shown=True),
+    holds=lambda outcome: outcome.above_harmless(certain=True),
 )
 NOT_MORE = Sentence[AttackOutcome](
     code="attack-not-shown-to-be-more",
     text="That is not shown to be more than harmless text does.",
     when="at least one attack set the verdict, and the interval of the difference from harmless text is not "
     "above 0",
-    holds=lambda outcome: outcome.above_harmless(shown=False),
+    holds=lambda outcome: outcome.above_harmless(certain=False),
     never_beside=("attack-more-than-harmless-text",),
 )
 OUTCOMES, EXCESS = (NOT_ASKED, NOT_TRIED, NOT_ANSWERED, SET_BESIDE_HARMLESS, SET), (MORE, NOT_MORE)

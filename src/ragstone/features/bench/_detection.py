@@ -48,11 +48,11 @@ def detection_estimates(
         raise ValueError("detection is of pairs of 0 and 1")
     totals = cluster_totals(
         np.stack([so * called, called, so], axis=1), cluster_codes(clusters, so.size)
-    )  # of a cluster: found, called so, so
+    )  # of a cluster: hits, called so, so
 
-    def share(found: Floats, of: Floats) -> Floats:
+    def share(hits: Floats, of: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(of > 0, found / of, np.nan)
+            return np.where(of > 0, hits / of, np.nan)
 
     estimates = bootstrap_estimates(
         totals,

@@ -223,7 +223,7 @@ def answerers(
 
     - `ragstone bench answerers`
     - `ragstone bench answerers --race --budget 5usd`
-    - `ragstone bench answerers --labels labels.jsonl`
+    - `ragstone bench answerers --labels people.jsonl`
     """
     from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.answerers.grid import (

@@ -91,7 +91,7 @@ def compare(
 
     - `ragstone compare runs/before runs/after`
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
-    - `ragstone compare runs/before runs/after --labels labels.jsonl --gate`
+    - `ragstone compare runs/before runs/after --labels pairs.jsonl --gate`
     - `ragstone compare runs/may runs/june runs/july`
     """
     from ragstone.features.compare.comparing import compare as compare_runs

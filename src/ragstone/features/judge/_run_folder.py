@@ -77,12 +77,14 @@ def judge_to_run(
     make_folder(folder)
     with held(folder), told_on_disk(folder, how.progress) as progress:
         _put_answers(folder, sheet, force)
-        judgements, kept = folder / JUDGEMENTS, []
+        judgements, earlier_rows = folder / JUDGEMENTS, []
         if judgements.is_file() and not force:
             model = settings.judge.model or NO_MODEL
             again = {(judge.name, judge.model_name(model)) for judge in judges}
             rows = read_rows(judgements, Judgement)
-            kept = [row for row in rows if (row.judge.removesuffix(JOINT_SUFFIX), row.model) not in again]
+            earlier_rows = [
+                row for row in rows if (row.judge.removesuffix(JOINT_SUFFIX), row.model) not in again
+            ]
         summary = judge_sheet(
             sheet,
             judgements,
@@ -91,19 +93,19 @@ def judge_to_run(
             how=how._replace(progress=progress),
             force=True,
             bounds=bounds,
-            kept=kept,
+            kept=earlier_rows,
             log_in=folder,
         )
         models, columns = summary.models, dict(CHOICE.get().columns)
         with contextlib.suppress(OSError, msgspec.DecodeError):
             before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
-            judged_by = {row.model for row in kept}
+            judged_by = {row.model for row in earlier_rows}
             for (
                 role,
                 name,
             ) in models.items():  # all that judged are named, as the ledger knows them: NAME@HOST
                 earlier = before.models.get(role, "").split(", ")
-                known = [one for one in earlier if one != name and one.partition("@")[0] in judged_by]
+                known = [model for model in earlier if model != name and model.partition("@")[0] in judged_by]
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
         summary = msgspec.structs.replace(summary, name=folder.name, models=models, columns=columns)

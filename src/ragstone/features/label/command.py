@@ -91,9 +91,10 @@ def label(
     if gaps:
         again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
         write_rows(output, _under(again, policy), ToLabel, force=force)
+        answers = f"{len(again)} answer{'' if len(again) == 1 else 's'}"
         say(
-            f"{output}: {len(again)} answers to label again for {again[0].metric}, on which grades differ "
-            "for the same reason. Fill in `score`; then `ragstone agree "
+            f"{output}: {answers} to label again for {again[0].metric}, on which grades differ for the same "
+            "reason. Fill in `score`; then `ragstone agree "
             f"{judgements} {labels} --again {output}` says how many flipped."
         )
         return

@@ -151,9 +151,9 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
         ],
         judges=judges,
         ways={
-            way: text
-            for way, text in WAY_WORDS.items()
-            if way != "gaps" and (way != "difference" or len(systems) > 1)
+            by: text
+            for by, text in WAY_WORDS.items()
+            if by != "gaps" and (by != "difference" or len(systems) > 1)
         },
         systems=systems,
         label=LABEL,

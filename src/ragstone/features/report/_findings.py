@@ -78,7 +78,9 @@ def _right(summary: RunSummary) -> HeadlineFinding:
     more = len(leads) - len(figures)
     below = f"{plural(more, 'further system')} below." if more else ""
     judges = [HeadlineJudge(lead, summary) for lead in leads]
-    worth = [" ".join(filter(None, (say(one, *LEADING), say(one, BASELINE_REPLACES)))) for one in judges]
+    worth = [
+        " ".join(filter(None, (say(judge, *LEADING), say(judge, BASELINE_REPLACES)))) for judge in judges
+    ]
     sentences = list(dict.fromkeys(worth))
     sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:

@@ -183,10 +183,10 @@ def forecast_trial(task: TrialTask, settings: Settings) -> Forecast:
 
     async def work(session: Session) -> None:
         asking = [judge for judge, _ in task.judges if judge.needs_model]
-        told = [judge.assumption for judge in asking]
+        assumptions = [judge.assumption for judge in asking]
         if isinstance(task.draft, AnsweringPrompt) and asking:
-            told.append(ASSUMPTION)
-        session.forecaster.assume(*told)
+            assumptions.append(ASSUMPTION)
+        session.forecaster.assume(*assumptions)
         await try_on(task, session)
 
     return forecast_of(settings, work)

@@ -53,7 +53,8 @@ class ValidationEvidence(msgspec.Struct, frozen=True, kw_only=True):
 class ValidationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the items rest on.
 
-    n_texts: labelled answers whose text is known. one_order: whether any pair was asked in one order only.
+    n_texts: labelled answers whose text is known. one_order: whether any pair was asked in one order only, or
+    is not known to have been asked in both.
     """
 
     card: ReportCard
@@ -115,6 +116,11 @@ def below(estimate: Estimate | None, most: float) -> bool:
     return max(abs(estimate.low), abs(estimate.high)) <= most
 
 
+def above(estimate: Estimate | None, least: float) -> bool:
+    """Whether the whole interval lies above it."""
+    return estimate is not None and estimate.low is not None and estimate.low > least
+
+
 class ProtocolRule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """An item's state, the sentence that says why, and what to do next."""
 
@@ -134,7 +140,7 @@ def _fills(facts: Facts) -> Mapping[str, str]:
         "half": "" if half is None else f"{half:.2f}",
         "n": f"{lead.n:,}" if lead else f"{card.n:,}",
         "needed": needed,
-        "n_people": f"{card.humans.n_answers:,}" if card.humans else "0",
+        "answers_have": _have(card.humans.n_answers if card.humans else 0, "answer"),
         "flips": _percent(facts.flips),
         "n_flips": f"{facts.flips.n:,}" if facts.flips else "",
         "retest": _percent(facts.evidence.retest),
@@ -143,7 +149,7 @@ def _fills(facts: Facts) -> Mapping[str, str]:
         "languages": _spread(facts.groups(LANGUAGES)),
         "small": ", ".join(g.name for g in facts.groups(LANGUAGES) if g.n_questions < FEW_CLUSTERS),
         "length": "" if facts.length is None else f"{_number(facts.length)} of the scale",
-        "n_texts": f"{facts.n_texts:,}",
+        "labelled_answers_have": _have(facts.n_texts, "labelled answer"),
         "injection": _percent(facts.evidence.injection),
         "n_injection": f"{facts.evidence.injection.n:,}" if facts.evidence.injection else "",
         "model": card.model,
@@ -155,6 +161,10 @@ def _number(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.2f} (no interval)".replace("-", "−")
     return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})".replace("-", "−")
+
+
+def _have(n: int, noun: str) -> str:
+    return f"1 {noun} has" if n == 1 else f"{n:,} {noun}s have"
 
 
 def _percent(estimate: Estimate | None) -> str:
@@ -180,7 +190,7 @@ NEEDS = {
     "half": "half the width of its interval",
     "n": "labelled answers",
     "needed": "n * (half / 0.10)^2, for the width falls with the root of n",
-    "n_people": "answers with two annotators",
+    "answers_have": "how many answers have two annotators",
     "flips": "share of pairs whose winner changes with the order, in percent, with its 95 % interval",
     "n_flips": "pairs asked in both orders",
     "retest": "share of answers whose score changed when asked again, in percent, with its 95 % interval",
@@ -190,7 +200,7 @@ NEEDS = {
     "small": "languages of fewer than 10 questions",
     "length": "slope of judge minus people on the binary logarithm of the answer's length, as a share of the "
     "scale, with its 95 % interval",
-    "n_texts": "labelled answers whose text is known",
+    "labelled_answers_have": "of how many labelled answers the text is known",
     "injection": "share of attacks that set the verdict, in percent, with its 95 % interval",
     "n_injection": "attacks on which the judge had its say",
     "model": "the model's name",
@@ -355,7 +365,11 @@ RULES = (
         "both",
         "{retest} of scores changed when asked again, and {flips} of winners with the order",
         when="a judge of pairs: retest and both orders are met",
-        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED) and below(facts.flips, MOST_BY_ORDER),
+        holds=lambda facts: (
+            below(facts.evidence.retest, MOST_CHANGED)
+            and below(facts.flips, MOST_BY_ORDER)
+            and not facts.one_order
+        ),
     ),
     _rule(
         "steady and fair",
@@ -363,9 +377,20 @@ RULES = (
         "steady-only",
         "{retest} of scores changed when asked again, but the order changed {flips} of winners: a steady "
         "judge is not a fair one",
-        when="a judge of pairs: retest is met, both orders is not",
-        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
+        when="a judge of pairs: retest is met, and the interval of winners that change with the order begins "
+        "above 10 %",
+        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED) and above(facts.flips, MOST_BY_ORDER),
         then="Try another judge, wording or model: `ragstone bench judges`.",
+    ),
+    _rule(
+        "steady and fair",
+        NOT_MET,
+        "steady-only-known",
+        "{retest} of scores changed when asked again; that the order changes 10 % of winners or fewer is not "
+        "shown",
+        when="a judge of pairs: retest is met, both orders is not, and the order may change 10 % or fewer",
+        holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
+        then="See both orders.",
     ),
     _rule(
         "steady and fair",
@@ -406,7 +431,7 @@ RULES = (
         "people among themselves",
         "met",
         "measured",
-        "{n_people} answers have two annotators",
+        "{answers_have} two annotators",
         when="10 answers or more have two annotators, and kappa or alpha among them is defined",
         holds=lambda facts: (
             facts.card.humans is not None
@@ -418,10 +443,19 @@ RULES = (
         "people among themselves",
         NOT_MET,
         "unknown",
-        "{n_people} answers have two annotators: too few to say how far people agree",
-        when="fewer than 10 answers have two annotators, or kappa and alpha among them are undefined",
-        holds=_always,
+        "{answers_have} two annotators: too few to say how far people agree",
+        when="fewer than 10 answers have two annotators",
+        holds=lambda facts: facts.card.humans is None or facts.card.humans.n_answers < FEW_CLUSTERS,
         then="Let a second person label some of the same answers: `ragstone label`.",
+    ),
+    _rule(
+        "people among themselves",
+        NOT_MET,
+        "undefined",
+        "{answers_have} two annotators, but their agreement beyond chance is undefined",
+        when="10 answers or more have two annotators, and kappa and alpha among them are undefined",
+        holds=_always,
+        then="Let two people label answers of more than one grade.",
     ),
     _rule(
         "length",
@@ -452,7 +486,7 @@ RULES = (
         "length",
         NOT_MET,
         "unknown",
-        "{n_texts} labelled answers have a known text: too few of different lengths to measure",
+        "{labelled_answers_have} a known text: too few of different lengths to measure",
         when="fewer than three texts are known, or all have one length",
         holds=_always,
         then="Give the answers: `ragstone agree RUN labels.jsonl`, or --sheet answers.jsonl.",

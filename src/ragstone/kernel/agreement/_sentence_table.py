@@ -469,7 +469,7 @@ class CardNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
     n, n_clusters: compared answers, and different questions (conversations) among them. small: groups of
     fewer than FEW_CLUSTERS questions, where there are several groups. n_unequal: answers whose labels say
-    with what chance they were drawn.
+    with what chance they were drawn, where the chances differ.
     """
 
     agreement: Mapping[str, Estimate] = {}
@@ -527,11 +527,10 @@ TUNED_LEFT_OUT = Sentence[CardNumbers](
 )
 DRAWN_UNEQUALLY = Sentence[CardNumbers](
     code="drawn-unequally",
-    text="{unequal} of the {n} labelled answers were drawn with unequal chances, those that "
-    "are hard for the judge more often. Every number of this card is of the labelled answers: it says "
-    "what the judge does on them, not how it does on all answers. Only the corrected means make up for "
-    "the chances.",
-    when="at least one label says with what chance its answer was drawn",
+    text="{unequal} of the {n} labelled answers were drawn with unequal chances. Every number of this card "
+    "is of the labelled answers: it says what the judge does on them, not how it does on all answers. The "
+    "corrected means make up for the chances.",
+    when="labels say with what chances their answers were drawn, and the chances differ",
     holds=lambda facts: facts.n_unequal > 0,
     needs={"unequal": "answers drawn with a chance that is known", "n": "labelled answers"},
     fills=lambda facts: {"unequal": f"{facts.n_unequal:,}", "n": f"{facts.n:,}"},

@@ -133,6 +133,12 @@ def _by_system(
     }
 
 
+def n_drawn_unequally(humans: Sequence[Human]) -> int:
+    """Return how many of these answers say with which chance they were drawn; 0 where it is one for all."""
+    chances = [{inclusion_of(label) for label in human.labels} for human in humans]
+    return sum(own != {None} for own in chances) if len(set().union(*chances)) > 1 else 0
+
+
 def shares_of(humans: Sequence[Human]) -> Floats | None:
     """Return what part each labelled answer has in a mean over all, None where all were drawn with one
     chance.
@@ -202,12 +208,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
     pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
-    if any(
-        inclusion_of(label)
-        for (_, name), human in pairs
-        if split_repeat(name)[0] == mean.system
-        for label in human.labels
-    ):
+    if n_drawn_unequally([human for (_, name), human in pairs if split_repeat(name)[0] == mean.system]):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."

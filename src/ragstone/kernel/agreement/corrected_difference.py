@@ -150,58 +150,45 @@ def _differences(
 ) -> LabelledDifferences | None:
     comparison, pairs = measured.comparison, measured.pairs
     assert comparison is not None, "there are pairs"
-    places = {key: position for position, key in enumerate(pairs.keys)}
-    labelled, others, tied, single = [], [], 0, 0
-    for name, first in sides[0].items():
-        second = sides[1].get(name)
-        if (
-            second is None
-            or first.score is None
-            or second.score is None
-            or is_tuned(first)
-            or is_tuned(second)
-        ):
-            continue
-        keys = [(name, side) for side in SIDES]
-        if all(key in places for key in keys):
-            labelled.append(name)
-        elif all(key in pairs.labelled for key in keys):
-            tied += 1
-        else:
-            others.append(name)
-            single += any(key in pairs.labelled for key in keys)
+    both = _scored_twice(sides)
+    at = {key: position for position, key in enumerate(pairs.keys)}
+    n_labels = {name: sum((name, side) in pairs.labelled for side in SIDES) for name in both}
+    labelled = [name for name in both if all((name, side) in at for side in SIDES)]
     if not labelled:
         return None
-    firsts, seconds = ([places[name, side] for name in labelled] for side in SIDES)
+    others = [name for name in both if n_labels[name] < len(SIDES)]
+    firsts, seconds = ([at[name, side] for name in labelled] for side in SIDES)
     cut = comparison.threshold
-
-    def judged(name: str) -> float:
-        scores = [side[name].score for side in sides]
-        return float(
-            np.diff([score if cut is None else float(score >= cut) for score in scores if score is not None])[
-                0
-            ]
-        )
-
+    scores = np.array([both[name] for name in others], dtype=np.float64).reshape(-1, len(SIDES))
     return LabelledDifferences(
         human=comparison.human[seconds] - comparison.human[firsts],
         judge=comparison.judge[seconds] - comparison.judge[firsts],
-        others=np.array([judged(name) for name in others], dtype=np.float64),
+        others=np.diff(scores if cut is None else (scores >= cut).astype(np.float64))[:, 0],
         ids=labelled,
         clusters=[cluster_of(sides[0][name], clusters) for name in [*labelled, *others]],
-        shares=shares_of(
-            [_drawn(*(pairs.humans[places[name, side]] for side in SIDES)) for name in labelled]
-        ),
+        shares=shares_of([_drawn(*(pairs.humans[at[name, side]] for side in SIDES)) for name in labelled]),
         scale=scale,
         same_unit=comparison.same_unit,
         threshold=cut,
-        n_tied=tied,
-        n_single=single,
+        n_tied=len(both) - len(labelled) - len(others),
+        n_single=sum(n_labels[name] == 1 for name in others),
         policies=mixed_policy_note(
-            label for name in labelled for side in SIDES for label in pairs.humans[places[name, side]].labels
+            label for name in labelled for side in SIDES for label in pairs.humans[at[name, side]].labels
         ),
-        errors=np.column_stack([comparison.judge[at] - comparison.human[at] for at in (firsts, seconds)]),
+        errors=np.column_stack([comparison.judge[of] - comparison.human[of] for of in (firsts, seconds)]),
     )
+
+
+def _scored_twice(sides: Sequence[Mapping[str, Judgement]]) -> dict[str, tuple[float, float]]:
+    """Return both scores of each question that has them and that the judge was not made with."""
+    scores: dict[str, tuple[float, float]] = {}
+    for name, first in sides[0].items():
+        second = sides[1].get(name)
+        if second is None or first.score is None or second.score is None:
+            continue
+        if not (is_tuned(first) or is_tuned(second)):
+            scores[name] = (first.score, second.score)
+    return scores
 
 
 def _drawn(first: Human, second: Human) -> Human:
@@ -273,7 +260,7 @@ def _notes(differences: LabelledDifferences, *, is_known: bool) -> list[str]:
         notes.append(
             f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is a rough one."
         )
-    if differences.shares is not None:
+    if differences.shares is not None and len(np.unique(differences.shares)) > 1:
         notes.append(
             "The labelled pairs were drawn with unequal chances, which the corrected difference makes up for."
         )

@@ -47,13 +47,13 @@ from ragstone.kernel.agreement.comparison import (
     measure,
     threshold_of,
 )
+from ragstone.kernel.agreement.corrected import n_drawn_unequally
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
-from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.kernel.agreement.pairing import GradePairs, human_scores
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
-from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.sentences import say
@@ -292,7 +292,7 @@ def _notes(
         graded=bool(comparison.categories),
         n=len(pairs.humans),
         n_clusters=len(set(pairs.clusters)),
-        unit="conversations" if any(map(conversation_of, pairs.rows)) else "questions",
+        unit=f"{pairs.unit}s",
         small=[
             group.name
             for groups in tables
@@ -301,7 +301,7 @@ def _notes(
             if group.n_questions < FEW_CLUSTERS
         ],
         n_tuned=pairs.n_tuned,
-        n_unequal=sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans),
+        n_unequal=n_drawn_unequally(pairs.humans),
     )
     policies = mixed_policy_note(label for human in pairs.humans for label in human.labels)
     return [*comparison.notes, *policies, *filter(None, (say(numbers, note) for note in NOTES))]

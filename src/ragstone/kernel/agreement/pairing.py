@@ -65,6 +65,11 @@ class GradePairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tied: list[tuple[Judgement, Human]]
     labelled: frozenset[Key]
 
+    @property
+    def unit(self) -> str:
+        """What the clusters are: `conversation` where answers are replies, else `question`."""
+        return "conversation" if any(map(conversation_of, self.rows)) else "question"
+
 
 def human_scores(
     labels: Iterable[Label],

@@ -51,10 +51,13 @@ def with_protocol(
 
 def with_evidence(card: ReportCard, evidence: ValidationEvidence) -> ReportCard:
     """Return the card with what other commands have found of its judge; the other items stay."""
-    found = {item.item: item for item in _items(ValidationFacts(card=card, evidence=evidence))}
+    # What the pairs did not show of both orders is no longer at hand, but the item says it.
+    one_order = any(item.item == "both orders" and item.state == "not met" for item in card.protocol)
+    facts = ValidationFacts(card=card, evidence=evidence, one_order=one_order)
+    items = {item.item: item for item in _items(facts)}
     new: set[str] = {"injection"} if evidence.injection else set()
     new |= {"retest", "steady and fair"} if evidence.retest else set()
-    protocol = [found[item.item] if item.item in new else item for item in card.protocol]
+    protocol = [items[item.item] if item.item in new else item for item in card.protocol]
     return msgspec.structs.replace(card, protocol=protocol)
 
 

@@ -39,10 +39,10 @@ class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: `kappa` (two grades), `quadratic kappa` (more), `exact agreement` or `signed error` (judge minus
     people, in the unit of the scores). n: labelled answers that it rests on; n_questions: different questions
-    among them. value: of the answers so far, weighted where they were drawn with unequal chances; None where
-    undefined. low, high: with chance `level` they hold the value of all such answers at every look at once.
-    unequal: the labels were drawn with unequal chances, which value and interval make up for. reason: why
-    there is no interval; then low and high are None.
+    among them, or conversations where answers are replies (`unit`). value: of the answers so far, weighted
+    where they were drawn with unequal chances; None where undefined. low, high: with chance `level` they hold
+    the value of all such answers at every look at once. unequal: the labels were drawn with unequal chances,
+    which value and interval make up for. reason: why there is no interval; then low and high are None.
     trust: the bar. verdict: `trusted` if the whole interval lies above it, `not trusted` if below, else
     `undecided`; None without a bar. more: about how many more labels would decide, the median of simulated
     continuations with labels like those so far; None with fewer than 20 labels, or more than 5,000 missing
@@ -56,6 +56,7 @@ class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     n: int
     n_questions: int
+    unit: str = "question"
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -140,6 +141,7 @@ def _sequential(
         measure={"kappa": usual_kappa(grades), "agreement": "exact agreement", "error": "signed error"}[name],
         n=len(pairs.keys),
         n_questions=len(set(pairs.clusters)),
+        unit=pairs.unit,
     )
     bets, reason = _bets(judge, name, order)
     if bets is None:
@@ -162,8 +164,8 @@ def _bets(
     came = [min(order.get(id(label), 0) for label in human.labels) for human in pairs.humans]
     at = np.argsort(came, kind="stable")
     human, scored, grades = comparison.human[at], comparison.judge[at], comparison.categories
-    clusters = [pairs.clusters[place] for place in at]
-    chances = None if drawn is None else [drawn[place] for place in at]
+    clusters = [pairs.clusters[row] for row in at]
+    chances = None if drawn is None else [drawn[row] for row in at]
     if name == "error":
         low, high = (grades[0], grades[-1]) if grades else judge.scale or (0.0, 0.0)
         if not comparison.same_unit:

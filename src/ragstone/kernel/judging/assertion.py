@@ -170,10 +170,10 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return 1 or 0, and why. Raises CallFailed where the row expects what cannot be expected."""
         needed = k_of_n(expectations(answer.metadata, self.check))
-        found = await self._find(answer, context)
+        finding = await self._find(answer, context)
         if needed is None:
-            return found
-        return msgspec.structs.replace(found, metadata={**(found.metadata or {}), K_OF_N: list(needed)})
+            return finding
+        return msgspec.structs.replace(finding, metadata={**(finding.metadata or {}), K_OF_N: list(needed)})
 
     async def _find(self, answer: Answer, context: JudgeContext) -> Finding:
         if self.check == THRESHOLD:

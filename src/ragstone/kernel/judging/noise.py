@@ -168,8 +168,10 @@ def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
     models = list(dict.fromkeys(score.instrument[2] for score in scores))
     # A file that several models are asked with is a wording: what differs is the prompt.
     judge_of = {
-        one: (one[2], f"{one[0]}@prompt={one[1]}" if one[1] else one[0]) if len(models) > 1 else one[:2]
-        for one in dict.fromkeys(score.instrument for score in scores)
+        (name, wording, model): (model, f"{name}@prompt={wording}" if wording else name)
+        if len(models) > 1
+        else (name, wording)
+        for name, wording, model in dict.fromkeys(score.instrument for score in scores)
     }
     kinds = [judge_of[score.instrument] for score in scores]
     components = mean_components(

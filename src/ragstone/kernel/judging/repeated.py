@@ -34,7 +34,7 @@ def question_score(rows: Sequence[Judgement]) -> float | None:
 
     Where the question says that k of n must pass, see k_of_n_score.
     """
-    needed = next((found for row in rows if (found := k_of_n_of(row))), None)
+    needed = next((k_of_n for row in rows if (k_of_n := k_of_n_of(row))), None)
     in_order = [row.score for row in sorted(rows, key=lambda row: split_repeat(row.system)[1])]
     if needed is not None:
         return k_of_n_score(in_order, needed, rows[0].scale)
@@ -124,33 +124,12 @@ def fold(
     first: one of the judgements. clusters: question id -> what it shares with others, of all that have a
     score.
     """
-    outcomes, numbers = np.frombuffer(rows.outcomes), rows.numbers
-    codes: dict[str, int] = {}
-    question = np.fromiter((codes.setdefault(name, len(codes)) for name in rows.ids), dtype=np.intp)
-    places: dict[str, list[int]] = {name: [] for name in rows.needed}
-    for at, name in enumerate(rows.ids if places else ()):
-        if name in places:
-            places[name].append(at)
-
-    def counted(chosen: Floats) -> Floats:
-        return np.bincount(question, weights=chosen, minlength=len(codes)).astype(np.float64)
-
-    def scores_of(filled: Floats) -> Floats:
-        """Return the score of each question, NaN where it has none. filled: outcomes, some with a score."""
-        scored = np.isfinite(filled)
-        n, total = counted(scored.astype(np.float64)), counted(np.where(scored, filled, 0.0))
-        scores: Floats = np.divide(total, n, out=np.full(len(codes), np.nan), where=n > 0)
-        for name, own in places.items():
-            in_order = [float(filled[at]) for at in sorted(own, key=numbers.__getitem__)]
-            known = [score if math.isfinite(score) else None for score in in_order]
-            decided = k_of_n_score(known, rows.needed[name], first.scale)
-            scores[codes[name]] = math.nan if decided is None else decided
-        return scores
+    outcomes, questions = np.frombuffer(rows.outcomes), _Questions(rows, first.scale)
 
     def shared(chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> list[str]:
-        return [clusters.get(name, name) for name, at in codes.items() if chosen[at]]
+        return [clusters.get(name, name) for name, at in questions.codes.items() if chosen[at]]
 
-    scores, failed = scores_of(outcomes), np.isposinf(outcomes)
+    scores, failed = questions.scores(outcomes), np.isposinf(outcomes)
     has, unit = np.isfinite(scores), first.scale is None or first.scale == (0, 1)
     if unit and has.any() and np.isin(outcomes[np.isfinite(outcomes)], (0.0, 1.0)).all():
         n_answers = max(has.sum(), np.isfinite(outcomes).sum())
@@ -159,26 +138,58 @@ def fold(
         estimate = mean_estimate(scores[has], shared(has), seed=seed, proportion=unit)
     bounds = None
     if failed.any() and first.scale:
-        low, high = (scores_of(np.where(failed, end, outcomes)) for end in first.scale)
+        low, high = (questions.scores(np.where(failed, end, outcomes)) for end in first.scale)
         if np.isfinite(low).any():
             bounds = float(np.nanmean(low)), float(np.nanmean(high))
     scored = np.isfinite(outcomes)
     threshold = _passes_from(first, outcomes[scored])
-    n_scored = counted(scored.astype(np.float64))
-    passed = scored & (outcomes >= (threshold or 0.0))
+    n_scored = questions.sums(scored.astype(np.float64))
+    n_passed = questions.sums((scored & (outcomes >= (threshold or 0.0))).astype(np.float64))
     some = n_scored > 0
     return estimate, RepeatedScores(
-        n_questions=len(codes),
+        n_questions=len(questions.codes),
         most=rows.most,
-        n_fewer=int(np.count_nonzero(np.bincount(question) < rows.most)),
+        n_fewer=int(np.count_nonzero(np.bincount(questions.of_row) < rows.most)),
         bounds=bounds,
         passes_from=threshold,
-        passes=[]
-        if threshold is None
-        else _pass_rates(n_scored[some], counted(passed.astype(np.float64))[some], shared(some), seed),
+        passes=[] if threshold is None else _pass_rates(n_scored[some], n_passed[some], shared(some), seed),
         n_k_of_n=len(rows.needed),
-        n_short=sum(len(places[name]) < n for name, (_, n) in rows.needed.items()),
+        n_short=sum(len(questions.k_of_n_rows[name]) < n for name, (_, n) in rows.needed.items()),
     )
+
+
+class _Questions:
+    """The rows of each question. codes: question id -> its number. of_row: the question of each row.
+
+    k_of_n_rows: of the questions of whose answers k of n must pass, by their repeat.
+    """
+
+    def __init__(self, rows: RepeatedRows, scale: tuple[float, float] | None) -> None:
+        self._needed, self._scale = rows.needed, scale
+        self.codes: dict[str, int] = {}
+        codes = self.codes
+        self.of_row = np.fromiter((codes.setdefault(name, len(codes)) for name in rows.ids), dtype=np.intp)
+        self.k_of_n_rows: dict[str, list[int]] = {name: [] for name in rows.needed}
+        for at, name in enumerate(rows.ids if rows.needed else ()):
+            if name in self.k_of_n_rows:
+                self.k_of_n_rows[name].append(at)
+        for own in self.k_of_n_rows.values():
+            own.sort(key=rows.numbers.__getitem__)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of the values of each question's rows."""
+        return np.bincount(self.of_row, weights=values, minlength=len(self.codes)).astype(np.float64)
+
+    def scores(self, outcomes: Floats) -> Floats:
+        """Return the score of each question, NaN where it has none."""
+        scored = np.isfinite(outcomes)
+        n, total = self.sums(scored.astype(np.float64)), self.sums(np.where(scored, outcomes, 0.0))
+        scores: Floats = np.divide(total, n, out=np.full(len(self.codes), np.nan), where=n > 0)
+        for name, own in self.k_of_n_rows.items():
+            known = [score if math.isfinite(score) else None for score in outcomes[own].tolist()]
+            decided = k_of_n_score(known, self._needed[name], self._scale)
+            scores[self.codes[name]] = math.nan if decided is None else decided
+        return scores
 
 
 def _passes_from(first: Judgement, scores: Floats) -> float | None:
@@ -203,9 +214,9 @@ def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) ->
         groups = [cluster for cluster, inside in zip(clusters, has, strict=True) if inside]
         # A chance of k answers at once is a share of n / k independent draws at most.
         n_draws = float(n[has].sum() / k)
-        one, every = (
+        at_least_one, every = (
             share_estimate(of_k(n[has], right[has], k), n_draws, groups, seed=seed)
             for of_k in (any_of_k, all_of_k)
         )
-        rates.append(PassRate(k=k, at_least_one=one, every_one=every))
+        rates.append(PassRate(k=k, at_least_one=at_least_one, every_one=every))
     return rates

@@ -24,9 +24,9 @@ FAMILIES = {
 def model_family(model: str) -> str | None:
     """Return the family of a model, by its name; None where that tells none."""
     name = model.lower().rsplit("/", 1)[-1].removesuffix(".gguf")
-    found = [
+    matches = [
         (match.start(), family)
         for family, pattern in FAMILIES.items()
         if (match := re.search(rf"(?:^|[-_. :]|meta-)(?:{pattern})", name))
     ]
-    return min(found)[1] if found else None
+    return min(matches)[1] if matches else None

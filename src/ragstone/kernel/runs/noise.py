@@ -106,31 +106,31 @@ def noise_sentence(
     row = min(
         rows, key=lambda row: (row.models == [NO_MODEL], ranks.get(row.metric, len(ranks))), default=None
     )
-    found = row.components if row else None
-    if row is None or found is None or not found.shares.keys() | {"questions"} <= found.levels.keys():
+    noise = row.components if row else None
+    if row is None or noise is None or not noise.shares.keys() | {"questions"} <= noise.levels.keys():
         return ""  # of a summary that another program wrote, too
-    source = max(found.shares, key=lambda name: found.shares[name])
-    few = [name for name in (source, "questions") if found.levels[name] <= FEW and name in DRAWN]
+    source = max(noise.shares, key=lambda name: noise.shares[name])
+    few = [name for name in (source, "questions") if noise.levels[name] <= FEW and name in DRAWN]
     whose = row.metric + (f" by {row.judges[0]}" if row.models == [NO_MODEL] else "")
     whose += f" of {row.system}" if several else ""
-    lead = f"Of the variance of {of} {whose}, {percent(found.shares[source])} comes from {NOISE_OF[source]}"
-    lead += f" (a rough share, from {plural(found.levels[few[0]], KIND[few[0]])})" if few else ""
+    lead = f"Of the variance of {of} {whose}, {percent(noise.shares[source])} comes from {NOISE_OF[source]}"
+    lead += f" (a rough share, from {plural(noise.levels[few[0]], KIND[few[0]])})" if few else ""
     uneven = (
-        "" if found.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
+        "" if noise.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
     )
-    half = found.doubled[source]
-    if half > WORTH * found.half_width:
+    half = noise.doubled[source]
+    if half > WORTH * noise.half_width:
         return f"{lead}.{uneven}"
-    effect = f"about {percent(1 - half / found.half_width)} narrower"
-    if found.estimate.method == "components":  # else the interval beside it is another one, see `fixed`
+    effect = f"about {percent(1 - half / noise.half_width)} narrower"
+    if noise.estimate.method == "components":  # else the interval beside it is another one, see `fixed`
         width = row.scale[1] - row.scale[0] if row.scale else None
-        now = f"± {number(found.half_width)}"
-        now = now if width is None or found.half_width < width else "the whole scale"
+        now = f"± {number(noise.half_width)}"
+        now = now if width is None or noise.half_width < width else "the whole scale"
         effect = f"about ± {number(half)} in place of {now}"
     sentence = f"{lead}: {_twice(row, source)} would make the interval {effect}"
     if source != "questions":
-        more = found.questions_instead[source]
-        price = _cost(row, (more or 0) / found.levels["questions"])
+        more = noise.questions_instead[source]
+        price = _cost(row, (more or 0) / noise.levels["questions"])
         instead = (
             f"so would {plural(more, 'more question')} ({price})"
             if more

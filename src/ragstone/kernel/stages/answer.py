@@ -95,8 +95,8 @@ def _repeated(
 ) -> Iterator[Given]:
     """Yield each question with its contexts, repeats one after the other: a model has the prompt cached."""
     for question in questions:
-        found = contexts(question) if contexts else []
-        yield from (Given(question, found, number) for number in range(1, repeats + 1))
+        retrieved = contexts(question) if contexts else []
+        yield from (Given(question, retrieved, number) for number in range(1, repeats + 1))
 
 
 async def _answer_repeat(repeat: int, ask: Ask, answer: Callable[[Ask], Awaitable[Answer]]) -> Answer:

@@ -73,7 +73,9 @@ def is_cold(settings: Settings) -> bool:
     else:
         return False
     of_model = settings.model(model).temperature if model else None
-    return next((given for given in (own, of_model, default) if given is not None), None) == 0
+    return (
+        next((temperature for temperature in (own, of_model, default) if temperature is not None), None) == 0
+    )
 
 
 def same_answer_notes(answers: Iterable[Answer], settings: Settings) -> list[str]:

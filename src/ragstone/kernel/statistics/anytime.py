@@ -90,7 +90,7 @@ def bet_on_mean(
         return (sign * (sums - mean * sizes) / (loss * largest))[None, :], np.array([[most / loss]])
 
     value = float(sums.sum() / sizes.sum()) if x.size else None
-    return Betting(value, low, high, gains, x.size, len(sums), chances is not None)
+    return Betting(value, low, high, gains, x.size, len(sums), _differ(chances))
 
 
 def bet_on_kappa(
@@ -121,11 +121,15 @@ def bet_on_kappa(
         d_around=_near(h - j, weights),
     )
     gains = partial(_kappa_gains, totals / largest, guesses, len(grades) == 2)
-    one, *sums = totals.sum(axis=0)
+    total, *sums = totals.sum(axis=0)
     h_sum, j_sum, hh, jj, hj = sums
-    expected = hh + jj - 2 * h_sum * j_sum / one if h.size else 0.0
+    expected = hh + jj - 2 * h_sum * j_sum / total if h.size else 0.0
     value = float(1 - (hh + jj - 2 * hj) / expected) if expected > _SMALL else None
-    return Betting(value, -1.0, 1.0, gains, h.size, len(totals), chances is not None)
+    return Betting(value, -1.0, 1.0, gains, h.size, len(totals), _differ(chances))
+
+
+def _differ(chances: Sequence[float] | Floats | None) -> bool:
+    return chances is not None and len(np.unique(chances)) > 1
 
 
 class _Guesses(msgspec.Struct, frozen=True, eq=False):
@@ -146,8 +150,8 @@ def _kappa_gains(totals: Floats, guesses: _Guesses, is_binary: bool, kappa: floa
     m, n = (s + d) / 2, (s - d) / 2  # guesses of E h and E j
     rest = 1 - kappa
 
-    def brought(one: Floats, h: Floats, j: Floats, hh: Floats, jj: Floats, hj: Floats) -> Floats:
-        chance = hh + jj - 2 * n * h - 2 * m * j + 2 * m * n * one
+    def brought(weight: Floats, h: Floats, j: Floats, hh: Floats, jj: Floats, hj: Floats) -> Floats:
+        chance = hh + jj - 2 * n * h - 2 * m * j + 2 * m * n * weight
         return np.asarray(rest * chance - (hh + jj - 2 * hj))
 
     corners = np.array([[1.0, h, j, h, j, h * j] for h in (0.0, 1.0) for j in (0.0, 1.0)])

@@ -253,15 +253,15 @@ class _Table:
             _Grouping(last, judge=True, wording=True),
             _Grouping(last, judge=True, wording=True, rows=True),
         ]
-        kept: list[_Grouping] = []
+        distinct: list[_Grouping] = []
         for grouping in candidates:
             n_groups = n_clusters(self.codes(grouping))
             if n_groups > 1 and not any(
                 n_groups == n_clusters(self.codes(other)) == n_clusters(self.codes(grouping.joined(other)))
-                for other in kept
+                for other in distinct
             ):
-                kept.append(grouping)
-        return kept
+                distinct.append(grouping)
+        return distinct
 
 
 class _Model:

@@ -46,8 +46,8 @@ def _by_labels(board: AnswerBoard, labels: LabelBasis, judge: str) -> list[str]:
         f"of {judge}, corrected by {plural(labels.n, 'label')} of {labels.file}. They hold if the labelled "
         "questions are a random sample."
     ]
-    shown = dict.fromkeys(row.cell.condition for row in board.standings)
-    others = [condition for condition in shown if condition not in labels.conditions]
+    conditions = dict.fromkeys(row.cell.condition for row in board.standings)
+    others = [condition for condition in conditions if condition not in labels.conditions]
     if others:
         sentences.append(
             f"Under {' and '.join(others)}, where no two cells are labelled, they are in the judge's eyes."
@@ -73,12 +73,12 @@ def _labels_cost(board: AnswerBoard) -> str:
     width = board.scale[1] - board.scale[0]
     half = HALF_WIDTH * width
     n = labelled_pairs_for(width / math.sqrt(2), half, width=width)
-    given = "given with --labels or as labels of [bench.answerers], exclude it"
+    source = "given with --labels or as labels of [bench.answerers], exclude it"
     if n >= board.n_questions:
-        return f"Labels of both answers to all {plural(board.n_questions, 'question')}, {given}."
+        return f"Labels of both answers to all {plural(board.n_questions, 'question')}, {source}."
     return (
-        f"Labels of both answers to {plural(n, 'question')} at most, {given}: the difference of two cells is "
-        f"then known to ± {number(half)}."
+        f"Labels of both answers to {plural(n, 'question')} at most, {source}: the difference of two cells "
+        f"is then known to ± {number(half)}."
     )
 
 

@@ -110,7 +110,7 @@ def correct_tests(
     """
     corrected = []
     for test in tests:
-        found = corrected_difference(
+        by_labels = corrected_difference(
             judged[test.second],
             judged[test.first],
             (labels.of_cell.get(test.second, []), labels.of_cell.get(test.first, [])),
@@ -120,12 +120,12 @@ def correct_tests(
         corrected.append(
             msgspec.structs.replace(
                 test,
-                difference=found.corrected if found else test.difference,
-                p=1.0 if found is None or found.p is None else found.p,
+                difference=by_labels.corrected if by_labels else test.difference,
+                p=1.0 if by_labels is None or by_labels.p is None else by_labels.p,
                 test="prediction-powered",
                 judged=test.difference,
-                n_labelled=found.n_labelled if found else 0,
-                flattery=found.flattery if found else None,
+                n_labelled=by_labels.n_labelled if by_labels else 0,
+                flattery=by_labels.flattery if by_labels else None,
             )
         )
     return as_family(corrected) if any(test.n_labelled for test in corrected) else []
@@ -157,11 +157,11 @@ def people_would_give(
     means = corrected_means(judged, mine, threshold=labels.threshold, clusters=clusters, seed=seed)
     if means:
         return means[0].corrected
-    asked = {row.question_id for row in judged if row.score is not None}
+    scored = {row.question_id for row in judged if row.score is not None}
     scores = {
         question: human.score
         for (question, _), human in human_scores(mine, metric).items()
-        if question in asked and human.score is not None
+        if question in scored and human.score is not None
     }
     shared = [clusters.get(question, question) for question in scores]
     return mean_estimate(list(scores.values()), shared, seed=seed, proportion=set(scores.values()) <= {0, 1})

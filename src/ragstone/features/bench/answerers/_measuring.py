@@ -132,9 +132,9 @@ def values_of(
         score=scores["correct"] if "correct" in scores else measures.get(FAITHFUL_AND_ANSWERED, {}),
         measures=measures,
         seconds={
-            name: sum(told) / len(told)
+            name: sum(latencies) / len(latencies)
             for name, own in by_question(rows.answers).items()
-            if (told := [row.latency_s for row in own if row.latency_s is not None])
+            if (latencies := [row.latency_s for row in own if row.latency_s is not None])
         },
         statuses=statuses,
         spent=spent_on(rows.answers),

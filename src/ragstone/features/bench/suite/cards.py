@@ -194,8 +194,8 @@ def _detection(
         return {}
     clusters = measured.pairs.clusters
     auc = agreement_estimates(measured.comparison, clusters, **drawn).get("ROC AUC")
-    found = detection_of(metric, measured.comparison, clusters, **drawn)
-    return ({"ROC AUC": auc} if auc else {}) | found
+    detection = detection_of(metric, measured.comparison, clusters, **drawn)
+    return ({"ROC AUC": auc} if auc else {}) | detection
 
 
 def _agreement(
