@@ -374,10 +374,10 @@ words, with the names of its numbers in braces; when it may be said; what it nee
 beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
 hold us to it: if a report says one of them where its condition does not hold, that is a bug.
 
-Tests walk the table. Each sentence is said in a recorded text. Random cards and reports are made, and each of
-their sentences is checked against the rows by another calculation. No text holds two that must not be said
-together. Heads of tables, errors and advice on options are not in the table, and not yet the sentences of
-every feature.
+Tests walk the table. Each sentence is said in a recorded text. Random cards, reports and comparisons are
+made, and each of their sentences is checked against the rows by another calculation. No text holds two that
+must not be said together. Heads of tables, errors and advice on options are not in the table, and not yet
+the sentences of every feature.
 """
 
 

@@ -16,6 +16,7 @@ from ragstone.features.compare._repeats import (
     repeat_notes,
 )
 from ragstone.features.compare._retrieval import compare_retrieval
+from ragstone.features.compare._sentence_table import BECAUSE, VARIES, Answers, GateFacts
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare._taste import label_cost, taste_notes
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
@@ -40,6 +41,7 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
 from ragstone.kernel.runs.wording import mean_text
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import (
     Floats,
     cluster_codes,
@@ -378,12 +380,8 @@ class _Both:
             lines.append(
                 f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
             )
-        if any(row.same_answers and row.n_changed for row in compared):
-            lines.append(
-                "Every answer is the same in both, with the same contexts: where scores differ, it is the "
-                "judge that varies."
-            )
-        return lines
+        varies = say(Answers(tuple(compared)), *VARIES)
+        return [*lines, varies] if varies else lines
 
 
 def _settings(a: JudgedRun, b: JudgedRun, matched: Matched) -> list[SettingDifference] | None:
@@ -473,46 +471,9 @@ def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:
 
 
 def _gated(metric: MetricComparison, margin: float | None) -> GatedMetric:
-    outcome, because = _decided(metric, margin)
+    facts = GateFacts(metric, margin)
+    spoken = ((outcome, say(facts, *sentences)) for outcome, sentences in BECAUSE.items())
+    outcome, because = next((outcome, because) for outcome, because in spoken if because)
     return GatedMetric(
         judge=metric.judge, metric=metric.metric, system=metric.b.system, outcome=outcome, because=because
     )
-
-
-def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, str]:
-    if metric.by_application:
-        return "failed", "the application fails on more questions than before"
-    if metric.same_answers:
-        return "passed", "every answer is the same as before"
-    people = metric.corrected
-    by = ", corrected by people's labels" if people else ""
-    low = (people.corrected if people else metric.difference).low
-    within = margin is not None and low is not None and low > -margin * _width(metric)
-    if metric.verdict == "worse" and not within:
-        beside = "" if margin is None else ", and not shown to be within the margin"
-        return "failed", f"worse{by}{beside}"
-    if metric.loses_more:
-        return "cannot tell", (
-            f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the "
-            "other "
-            "way: those left may be the easier ones"
-        )
-    if within:
-        return "passed", f"not worse by more than the margin{by}"
-    if metric.verdict == "better":
-        return "passed", f"better{by}"
-    if metric.n_changed == 0 and not (people and people.n_differ):
-        return "passed", "no score has changed"
-    return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
-
-
-def _width(metric: MetricComparison) -> float:
-    if metric.corrected:
-        low, high = metric.corrected.scale
-        return high - low
-    if metric.scale is None:
-        raise DataError(
-            f"{metric.judge}: its judgements state no scale, so a margin has no unit. Judge again by one "
-            "that has a scale, or leave the margin out."
-        )
-    return metric.scale[1] - metric.scale[0]

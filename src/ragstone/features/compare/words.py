@@ -5,15 +5,32 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ragstone.features.compare._people_words import UNIT_SCALE, labelled, people_told, size_on
-from ragstone.features.compare._people_words import signed as signed
+from ragstone.features.compare._people_words import labelled, people_told
+from ragstone.features.compare._sentence_table import (
+    CAUTION,
+    COUNTED,
+    GATES,
+    OUTCOME,
+    SETTINGS,
+    VERDICTS,
+    Settings,
+    is_unchanged,
+)
+from ragstone.features.compare._sizes import (
+    UNIT_SCALE,
+    full_name,
+    in_order,
+    listed,
+    metric_name,
+    size_on,
+)
+from ragstone.features.compare._sizes import signed as signed
 from ragstone.features.compare.overlap import GivenDocument
 from ragstone.features.compare.overlap_words import documents_told, overlap_table
 from ragstone.features.compare.values import (
     Comparison,
     Flip,
     Gate,
-    GatedMetric,
     MetricComparison,
     RankComparison,
     Side,
@@ -47,11 +64,11 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.runs.wording import bounds, plural, statuses
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.version import __version__
 
-HEAVY = 1.2  # design effect from which on a reader should know of it
 SPENT_WORDS = {"seconds": "Seconds", "tokens": "Tokens", "usd": "USD for 1,000 answers"}
 UNKNOWN_WORDS = {"seconds": "Seconds are", "tokens": "Tokens are", "usd": "The cost is"}
 BESIDE = Column("B − A", beside="interval", ends=(-1.0, 1.0))
@@ -178,11 +195,6 @@ def _judges_verdict(row: MetricComparison) -> Cell:
     return Cell(f"judge: {'better' if row.difference.value > 0 else 'worse'}", tone="muted")
 
 
-def is_unchanged(row: MetricComparison) -> bool:
-    """Return whether no score differs, neither of the judge nor of people: then there is nothing to tell."""
-    return not row.n_changed and not (row.corrected and row.corrected.n_differ)
-
-
 def _corrected(comparison: Comparison) -> list[Block]:
     """Return the differences that people would see beside the judge's; nothing without labels."""
     rows = labelled(in_order(comparison))
@@ -231,27 +243,13 @@ def _changed(comparison: Comparison) -> list[Block]:
     return [
         Heading("What changed", anchor="changed"),
         *([table] if comparison.settings else []),
-        Paragraph(changed_by(comparison.settings)),
+        Paragraph(say(Settings(tuple(comparison.settings)), *SETTINGS)),
         *(prompt if comparison.prompt_diff else []),
     ]
 
 
 def _set(value: str | None) -> Cell:
     return Cell("not set", tone="muted") if value is None else Cell(value)
-
-
-def changed_by(settings: Sequence[SettingDifference]) -> str:
-    """Return what the settings that differ can explain."""
-    n = sum(row.decides for row in settings)
-    if n > 1:
-        return (
-            f"{count(n)} settings differ, so a difference between the runs cannot be laid on one of them. "
-            "To know which it is, change one at a time."
-        )
-    if n == 1:
-        return "One setting differs: what differs in the answers is due to it, or to chance."
-    none = "No setting differs" + (" that can move the scores" if settings else "")
-    return f"{none}: what differs in the answers is chance, or something that a run does not record."
 
 
 def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
@@ -422,7 +420,7 @@ def _overlap(comparison: Comparison) -> list[Block]:
     bare = [*dict.fromkeys(row.judge for row in comparison.metrics if row.overlap and row.model == NO_MODEL)]
     if bare:
         ask, call = ("asks", "it calls") if len(bare) == 1 else ("ask", "they call")
-        about += f" {_listed(bare)} {ask} no model: what {call} wrong or right, people may not."
+        about += f" {listed(bare)} {ask} no model: what {call} wrong or right, people may not."
     return [
         Heading("Errors of one and of both", anchor="errors"),
         Paragraph(about, tone="muted"),
@@ -450,43 +448,8 @@ def outcome(comparison: Comparison) -> str:
 
     Scores that are all the same are no riddle: that is said, with what so few questions can hide.
     """
-    same = [row for row in in_order(comparison) if is_unchanged(row)]
-    differing = [row for row in in_order(comparison) if not is_unchanged(row)]
-    parts = []
-    for verdict, text in (
-        ("worse", "B is worse in"),
-        ("better", "B is better in"),
-        ("cannot tell", "cannot tell whether B differs in"),
-    ):
-        names = [
-            full_name(row, comparison) + (" (corrected by people's labels)" if row.corrected else "")
-            for row in differing
-            if row.verdict == verdict
-        ]
-        if names:
-            parts.append(f"{text} {_listed(names)}")
-    if same:
-        alike = _listed([full_name(row, comparison) for row in same])
-        bounds = [size(row.within, row) for row in same[:1] if row.within is not None]
-        hidden = f" (a difference of up to {bounds[0]} could be hidden)" if bounds else ""
-        parts.append(f"no score differs in {alike}{hidden}")
-    line = "; ".join(parts)
+    line = "; ".join(filter(None, (say(comparison, *clause) for clause in OUTCOME)))
     return line[0].upper() + line[1:] + "."
-
-
-def full_name(row: MetricComparison, comparison: Comparison) -> str:
-    """Return the metric, and the system where several are compared."""
-    several = len({metric.b.system for metric in comparison.metrics}) > 1
-    return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def metric_name(row: MetricComparison | GatedMetric) -> str:
-    """Return the judge, with its metric where that has another name."""
-    return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 
 
 def systems_told(row: MetricComparison) -> str:
@@ -511,65 +474,24 @@ def size(value: float, row: MetricComparison) -> str:
     return size_on(value, row.scale)
 
 
-def test_told(row: MetricComparison) -> str:
-    """Return the test with its p-value, after Holm's correction where there were several."""
-    holm = f", Holm over {row.family}" if row.family > 1 else ""
-    return f"{p_told(row.p_holm)} ({row.test}{holm})"
-
-
 def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
     sentences = [
-        *([] if is_unchanged(row) else [f"{row.verdict}, {_decided_by(row)}."]),
+        say(row, *VERDICTS),
         *people_told(row),
-        changed_told(row),
-        *(
-            []
-            if row.within is None
-            else [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
-        ),
-        *_denominator(row, least),
+        *(say(row, *sentences) for sentences in COUNTED),
+        _denominator(row, least),
+        *(say(row, *sentences) for sentences in CAUTION),
     ]
-    if row.verdict == "cannot tell" and not row.corrected:
-        sentences += outlook_told(row)
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
-def _decided_by(row: MetricComparison) -> str:
-    """Return the p-value that the verdict follows, and what it is of."""
-    people = row.corrected
-    if people is None:
-        return test_told(row)
-    if people.p_holm is None:
-        return "too few pairs are labelled"
-    holm = f", Holm over {row.family}" if row.family > 1 else ""
-    return (
-        f"{p_told(people.p_holm)} (corrected by people's labels{holm}; the judge's alone: {test_told(row)})"
-    )
-
-
-def changed_told(row: MetricComparison) -> str:
-    """Return how many scores differ, and how many questions crossed the middle of the scale."""
-    if not row.n_changed:
-        return f"No score differs in {plural(row.n, 'question')}."
-    up, down = len(row.wrong_to_right), len(row.right_to_wrong)
-    flips = f": {count(up)} from wrong to right, {count(down)} from right to wrong" if up + down else ""
-    return f"{count(row.n_changed)} of {plural(row.n, 'score')} differ{flips}."
-
-
-def _denominator(row: MetricComparison, least: float) -> list[str]:
+def _denominator(row: MetricComparison, least: float) -> str:
     """Return who scored how many, where that is not the same everywhere."""
     if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
-        return []
+        return ""
     sides = (f"{name} {_scored(side, least)}" for name, side in (("A", row.a), ("B", row.b)))
-    sentence = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
-    if not row.loses_more:
-        return [sentence]
-    return [
-        sentence,
-        f"Caution: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other "
-        "way. The rest may be the easier ones.",
-    ]
+    return f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
 
 
 def _others(side: Side) -> str:
@@ -580,35 +502,6 @@ def _scored(side: Side, least: float) -> str:
     others = "; ".join(filter(None, [_others(side), bounds(side.bounds, side.statuses, least)]))
     total = sum(side.statuses.values())
     return f"{count(side.statuses.get('scored', 0))} of {count(total)}" + (f" ({others})" if others else "")
-
-
-def outlook_told(row: MetricComparison) -> list[str]:
-    """Return what would have been found, and how many questions it would take; nothing where unknown."""
-    outlook = row.outlook
-    if outlook is None:
-        return []
-    times = f"{outlook.power * 5:g} times out of 5"
-    finding = (
-        f"a difference of {size(outlook.smallest, row)} would be found {times}"
-        if outlook.smallest is not None
-        else f"no difference on this scale would be found {times}"
-    )
-    needed = f"{size(outlook.effect, row)} takes {_questions(outlook.for_effect)}"
-    if row.n_changed and row.difference.value:
-        needed = (
-            f"the {size(row.difference.value, row)} seen takes {_questions(outlook.for_observed)}, {needed}"
-        )
-    sentences = [f"With {plural(row.n, 'question')} {finding}; to find {needed}."]
-    if outlook.design_effect >= HEAVY:
-        worth = count(round(row.n / outlook.design_effect))
-        sentences.append(
-            f"Questions about one document vary together: they count as {worth} independent ones."
-        )
-    return sentences
-
-
-def _questions(n: int | None) -> str:
-    return "more than ten million" if n is None else count(n)
 
 
 def unknown_told(row: SpentComparison) -> str:
@@ -652,20 +545,7 @@ def _signed_amount(value: float, row: SpentComparison) -> str:
 
 def gate_told(gate: Gate) -> str:
     """Return the gate's word and what decided it."""
-    deciding = [metric for metric in gate.metrics if metric.outcome == gate.outcome]
-    several = len({metric.system for metric in gate.metrics}) > 1
-    reasons: dict[str, list[str]] = {}
-    for one in deciding:
-        name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)
-        reasons.setdefault(one.because, []).append(name)
-    reason_text = "; ".join(f"{because} ({', '.join(names)})" for because, names in reasons.items())
-    margin = "" if gate.margin is None else f" with a margin of {gate.margin:.4g} of the scale"
-    return f"Gate: {gate.outcome}{margin}: {reason_text}."
-
-
-def in_order(comparison: Comparison) -> list[MetricComparison]:
-    """Return the metrics, those by language models before those without."""
-    return sorted(comparison.metrics, key=lambda row: row.model == NO_MODEL)
+    return say(gate, *GATES)
 
 
 def left_out(comparison: Comparison) -> str:

@@ -237,7 +237,7 @@ def correct_difference(differences: LabelledDifferences) -> CorrectedDifference:
         worth=powered.worth,
         to_halve=powered.to_halve,
         to_decide=powered.to_decide,
-        notes=_notes(differences),
+        notes=_notes(differences, is_known=powered.corrected.low is not None),
     )
 
 
@@ -254,9 +254,9 @@ def _flattery(differences: LabelledDifferences, width: float) -> PoweredDifferen
     )
 
 
-def _notes(differences: LabelledDifferences) -> list[str]:
+def _notes(differences: LabelledDifferences, *, is_known: bool) -> list[str]:
     notes = [*differences.policies]
-    if differences.human.size < FEW_LABELS:
+    if is_known and differences.human.size < FEW_LABELS:
         notes.append(
             f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is a rough one."
         )

@@ -1,0 +1,48 @@
+"""Differences and metrics as a comparison writes them."""
+
+from collections.abc import Sequence
+
+from ragstone.features.compare.values import Comparison, GatedMetric, MetricComparison
+from ragstone.kernel.document.numbers import number
+from ragstone.kernel.records import NO_MODEL
+
+Scale = tuple[float, float] | None
+UNIT_SCALE = (0.0, 1.0)
+
+
+def size_on(value: float, scale: Scale) -> str:
+    """Return a difference without its sign: in points on a scale of 0 to 1, else beside its scale."""
+    if scale == UNIT_SCALE:
+        points = f"{abs(value) * 100:.1f}".removesuffix(".0")
+        return f"{points} point{'' if points == '1' else 's'}"
+    if scale is None:
+        return f"{number(abs(value))} in the judge's own unit"
+    low, high = scale
+    return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign, also that of a gain."""
+    text = number(value)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def metric_name(row: MetricComparison | GatedMetric) -> str:
+    """Return the judge, with its metric where that has another name."""
+    return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
+
+
+def full_name(row: MetricComparison, comparison: Comparison) -> str:
+    """Return the metric, and the system where several are compared."""
+    several = len({metric.b.system for metric in comparison.metrics}) > 1
+    return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return one name, or several with `and` before the last."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def in_order(comparison: Comparison) -> list[MetricComparison]:
+    """Return the metrics, those by language models before those without."""
+    return sorted(comparison.metrics, key=lambda row: row.model == NO_MODEL)
