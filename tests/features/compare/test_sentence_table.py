@@ -258,7 +258,7 @@ def gate_of(runs: Runs, bare: Bare, verdict: str, row: MetricComparison, n_metri
         return "gate-within-margin"
     if verdict == "better":
         return "gate-better"
-    if bare.is_unchanged:
+    if bare.is_unchanged and len(bare.people) in (0, len(bare.scored)):
         return "gate-no-score-changed"
     return "gate-neither-shown" if runs.margin is None else "gate-may-be-worse"
 

@@ -397,16 +397,20 @@ GATE_BETTER = Sentence[GateFacts](
     needs=BY,
     fills=_by,
 )
+
+
+def _is_unchanged_for_all(row: MetricComparison) -> bool:
+    """Whether no score differs, and none that people did not give can."""
+    is_known = row.corrected is None or row.corrected.n_labelled == row.n
+    return row.verdict != "better" and is_unchanged(row) and is_known
+
+
 GATE_UNCHANGED = Sentence[GateFacts](
     code="gate-no-score-changed",
     text="no score has changed",
-    when="as gate-better, but each score is the same, of people, too, where they have labelled answers",
-    holds=lambda facts: (
-        facts.is_fair
-        and not facts.is_within
-        and facts.metric.verdict != "better"
-        and is_unchanged(facts.metric)
-    ),
+    when="as gate-better, but each score is the same; where people's labels decide, they have labelled every "
+    "question, and theirs are the same too",
+    holds=lambda facts: facts.is_fair and not facts.is_within and _is_unchanged_for_all(facts.metric),
 )
 GATE_LOSES_MORE = Sentence[GateFacts](
     code="gate-loses-more",
@@ -421,21 +425,21 @@ GATE_LOSES_MORE = Sentence[GateFacts](
 
 
 def _is_undecided(facts: GateFacts) -> bool:
-    undecided = facts.metric.verdict == "cannot tell" and not is_unchanged(facts.metric)
+    undecided = facts.metric.verdict == "cannot tell" and not _is_unchanged_for_all(facts.metric)
     return facts.is_fair and not facts.is_within and undecided
 
 
 GATE_NEITHER = Sentence[GateFacts](
     code="gate-neither-shown",
     text="neither better nor worse is shown",
-    when="a score differs, the verdict is cannot tell, there is no margin, and nothing above decides",
+    when="the verdict is cannot tell, there is no margin, and nothing above decides",
     holds=lambda facts: _is_undecided(facts) and facts.margin is None,
 )
 GATE_MAY_BE_WORSE = Sentence[GateFacts](
     code="gate-may-be-worse",
     text="it may be worse by more",
-    when="a score differs, the verdict is cannot tell, and the interval of the difference reaches below the "
-    "margin, or is unknown",
+    when="the verdict is cannot tell, not gate-no-score-changed, and the interval of the difference reaches "
+    "below the margin, or is unknown",
     holds=lambda facts: _is_undecided(facts) and facts.margin is not None,
 )
 BECAUSE: dict[Outcome, tuple[Sentence[GateFacts], ...]] = {
