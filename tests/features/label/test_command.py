@@ -212,7 +212,10 @@ def test_no_gap_nothing_to_label_again_and_no_labels_are_told(reasoned, says):
         ["label", "runs/now", "--gaps"],
         ["agree", "runs/now", "--gaps"],
         ["agree", "runs/now", "--again", "labels.jsonl"],
-        ["agree", "runs/now", "labels.jsonl", "--gaps", "--trust", "0.8"],
+        ["agree", "runs/now", "labels.jsonl", "--gaps", "--trust", "0.8", "--by", "crop"],
+        ["label", "runs/now", "labels.jsonl", "--gaps", "--by", "ppi"],
+        ["label", "runs/now", "labels.jsonl", "--gaps", "--system-a", "x"],
+        ["label", "runs/now", "labels.jsonl", "--gaps", "--compare"],
     ):
         ran = ragstone(*given)
         says(ran.err)

@@ -11,6 +11,7 @@ import typer
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
@@ -138,7 +139,14 @@ def agree(
 
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
-    _check_of_labels(labels, policy, again, gaps=gaps, while_labelling=while_labelling)
+    measures = {
+        "--sequential": sequential,
+        "--trust": trust,
+        "--by": by,
+        "--parallel": parallel,
+        "--base": base,
+    }
+    _check_asked(labels, {"--policy": policy, "--gaps": gaps, "--again": again}, measures)
     sheet = sheet or answers_of(judgements)
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
@@ -179,7 +187,6 @@ def agree(
 def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labelled: bool) -> None:
     """Check the options of what is measured while labels come in. Raises ConfigError."""
     from ragstone.kernel.agreement.sequential import check_trust
-    from ragstone.kernel.errors import ConfigError
 
     check_trust(measure, trust)
     if wanted and not labelled:
@@ -188,18 +195,19 @@ def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labell
         raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
 
 
-def _check_of_labels(
-    labels: Path | None, policy: str | None, again: Path | None, *, gaps: bool, while_labelling: bool
-) -> None:
-    """Check that there are labels for what is asked of them, and no other measure. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError
+def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[str, object]") -> None:
+    """Check that what is asked of labels has some, and is asked without measures of a judge.
 
-    needs = {"--policy": policy, "--gaps": gaps, "--again": again}
+    needs, measures: option -> its value. Raises ConfigError.
+    """
     wanted = [option for option, value in needs.items() if value]
     if wanted and not labels:
         raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
-    if while_labelling and (gaps or again):
-        raise ConfigError("--sequential and --trust measure a judge, --gaps and --again do not: ask for one.")
+    wrong = [option for option, value in measures.items() if value]
+    if wrong and {"--gaps", "--again"} & {*wanted}:
+        raise ConfigError(
+            f"{', '.join(wrong)}: not with --gaps or --again, which look at labels alone. Leave it out."
+        )
 
 
 def _tell_gaps(
@@ -313,8 +321,6 @@ def _mapping(options: list[str] | None) -> tuple[dict[str, float], dict[float, f
 
 def _number(text: str, option: str, option_text: str | None = None) -> float:
     """Return the number that a text is. Raises ConfigError, also for nan and inf."""
-    from ragstone.kernel.errors import ConfigError
-
     try:
         number = float(text)
     except ValueError:

@@ -8,6 +8,7 @@ import typer
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
+from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from ragstone.features.label.labelling import ToLabel
@@ -82,8 +83,9 @@ def label(
     own_sheet = sheet or answers_of(judgements)
     keep_sources([output], [path for path in (judgements, labels, own_sheet, known, instructions) if path])
     policy = _kept(instructions) if instructions else None
+    of_pairs: dict[str, object] = {"--system-a": system_a, "--system-b": system_b, "--labels": known}
+    _check_mode(of_pairs, compare=compare, gaps=gaps, sheet=sheet, by=by, stratum=stratum)
     if compare:
-        _check_compare(sheet=sheet, by=by, stratum=stratum)
         pairs = _pairs(judgements, labels, known, (system_a, system_b), metric=metric, count=count, seed=seed)
         write_rows(output, _under(pairs, policy), ToLabel, force=force)
         say(_said_of_pairs(output, pairs, count))
@@ -98,7 +100,6 @@ def label(
             f"{judgements} {labels} --again {output}` says how many flipped."
         )
         return
-    _check_single({"--system-a": system_a, "--system-b": system_b, "--labels": known})
     chosen = next_to_label(
         (row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)),
         read_rows(labels, Label) if labels else (),
@@ -112,23 +113,31 @@ def label(
     say(_said(output, chosen, count))
 
 
-def _check_compare(**values: object) -> None:
-    """Refuse what --compare does not take. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError
+def _check_mode(
+    of_pairs: dict[str, object],
+    *,
+    compare: bool,
+    gaps: bool,
+    sheet: Path | None,
+    by: str,
+    stratum: list[str] | None,
+) -> None:
+    """Refuse options that another mode alone takes. of_pairs: option of --compare -> its value.
 
-    wrong = [f"--{name}" for name, value in values.items() if value not in (None, "stratified")]
-    if wrong:
-        raise ConfigError(
-            f"{', '.join(wrong)}: not with --compare, which draws questions in its own way and reads texts "
-            "in the folders of the runs. Leave it out."
-        )
-
-
-def _check_single(values: dict[str, object]) -> None:
-    from ragstone.kernel.errors import ConfigError
-
-    wrong = [name for name, value in values.items() if value is not None]
-    if wrong:
+    Raises ConfigError.
+    """
+    if compare and gaps:
+        raise ConfigError("--compare draws new questions, --gaps labels some again: give one of them.")
+    values = {"--sheet": sheet if compare else None, "--by": None if by == "stratified" else by}
+    wrong = [name for name, value in {**values, "--stratum": stratum}.items() if value is not None]
+    if wrong and (compare or gaps):
+        mode, own = "--gaps", "takes the rows of the gaps"
+        if compare:
+            mode = "--compare"
+            own = "draws questions in its own way and reads texts in the folders of the runs"
+        raise ConfigError(f"{', '.join(wrong)}: not with {mode}, which {own}. Leave it out.")
+    wrong = [name for name, value in of_pairs.items() if value is not None]
+    if wrong and not compare:
         raise ConfigError(f"{', '.join(wrong)}: only with --compare, which labels two systems' answers.")
 
 
@@ -189,7 +198,6 @@ def _gap_rows(
     judgements: Path, labels: Path | None, sheet: Path | None, metric: str | None, count: int, seed: int
 ) -> "list[ToLabel]":
     from ragstone.features.label.labelling import gaps_to_label
-    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
     from ragstone.kernel.tables import read_rows
