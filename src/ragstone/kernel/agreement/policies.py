@@ -81,7 +81,7 @@ def mixed_policy_note(labels: Iterable[Label]) -> list[str]:
         return []
     n = sum(counts.values())
     return [
-        f"{n:,} of the {n + bare:,} labels name the instructions that they were given under "
-        f"({', '.join(map(str, counts))}), and {bare:,} name{'s' if bare == 1 else ''} none: they may "
+        f"{n:,} of the {n + bare:,} labels name{'s' if n == 1 else ''} the instructions that they were given "
+        f"under ({', '.join(map(str, counts))}), and {bare:,} name{'s' if bare == 1 else ''} none: they may "
         "measure something else."
     ]
