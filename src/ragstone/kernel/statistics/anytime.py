@@ -89,7 +89,7 @@ def bet_on_mean(
         loss = max(loss, _SMALL)
         return (sign * (sums - mean * sizes) / (loss * largest))[None, :], np.array([[most / loss]])
 
-    value = float(sums.sum() / sizes.sum()) if x.size else None
+    value = min(high, max(low, float(sums.sum() / sizes.sum()))) if x.size else None  # beyond by rounding
     return Betting(value, low, high, gains, x.size, len(sums), _differ(chances))
 
 
@@ -125,6 +125,7 @@ def bet_on_kappa(
     h_sum, j_sum, hh, jj, hj = sums
     expected = hh + jj - 2 * h_sum * j_sum / total if h.size else 0.0
     value = float(1 - (hh + jj - 2 * hj) / expected) if expected > _SMALL else None
+    value = None if value is None else min(1.0, max(-1.0, value))  # beyond by rounding alone
     return Betting(value, -1.0, 1.0, gains, h.size, len(totals), _differ(chances))
 
 

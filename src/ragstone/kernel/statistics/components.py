@@ -32,7 +32,7 @@ MOST_QUESTIONS = 16  # times as many, up to which it is looked whether further q
 SERIES_FROM = 30  # degrees of freedom from which Student's quantile is taken from its series
 LOW = NormalDist().inv_cdf(0.45)
 """How far below the truth an estimated component of judges or wordings is taken to be: mean_components."""
-STEPS = 4096  # of the integral below that
+STEPS = 8192  # of the integral below that
 
 
 class MeanComponents(msgspec.Struct, frozen=True, kw_only=True):
