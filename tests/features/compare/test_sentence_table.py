@@ -14,7 +14,7 @@ from tests.support.sentences import every, forbidden, pattern, said
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare._people_sentence_table import FAVOURING, Favour
 from ragstone.features.compare._people_sentence_table import SENTENCES as PEOPLE_SENTENCES
-from ragstone.features.compare._sentence_table import SENTENCES, SETTINGS, Settings
+from ragstone.features.compare._sentence_table import SENTENCES, SETTINGS, ComparedSettings
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.values import Comparison, LengthSlope, MetricComparison
@@ -484,7 +484,7 @@ def test_favours_in_words(favour: tuple[float, float] | None, slope: tuple[float
 def test_settings_in_words(deciding: int, others: int, says):
     decides = [True] * deciding + [False] * others
     rows = [SettingDifference(name=f"[x] {at}", a="1", b="2", decides=one) for at, one in enumerate(decides)]
-    text = say(Settings(tuple(rows)), *SETTINGS)
+    text = say(ComparedSettings(tuple(rows)), *SETTINGS)
     says(text)
     [code] = said(text)
     among = "-that-decides" if others else ""

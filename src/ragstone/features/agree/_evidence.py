@@ -20,7 +20,7 @@ class _Rate(msgspec.Struct, frozen=True):
     flips: Estimate | None
 
 
-class _Attacked(msgspec.Struct, frozen=True):
+class _AttackedJudge(msgspec.Struct, frozen=True):
     judge: str
     metric: str
     model: str
@@ -29,7 +29,7 @@ class _Attacked(msgspec.Struct, frozen=True):
 
 
 class _Attack(msgspec.Struct, frozen=True):
-    judges: list[_Attacked]
+    judges: list[_AttackedJudge]
 
 
 class _Cell(msgspec.Struct, frozen=True):
@@ -37,13 +37,13 @@ class _Cell(msgspec.Struct, frozen=True):
     model: str
 
 
-class _Spread(msgspec.Struct, frozen=True):
+class _BenchSpread(msgspec.Struct, frozen=True):
     changed: Estimate
 
 
 class _Standing(msgspec.Struct, frozen=True):
     cell: _Cell
-    spread: _Spread | None = None
+    spread: _BenchSpread | None = None
     file: str | None = None
 
 

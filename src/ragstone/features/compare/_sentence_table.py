@@ -493,7 +493,7 @@ UNDECIDED = Sentence[Gate](
 GATES = (FAILED, UNDECIDED, PASSED)
 
 
-class Answers(msgspec.Struct, frozen=True):
+class ComparedAnswers(msgspec.Struct, frozen=True):
     """All metrics that are compared; of several systems each has its own answers."""
 
     rows: tuple[MetricComparison, ...]
@@ -504,7 +504,7 @@ class Answers(msgspec.Struct, frozen=True):
         return [*dict.fromkeys(row.b.system for row in self.rows if row.same_answers and row.n_changed)]
 
 
-JUDGE_VARIES = Sentence[Answers](
+JUDGE_VARIES = Sentence[ComparedAnswers](
     code="judge-varies",
     text="Every answer is the same in both, with the same contexts: where scores differ, it is the judge "
     "that varies.",
@@ -512,7 +512,7 @@ JUDGE_VARIES = Sentence[Answers](
     "differs",
     holds=lambda facts: bool(facts.vary) and all(row.same_answers for row in facts.rows),
 )
-JUDGE_VARIES_OF = Sentence[Answers](
+JUDGE_VARIES_OF = Sentence[ComparedAnswers](
     code="judge-varies-of-a-system",
     text="Every answer of {systems} is the same in both, with the same contexts: where scores differ there, "
     "it is the judge that varies.",
@@ -525,7 +525,7 @@ JUDGE_VARIES_OF = Sentence[Answers](
 VARIES = (JUDGE_VARIES, JUDGE_VARIES_OF)
 
 
-class Settings(msgspec.Struct, frozen=True):
+class ComparedSettings(msgspec.Struct, frozen=True):
     """The settings that differ between the runs."""
 
     differing: tuple[SettingDifference, ...]
@@ -536,7 +536,7 @@ class Settings(msgspec.Struct, frozen=True):
         return sum(row.decides for row in self.differing)
 
 
-SEVERAL_SETTINGS = Sentence[Settings](
+SEVERAL_SETTINGS = Sentence[ComparedSettings](
     code="several-settings-differ",
     text="{settings} settings differ, so a difference between the runs cannot be laid on one of them. To "
     "know which it is, change one at a time.",
@@ -545,14 +545,14 @@ SEVERAL_SETTINGS = Sentence[Settings](
     needs={"settings": "settings that differ and can move the scores"},
     fills=lambda facts: {"settings": count(facts.deciding)},
 )
-ONE_SETTING = Sentence[Settings](
+ONE_SETTING = Sentence[ComparedSettings](
     code="one-setting-differs",
     text="One setting differs: what differs in the answers is due to it, or to chance.",
     when="one setting differs, and can move the scores",
     holds=lambda facts: facts.deciding == 1 and len(facts.differing) == 1,
     never_beside=("several-settings-differ",),
 )
-ONE_DECIDES = Sentence[Settings](
+ONE_DECIDES = Sentence[ComparedSettings](
     code="one-setting-that-decides-differs",
     text="One setting differs that can move the scores: what differs in the answers is due to it, or to "
     "chance.",
@@ -560,7 +560,7 @@ ONE_DECIDES = Sentence[Settings](
     holds=lambda facts: facts.deciding == 1 and len(facts.differing) > 1,
     never_beside=("several-settings-differ", "one-setting-differs"),
 )
-NO_SETTING = Sentence[Settings](
+NO_SETTING = Sentence[ComparedSettings](
     code="no-setting-differs",
     text="No setting differs: what differs in the answers is chance, or something that a run does not "
     "record.",
@@ -568,7 +568,7 @@ NO_SETTING = Sentence[Settings](
     holds=lambda facts: not facts.differing,
     never_beside=("several-settings-differ", "one-setting-differs", "one-setting-that-decides-differs"),
 )
-NONE_DECIDES = Sentence[Settings](
+NONE_DECIDES = Sentence[ComparedSettings](
     code="no-setting-that-decides-differs",
     text="No setting differs that can move the scores: what differs in the answers is chance, or something "
     "that a run does not record.",

@@ -16,7 +16,7 @@ from ragstone.features.compare._repeats import (
     repeat_notes,
 )
 from ragstone.features.compare._retrieval import compare_retrieval
-from ragstone.features.compare._sentence_table import BECAUSE, VARIES, Answers, GateFacts
+from ragstone.features.compare._sentence_table import BECAUSE, VARIES, ComparedAnswers, GateFacts
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare._taste import label_cost, taste_notes
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
@@ -380,7 +380,7 @@ class _Both:
             lines.append(
                 f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
             )
-        varies = say(Answers(tuple(compared)), *VARIES)
+        varies = say(ComparedAnswers(tuple(compared)), *VARIES)
         return [*lines, varies] if varies else lines
 
 

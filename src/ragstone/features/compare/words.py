@@ -13,7 +13,7 @@ from ragstone.features.compare._sentence_table import (
     OUTCOME,
     SETTINGS,
     VERDICTS,
-    Settings,
+    ComparedSettings,
     is_unchanged,
 )
 from ragstone.features.compare._sizes import (
@@ -243,7 +243,7 @@ def _changed(comparison: Comparison) -> list[Block]:
     return [
         Heading("What changed", anchor="changed"),
         *([table] if comparison.settings else []),
-        Paragraph(say(Settings(tuple(comparison.settings)), *SETTINGS)),
+        Paragraph(say(ComparedSettings(tuple(comparison.settings)), *SETTINGS)),
         *(prompt if comparison.prompt_diff else []),
     ]
 

@@ -8,7 +8,7 @@ import typer
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, plural
 
 if TYPE_CHECKING:
     from ragstone.features.label.labelling import ToLabel
@@ -93,7 +93,7 @@ def label(
     if gaps:
         again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
         write_rows(output, _under(again, policy), ToLabel, force=force)
-        answers = f"{len(again)} answer{'' if len(again) == 1 else 's'}"
+        answers = plural(len(again), "answer")
         say(
             f"{output}: {answers} to label again for {again[0].metric}, on which grades differ for the same "
             "reason. Fill in `score`; then `ragstone agree "
