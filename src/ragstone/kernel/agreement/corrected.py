@@ -18,7 +18,7 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
-from ragstone.kernel.errors import takes_rows
+from ragstone.kernel.errors import plural, takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import Judgement, Label, split_repeat
@@ -205,7 +205,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
-        labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
+        labels = plural(mean.n_labelled, "label")
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
     pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
     if n_drawn_unequally([human for (_, name), human in pairs if split_repeat(name)[0] == mean.system]):

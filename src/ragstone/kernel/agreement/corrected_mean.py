@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence, say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
@@ -70,7 +71,7 @@ def _fills(mean: CorrectedMean) -> dict[str, str]:
     return {
         "corrected": f"{precise(mean.corrected.value)} ({interval})",
         "raw": precise(mean.raw.value),
-        "labels": "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels",
+        "labels": plural(mean.n_labelled, "label"),
         "worth": f"{round(mean.worth):,}",
         "rows": f"{mean.n_rows:,}",
         "needed": f"{mean.to_halve:,}" if mean.to_halve is not None else "",

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.errors import DataError, nearest, plural
 from ragstone.kernel.records import Label
 
 NO_POLICY = "none"
@@ -50,7 +50,7 @@ def check_one_policy(labels: Iterable[Label], metric: str) -> None:
     """
     counts = {policy: n for policy, n in policies_of(labels, metric).items() if policy}
     if len(counts) > 1:
-        named = ", ".join(f"{policy} ({n:,} label{'s' if n > 1 else ''})" for policy, n in counts.items())
+        named = ", ".join(f"{policy} ({plural(n, 'label')})" for policy, n in counts.items())
         raise DataError(
             f"the labels of {metric!r} were given under {len(counts)} different instructions: {named}. They "
             "may measure different things. Choose one: `--policy DIGEST` of `ragstone agree` or `compare` "
