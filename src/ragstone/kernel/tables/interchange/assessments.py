@@ -22,7 +22,7 @@ from ragstone.kernel.tables.names import accepted_names, fold, question_key
 
 LOG = logging.getLogger(__name__)
 
-NOT_TOLD = "not told"
+NOT_TOLD = "unknown"
 """The `model` of a judgement whose tool does not say which model was asked, or whether one was."""
 
 Scale = tuple[float, float]
@@ -391,7 +391,7 @@ def _version_number(version: str | int | None) -> int | None:
 
 
 def _question_ids(assessments: Sequence[Assessment], where: str) -> list[str]:
-    """Return the id of each answer: its own, else that of its question's text, else one of its place."""
+    """Return the id of each answer: its own, else that of its question's text, else a number."""
     ids: list[str] = []
     n_lost = 0
     for one in assessments:
@@ -399,7 +399,7 @@ def _question_ids(assessments: Sequence[Assessment], where: str) -> list[str]:
         name = name or next(iter(one.ids.values()), None)
         if name is None:
             n_lost += 1
-            name = f"row-{one.number}" if n_lost == 1 else f"row-{one.number}-{n_lost}"
+            name = f"unplaced-{n_lost}"
         ids.append(name if one.part is None else f"{name}#{one.part}")
     if n_lost:
         LOG.warning(

@@ -110,6 +110,11 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     yield from before
 
 
+def is_of_tool(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is of a tool whose files may hold verdicts."""
+    return _verdict_reader(raw) is not None
+
+
 def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
     """Return which rows of ours objects of other tools hold: Judgement, Label, and beside these Answer.
 
