@@ -105,7 +105,7 @@ def judgement_rows(
     repeats, what names no answer and which labels have no score. Raises ColumnsError where no verdict has a
     score because all are such labels.
     """
-    told = _once([one for one in assessments if one.by == "evaluator"], where)
+    told = _once(_with_models([one for one in assessments if one.by == "evaluator"]), where)
     names = _judge_names([one for one, _ in told])
     outcomes = [_outcome(one, words) for one, _ in told]
     unknown: dict[str, int] = {}
@@ -117,8 +117,8 @@ def judgement_rows(
         raise words_error(where, unknown)
     if unknown:
         LOG.warning(
-            "%s: no score is known for the label%s %s: these verdicts have status unparsable. Say what a "
-            "label stands for with --map LABEL=SCORE.",
+            "%s: no score is known for the label%s %s: these verdicts have status unparsable. `ragstone agree "
+            "--map LABEL=SCORE` says what a label stands for.",
             where,
             "s" * (len(unknown) > 1),
             ", ".join(f"{word} ({n:,})" for word, n in [*unknown.items()][:10]),
@@ -352,6 +352,24 @@ def _once(assessments: Sequence[Assessment], where: str) -> list[tuple[Assessmen
             else ": each counts once",
         )
     return once
+
+
+def _with_models(assessments: Sequence[Assessment]) -> list[Assessment]:
+    """Return verdicts with the model of their evaluator where they do not name it, as those that failed do not.
+
+    That is the only model that this evaluator names elsewhere in the file.
+    """
+    models: dict[_JudgeKey, set[str]] = {}
+    for one in assessments:
+        if one.model is not None:
+            models.setdefault((one.name, one.version, one.source, None), set()).add(one.model)
+    alone = {key: next(iter(known)) for key, known in models.items() if len(known) == 1}
+    return [
+        msgspec.structs.replace(one, model=alone[_key_of_judge(one)])
+        if one.model is None and _key_of_judge(one) in alone
+        else one
+        for one in assessments
+    ]
 
 
 _JudgeKey = tuple[str, str | int | None, str | None, str | None]
