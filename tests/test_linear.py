@@ -143,13 +143,20 @@ VERDICTS = {
     "lost": lambda n: [{**_event(0), "trace_id": "0", "span_id": "0"} for _ in range(n)],
     "scores of a trace": lambda n: [
         {
-            "id": "t", "timestamp": 1, "name": "x", "input": "q", "output": "a", "userId": "u",
+            "id": "t",
+            "timestamp": 1,
+            "name": "x",
+            "input": "q",
+            "output": "a",
+            "userId": "u",
             "scores": [{"id": f"{at}", "name": f"n{at}", "value": 1, "source": "EVAL"} for at in range(n)],
         }
     ],
     "evaluators below one another": lambda n: [
         {
-            "name": "x", "parent_id": f"s{at - 1}", "context": {"trace_id": "t", "span_id": f"s{at}"},
+            "name": "x",
+            "parent_id": f"s{at - 1}",
+            "context": {"trace_id": "t", "span_id": f"s{at}"},
             "attributes": {"openinference.span.kind": "EVALUATOR", "output.value": "1"},
         }
         for at in range(n)
