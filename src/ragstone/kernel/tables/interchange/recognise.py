@@ -11,29 +11,13 @@ from typing import Any, NamedTuple
 
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables.columns import field_of
+from ragstone.kernel.tables.interchange import marks, verdict_marks
 from ragstone.kernel.tables.interchange.assessments import (
     Assessment,
     judgement_rows,
     label_rows,
     no_evaluators,
     no_people,
-)
-from ragstone.kernel.tables.interchange.marks import (
-    is_azure,
-    is_conversation,
-    is_deepeval,
-    is_inspect,
-    is_langfuse,
-    is_mlflow,
-    is_openinference,
-    is_phoenix_evals,
-    is_promptfoo,
-    is_ragas,
-    is_run,
-    is_run_or_feedback,
-    is_scored_trace,
-    is_table,
-    is_telemetry,
 )
 from ragstone.kernel.tables.labels import CRITERIA
 from ragstone.kernel.tables.names import fold
@@ -61,21 +45,21 @@ class Format(NamedTuple):
 # The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
 # is imported when a row of its tool is there.
 FORMATS: tuple[Format, ...] = (
-    Format(is_promptfoo, "promptfoo:read_promptfoo"),
-    Format(is_table, "promptfoo:refuse_table"),
-    Format(is_openinference, "openinference:read_openinference"),
-    Format(is_telemetry, verdicts="events:read_events"),
-    Format(is_langfuse, "langfuse:read_langfuse"),
-    Format(is_scored_trace, verdicts="langfuse:read_scores"),
-    Format(is_run, "runs:read_runs"),
-    Format(is_run_or_feedback, verdicts="runs:read_feedback"),
-    Format(is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
-    Format(is_azure, verdicts="azure:read_azure", sheet="inputs."),
-    Format(is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
-    Format(is_deepeval, "samples:read_deepeval"),
-    Format(is_inspect, "samples:read_inspect"),
-    Format(is_ragas, "samples:read_ragas"),
-    Format(is_conversation, "conversations:read_conversations"),
+    Format(marks.is_promptfoo, "promptfoo:read_promptfoo"),
+    Format(marks.is_table, "promptfoo:refuse_table"),
+    Format(marks.is_openinference, "openinference:read_openinference"),
+    Format(verdict_marks.is_telemetry, verdicts="events:read_events"),
+    Format(marks.is_langfuse, "langfuse:read_langfuse"),
+    Format(verdict_marks.is_scored_trace, verdicts="langfuse:read_scores"),
+    Format(marks.is_run, "runs:read_runs"),
+    Format(verdict_marks.is_run_or_feedback, verdicts="runs:read_feedback"),
+    Format(verdict_marks.is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
+    Format(verdict_marks.is_azure, verdicts="azure:read_azure", sheet="inputs."),
+    Format(verdict_marks.is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
+    Format(marks.is_deepeval, "samples:read_deepeval"),
+    Format(marks.is_inspect, "samples:read_inspect"),
+    Format(marks.is_ragas, "samples:read_ragas"),
+    Format(marks.is_conversation, "conversations:read_conversations"),
 )
 
 
@@ -86,7 +70,7 @@ def is_result(raw: Mapping[str, Any]) -> bool:
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is part of a trace: a span or a batch of them, a trace, an observation, a run."""
-    return is_openinference(raw) or is_langfuse(raw) or is_run(raw)
+    return marks.is_openinference(raw) or marks.is_langfuse(raw) or marks.is_run(raw)
 
 
 def rows_of_tools(
@@ -146,12 +130,10 @@ def sheet_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield raw
         elif form is not None and form.sheet:
             yield {
-                name.removeprefix(form.sheet): value for name, value in raw.items() if not _is_verdict(name)
+                name.removeprefix(form.sheet): value
+                for name, value in raw.items()
+                if not name.startswith("outputs.") and not name.endswith(("_execution_details", "_score"))
             }
-
-
-def _is_verdict(column: str) -> bool:
-    return column.startswith("outputs.") or column.endswith(("_execution_details", "_score"))
 
 
 def _verdicts_in(
@@ -190,15 +172,13 @@ def _assessments(
         return
     if all(one.by == "evaluator" for one in assessments):
         first = next(raw for _, raw in rows if isinstance(raw, dict))
-        if any(sheet_rows([first])) and any(_is_score(name) for name in first):
+        if any(sheet_rows([first])) and any(
+            fold(name) in CRITERIA or field_of(name, Label) == "score" for name in first
+        ):
             yield from rows  # a sheet with people's scores beside, in columns of its own
             return
         raise no_people(where, assessments)
     yield from chain(label_rows(assessments, where), mistakes)
-
-
-def _is_score(column: str) -> bool:
-    return fold(column) in CRITERIA or field_of(column, Label) == "score"
 
 
 def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
