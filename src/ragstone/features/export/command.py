@@ -64,7 +64,7 @@ def export(
         check_export(path, force, run)
     finished = read_run(run)
     for path in outputs:
-        say(f"{path}: {export_table(finished, path, where=where, force=force):,} rows.")
+        say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
         cut = n_cut_by_excel(table_of(finished, where)) if path.suffix.lower() == ".csv" else 0
         if cut:
             say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")

@@ -27,9 +27,7 @@ MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 
 
 @checks_arguments
-def export_table(
-    run: FinishedRun, path: Path | str, *, where: str | None = None, force: bool = False
-) -> int:
+def export_table(run: FinishedRun, path: Path | str, *, where: str | None = None, force: bool = False) -> int:
     """Write the joined table of a run, or the rows that a filter leaves, and return how many rows it has.
 
     path: ends with .csv, .parquet, .jsonl or .ndjson. where: as of FinishedRun.where. Raises DataError for

@@ -175,7 +175,7 @@ class _Parser:
             raise DataError("The filter is empty: write one such as correctness < 50.")
         condition = self.any_of()
         if self.piece.kind != "end":
-            self.refuse(self.piece, "and, or, or the end of the filter")
+            self.refuse(self.piece, "'and', 'or' or its end")
         return condition
 
     def any_of(self) -> Condition:
@@ -203,7 +203,7 @@ class _Parser:
             self.mark(")")
             return condition
         if piece.kind not in ("word", "quoted"):
-            self.refuse(piece, "the name of a column, not, or (")
+            self.refuse(piece, "the name of a column, 'not' or '('")
         return self.compared(piece)
 
     def compared(self, piece: _Piece) -> Condition:
@@ -220,7 +220,7 @@ class _Parser:
         if self.piece.kind != "sign":
             if kind == "yes_no":
                 return Compared(column=name, kind=kind, sign="=", values=(True,))
-            self.refuse(self.piece, f"= != < <= > >= ~ or in after {name}")
+            self.refuse(self.piece, f"= != < <= > >= ~ or 'in' after {name}")
         sign = self.sign(self.piece.text.replace("==", "="), kind, name)
         self.next()
         return Compared(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
@@ -260,7 +260,7 @@ class _Parser:
     def mark(self, mark: str) -> None:
         piece = self.next()
         if piece.kind != "mark" or piece.text != mark:
-            self.refuse(piece, mark)
+            self.refuse(piece, repr(mark))
 
     def where(self, piece: _Piece) -> str:
         return f"The filter, at character {piece.at + 1}: "

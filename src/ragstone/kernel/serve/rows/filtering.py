@@ -33,7 +33,9 @@ def run_columns(con: "duckdb.DuckDBPyConnection") -> tuple[FilterColumns, dict[s
     ).fetchall()
     (several,) = con.execute("SELECT count(DISTINCT system) > 1 FROM pairs").fetchone() or (False,)
     (blamed,) = con.execute("SELECT count(*) > 0 FROM causes").fetchone() or (False,)
-    columns = filter_columns(names.values(), [name.removeprefix(TAG) for name, _ in tags], blamed=blamed, several=several)
+    columns = filter_columns(
+        names.values(), [name.removeprefix(TAG) for name, _ in tags], blamed=blamed, several=several
+    )
     return columns, {name: key for key, name in names.items()}
 
 
