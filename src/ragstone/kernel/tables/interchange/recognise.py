@@ -14,6 +14,7 @@ from ragstone.kernel.tables.columns import field_of
 from ragstone.kernel.tables.interchange import marks, verdict_marks
 from ragstone.kernel.tables.interchange.assessments import (
     Assessment,
+    grade_in,
     judgement_rows,
     label_rows,
     no_evaluators,
@@ -118,7 +119,11 @@ def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
     if not any(map(is_of_tool, rows)):
         return set()
     read = (one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment))
-    found: set[type] = {Judgement if one.by == "evaluator" else Label for one in read}
+    found: set[type] = {
+        Judgement if one.by == "evaluator" else Label
+        for one in read
+        if one.by == "evaluator" or grade_in(one) is not None
+    }
     return found | {Answer} if found and any(sheet_rows(rows)) else found
 
 
@@ -169,6 +174,8 @@ def _assessments(
         if all(one.by == "person" for one in assessments):
             raise no_evaluators(where, len(assessments))
         yield from chain(judgement_rows(assessments, where, words), mistakes)
+        if all(grade_in(one) is None for one in assessments if one.by == "person"):
+            yield from label_rows(assessments, where)  # none, and it tells why
         return
     if all(one.by == "evaluator" for one in assessments):
         first = next(raw for _, raw in rows if isinstance(raw, dict))
