@@ -38,8 +38,8 @@ def run_columns(
     ).fetchall()
     (several,) = con.execute("SELECT count(DISTINCT system) > 1 FROM pairs").fetchone() or (False,)
     (blamed,) = con.execute("SELECT count(*) > 0 FROM causes").fetchone() or (False,)
-    keys = [name.removeprefix(TAG) for name, _ in tags]
-    columns = filter_columns(names.values(), keys, blamed=blamed, several=several, noted=bool(notes))
+    tag_keys = [name.removeprefix(TAG) for name, _ in tags]
+    columns = filter_columns(names.values(), tag_keys, blamed=blamed, several=several, noted=bool(notes))
     return columns, {name: key for key, name in names.items()}
 
 
