@@ -558,6 +558,23 @@ def test_deep_objects_are_told_or_read_and_others_beside_them_stay(depth: int, t
         assert len(judged(path)) == 2
 
 
+def test_attributes_that_are_too_deep_are_one_sentence_and_the_rest_is_read(
+    says: Callable[[object], None],
+) -> None:
+    deep: dict[str, Any] = {"stringValue": "x"}
+    for _ in range(2000):
+        deep = {"kvlistValue": {"values": [{"key": "a", "value": deep}]}}
+    attributes = [
+        {"key": "gen_ai.evaluation.name", "value": {"stringValue": "tone"}},
+        {"key": "d", "value": deep},
+    ]
+    record = {"eventName": "gen_ai.evaluation.result", "traceId": "t", "attributes": attributes}
+    log = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+    rows = [*rows_of_tools([(1, log), (2, event(**{"score.value": 1.0}))], "f", Judgement)]
+    assert [number for number, _ in rows] == [2, 1]
+    says(rows[1][1])
+
+
 ODD = st.sampled_from(
     [None, True, -1, 1e300, "", "x", "NaN", [], {}, [1], {"a": [{}]}, "{", "[]", '{"a":1}', 10**30]
 )
