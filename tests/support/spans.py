@@ -1,10 +1,10 @@
 """Requests of OTLP, in both encodings."""
 
-import base64
 import json
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from tests.support.otlp import with_base64
 
 TRACE = "5b8efff798038103d269b633813fc60c"
 BEGAN = 1_763_900_000_000_000_000
@@ -48,11 +48,5 @@ def as_protobuf(body: bytes) -> bytes:
     """Return a request in JSON as one in protobuf."""
     from google.protobuf.json_format import ParseDict
 
-    raw = json.loads(body, object_hook=_with_base64)
+    raw = json.loads(body, object_hook=with_base64)
     return bytes(ParseDict(raw, ExportTraceServiceRequest()).SerializeToString())
-
-
-def _with_base64(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its ids as the package reads them; OTLP's own JSON has them in hexadecimal."""
-    ids = {name: fields[name] for name in ("traceId", "spanId", "parentSpanId") if name in fields}
-    return fields | {name: base64.b64encode(bytes.fromhex(one)).decode() for name, one in ids.items()}
