@@ -11,6 +11,13 @@ def read_lines(read: ReadCounts) -> list[str]:
     lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} known already."]
     if read.feedback:
         lines[0] = lines[0][:-1] + f", {count(read.feedback)} of feedback."
+    if read.evaluations:
+        lines.append(f"{plural(read.evaluations, 'evaluation')} of other evaluators.")
+    if read.evaluations_of_nothing:
+        lines.append(
+            f"{plural(read.evaluations_of_nothing, 'evaluation')} that name no trace, so that nobody knows of "
+            "which answer: left out."
+        )
     if read.without_question:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.features.watch._evaluations import Evaluation, evaluations_of
 from ragstone.features.watch._judged import StoredScore
 from ragstone.kernel.records import STATUSES, Answer, Context
 
@@ -43,6 +44,7 @@ class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange with what is known of it. n: its number in the store; name: its id in the log.
 
     who: a keyed digest of the conversation or user. chance: that it was judged. feedback: from 0 to 1.
+    evaluations: what others' evaluators say of it.
     """
 
     n: int
@@ -59,6 +61,7 @@ class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float | None
     correction: str | None
     scores: list[StoredScore]
+    evaluations: list[Evaluation] = []
 
 
 JudgedExchange = tuple[Answer, date | None, list[StoredScore]]
@@ -227,6 +230,7 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
     ):
         tags.setdefault(exchange, {})[tag] = value
     judged = _scores(db, among) if scores else {}
+    evaluated = evaluations_of(db, among) if scores else {}
     listed = {row[0]: msgspec.json.decode(row[5]) for row in rows if row[5] is not None}
     numbers_used = ",".join(str(int(passage[0])) for some in listed.values() for passage in some)
     texts = dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({numbers_used})").fetchall())
@@ -251,6 +255,7 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
             feedback=row[10],
             correction=row[11],
             scores=judged.get(row[0], []),
+            evaluations=evaluated.get(row[0], []),
         )
         for row in rows
     }

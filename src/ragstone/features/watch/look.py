@@ -11,6 +11,7 @@ import msgspec
 from ragstone.features.watch._alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
 from ragstone.features.watch._cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.features.watch._charts import drawn_metrics, metric_charts, tag_panels, use_charts
+from ragstone.features.watch._evaluations import EvaluatorSummary, read_evaluators
 from ragstone.features.watch._judged import PEOPLE
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
@@ -141,6 +142,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
+    evaluators: others', of all days.
     """
 
     today: date
@@ -161,6 +163,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     panels: list[ChartPanel]
     questions: list[Open]
     cards: list[ReportCard]
+    evaluators: list[EvaluatorSummary] = []
 
     @property
     def open_alarms(self) -> list[Alarm]:
@@ -211,6 +214,7 @@ def look_at(
         panels=tag_panels(cells, metrics, section.tags, raised),
         questions=worst_of(store.connection, since, gaps.gaps if gaps else ()),
         cards=list(cards),
+        evaluators=read_evaluators(store.connection),
     )
 
 

@@ -1,5 +1,8 @@
 """Spans after the conventions of OpenTelemetry for generative AI (0.1 and before) and of OpenInference (0.1).
 
+Log events of the first too (`resourceLogs`): `gen_ai.client.inference.operation.details`, the events for each
+message that there were until 1.36, and `gen_ai.evaluation.result`, also as an event of a span.
+
 Three shapes: the data frame of Phoenix's `get_spans_dataframe` (columns `context.trace_id`,
 `attributes.input.value`), the spans of `get_spans` and Phoenix's REST interface (its client 3.5; objects with
 `context` and `attributes`), and OTLP JSON (`resourceSpans`), which any collector of OpenTelemetry writes. The
@@ -9,6 +12,7 @@ names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragstone.kernel.errors import plural
 from ragstone.kernel.tables.columns import as_list
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
@@ -21,6 +25,7 @@ from ragstone.kernel.tables.interchange.values import (
     id_in,
     nested,
     notes_in,
+    number_in,
     objects_in,
     seconds_at,
     seconds_between,
@@ -120,7 +125,7 @@ def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
             continue
         for span in _spans(raw):
             try:
-                yield number, _step(number, span)
+                yield number, ValueError(span["problem"]) if "problem" in span else _step(number, span)
             except RecursionError:
                 yield number, ValueError("a span has attributes that are too deep in one another.")
 
@@ -129,6 +134,9 @@ def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield spans in one shape: the fields of Phoenix, with `trace_id` and `attributes` in objects."""
     if "resourceSpans" in raw or "scopeSpans" in raw:
         yield from _otlp(raw)
+        return
+    if "resourceLogs" in raw or "scopeLogs" in raw:
+        yield from _logs(raw)
         return
     ids = fields_in(raw.get("context"))
     flat = {name[11:]: value for name, value in raw.items() if name.startswith("attributes.")}
@@ -156,6 +164,10 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     for event in objects_in(span.get("events"))
                 ]
                 thrown = (said.get("exception.message") for _, said in events)
+                ids = {"trace_id": span.get("traceId"), "parent_id": span.get("spanId")}
+                for name, said in events:
+                    if name == _EVALUATION:
+                        yield {**ids, "evaluation": _evaluation(said, fields_in(scope.get("scope")))}
                 yield {
                     "name": span.get("name"),
                     "trace_id": span.get("traceId"),
@@ -167,6 +179,77 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "status_message": status.get("message") or next((text for text in thrown if text), None),
                     "attributes": _attributes(span.get("attributes")) | _told(events),
                 }
+
+
+_EVALUATION = "gen_ai.evaluation.result"
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what log events tell of spans, those of one span together; then a `problem`, where there is one."""
+    said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
+    begun: dict[tuple[str | None, str | None], Any] = {}
+    for record, scope in _records(raw):
+        attributes = _attributes(record.get("attributes"))
+        name = record.get("eventName") or attributes.get("event.name")
+        at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+        span = _valid_id(record.get("traceId")), _valid_id(record.get("spanId"))
+        ids = {"trace_id": span[0], "start_time": at, "logged": True}
+        body = fields_in(decoded(_value(record.get("body"))))
+        if name == _EVALUATION:
+            yield {**ids, "parent_id": span[1], "evaluation": _evaluation({**body, **attributes}, scope)}
+        elif name == _DETAILS:
+            failed = attributes.get("error.type")
+            status = {"status_code": "ERROR", "status_message": failed} if failed else {}
+            yield {**ids, "span_id": span[1], **status, "attributes": {**body, **attributes}}
+        elif str(name).startswith("gen_ai.") and (str(name).endswith(".message") or name == "gen_ai.choice"):
+            said.setdefault(span, []).append((name, body))
+            begun.setdefault(span, at)
+    for span, messages in said.items():
+        if span[1] is not None:
+            told = {**_told(messages), "gen_ai.operation.name": "chat"}
+            ids = {"trace_id": span[0], "start_time": begun[span], "logged": True}
+            yield {**ids, "span_id": span[1], "attributes": told}
+    alone = sum(len(messages) for span, messages in said.items() if span[1] is None)
+    if alone:
+        problem = (
+            f"{plural(alone, 'event')} of messages without a span, so that nobody knows which answer is to which "
+            "question. Let the application trace its calls, or send gen_ai.client.inference.operation.details."
+        )
+        yield {"problem": problem}
+
+
+def _records(raw: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    for resource in objects_in(raw.get("resourceLogs")) or [raw]:
+        for scope in objects_in(resource.get("scopeLogs")):
+            for record in objects_in(scope.get("logRecords")):
+                yield record, fields_in(scope.get("scope"))
+
+
+def _valid_id(value: object) -> str | None:
+    """Return the id of a trace or a span; None for none, and for zeros, which stand for none."""
+    text = str(value or "")
+    return text if text.strip("0") else None
+
+
+def _evaluation(said: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an evaluator says, as far as it tells it. evaluator: its name, else that of its library.
+
+    `scope` is that library. The score is on a scale that nobody tells; its ends are there in our own alone.
+    """
+    source = decoded(said.get("gen_ai.evaluation.evaluator.source"))
+    name = fields_in(source).get("name") or (source if isinstance(source, str) else None)
+    found = {
+        "name": said.get("gen_ai.evaluation.name"),
+        "score": number_in(said.get("gen_ai.evaluation.score.value")),
+        "label": said.get("gen_ai.evaluation.score.label"),
+        "explanation": said.get("gen_ai.evaluation.explanation"),
+        "error": said.get("error.type"),
+        "evaluator": name or scope.get("name"),
+        "version": said.get("gen_ai.evaluation.evaluator.version"),
+        "scope": scope.get("name"),
+    }
+    return {key: value if key == "score" else str(value) for key, value in found.items() if value is not None}
 
 
 def _attributes(listed: object) -> dict[str, Any]:
@@ -193,7 +276,7 @@ def _told(events: Iterable[tuple[object, Mapping[str, Any]]]) -> dict[str, Any]:
         elif last == "choice":
             message = fields_in(decoded(said.get("message"))) or said
             told.setdefault("gen_ai.output.messages", []).append({"role": "assistant", **message})
-        elif str(name).startswith("gen_ai."):
+        elif str(name).startswith("gen_ai.") and name != _EVALUATION:
             told |= {key: value for key, value in said.items() if key.startswith("gen_ai.")}
     return told
 
@@ -215,6 +298,14 @@ def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
 
 
 def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
+    if "evaluation" in span:
+        return TraceStep(
+            number=number,
+            trace=id_in(span.get("trace_id")),
+            parent=id_in(span.get("parent_id")),
+            started=seconds_at(span.get("start_time")),
+            evaluation=span["evaluation"],
+        )
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
@@ -244,6 +335,7 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
         model=model if isinstance(model, str) else None,
         error=error,
         notes=_notes(attributes),
+        logged="logged" in span,
     )
 
 

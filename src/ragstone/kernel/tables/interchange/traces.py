@@ -1,6 +1,7 @@
 """Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
 
 import math
+import re
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from ragstone.kernel.tables.interchange.values import content_in, decoded
 
 Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "other"]
 
+_SPAN_ID = re.compile("[0-9a-fA-F]{16}")  # OpenTelemetry's: what is said of an answer can be sent to its span
+
 NO_OUTPUT = "the trace has no output"
 Call = dict[str, Any]
 """A step as a row has it, with the `id` of the call where it is told."""
@@ -31,7 +34,9 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     seconds since 1970. tokens: input, output and cached. notes: what else it tells in single values: the
     metadata that the application gave it, `prompt_version`, `feedback`, `session_id`, `user_id`.
     call: of kind `tool`, see tool_call. calls: of tools, that stand in what a model was given, or in what
-    another span gave; chosen: in what a model said.
+    another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
+    answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
+    the span `parent`, or of the trace; such a step is no span.
     """
 
     number: int
@@ -53,6 +58,8 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     calls: Sequence[Call] = ()
     chosen: Sequence[Call] = ()
     notes: Mapping[str, str | int | float | bool] = {}
+    logged: bool = False
+    evaluation: Mapping[str, Any] | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -64,7 +71,7 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     retrievers, each text once. Tokens and cost: of all calls of models. The system is the model, where one
     alone was asked; a trace that got to no model belongs to the only system of the file. One that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
-    once.
+    once. What evaluators say of it stands in the metadata, as `evaluations`.
     Raises DataError where nothing was asked in any of them.
     """
     traces = _traces(steps)
@@ -109,7 +116,8 @@ class OpenTraces:
     def take(self, now: float, *, grace_s: float) -> list[tuple[int, dict[str, Any]]]:
         """Return the answers in the traces that were quiet for quiet_s then, whole ones for grace_s.
 
-        As answers_of, but traces in which nothing was asked are none.
+        As answers_of, but traces in which nothing was asked are none, and what evaluators say of no answer
+        here is a row with `evaluations` alone.
         """
         done = [
             trace
@@ -120,7 +128,7 @@ class OpenTraces:
         self.n_taken += len(done)
         for trace in done:
             del self._ends[trace], self._sources[trace]
-        return _rows(_traces(step for trace in done for step in self._open.pop(trace)))
+        return _rows(_traces(step for trace in done for step in self._open.pop(trace)), unplaced=True)
 
     def nothing_asked(self, where: str) -> DataError:
         """Return the error for traces without a question."""
@@ -132,9 +140,10 @@ class OpenTraces:
 
 
 def _is_whole(steps: Sequence[TraceStep]) -> bool:
-    ids = {step.id for step in steps}
-    parents = {step.parent for step in steps}
-    return None in parents and ids | {None} >= parents
+    spans = [step for step in steps if step.evaluation is None]
+    ids = {step.id for step in spans}
+    parents = {step.parent for step in spans if not step.logged}
+    return not spans or (None in parents and ids | {None} >= parents)
 
 
 def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
@@ -149,16 +158,46 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     return [*traces.values()]
 
 
-def _rows(traces: Iterable[list[TraceStep]]) -> list[tuple[int, dict[str, Any]]]:
-    rows = [
-        (min(step.number for step in inside), row)
-        for trace in traces
-        for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
-        if (row := _row(inside, place)) is not None
-    ]
+def _rows(
+    traces: Iterable[list[TraceStep]], *, unplaced: bool = False
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
+    rows = []
+    for trace in traces:
+        evaluations = [step for step in trace if step.evaluation is not None]
+        spans = _in_time([step for step in trace if step.evaluation is None]) if evaluations else _in_time(trace)
+        answered = [
+            (inside, row)
+            for place, inside in enumerate(_exchanges(spans) if spans else (), 1)
+            if (row := _row(inside, place)) is not None
+        ]
+        left = _place_evaluations(evaluations, answered)
+        rows += [(min(step.number for step in inside), row) for inside, row in answered]
+        if left and unplaced:
+            listed = [step.evaluation for step in left]
+            rows.append((left[0].number, {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}))
     systems = {row["system"] for _, row in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
-    return [(number, only | row) for number, row in rows]
+    return [(number, only | row if "question" in row else row) for number, row in rows]
+
+
+def _place_evaluations(
+    evaluations: Sequence[TraceStep], answered: Sequence[tuple[Sequence[TraceStep], dict[str, Any]]]
+) -> list[TraceStep]:
+    """Put evaluations to the answers that they are of; return those that are of none, or of nobody knows which.
+
+    Of several answers it is that with the span; the only one also has what names no span, or one that has not
+    come.
+    """
+    left = []
+    for step in evaluations:
+        of = [row for inside, row in answered if step.parent in {span.id for span in inside if span.id}]
+        of = of or [row for _, row in answered[:1] if len(answered) == 1]
+        if of:
+            of[0].setdefault("metadata", {}).setdefault("evaluations", []).append(step.evaluation)
+        else:
+            left.append(step)
+    return left
 
 
 def _said(step: TraceStep) -> tuple[str | None, str | None]:
@@ -167,11 +206,30 @@ def _said(step: TraceStep) -> tuple[str | None, str | None]:
 
 def _in_time(steps: Sequence[TraceStep]) -> list[TraceStep]:
     """Return the spans of a trace by the time they begin; one without a time stays behind that before it."""
-    once = {step.id or object(): step for step in steps}.values()
+    by_id: dict[object, TraceStep] = {}
+    for step in steps:
+        key = step.id or object()
+        known = by_id.get(key)
+        by_id[key] = step if known is None or not (known.logged or step.logged) else _told_together(known, step)
+    once = by_id.values()
     times = accumulate(
         once, lambda now, step: now if step.started is None else step.started, initial=-math.inf
     )
     return [step for _, step in sorted(zip(islice(times, 1, None), once, strict=True), key=itemgetter(0))]
+
+
+_TOLD_BY_EVENTS = ("asked", "answered", "calls", "chosen", "model", "tokens", "error", "started", "kind", "notes")
+
+
+def _told_together(first: TraceStep, second: TraceStep) -> TraceStep:
+    """Return a span with what log events tell of it; of two events what the first does not tell."""
+    base, events = (second, first) if first.logged and not second.logged else (first, second)
+    lacking = {
+        name: told
+        for name in _TOLD_BY_EVENTS
+        if getattr(base, name) in (None, (), "other", {}) and (told := getattr(events, name)) is not None
+    }
+    return msgspec.structs.replace(base, number=min(first.number, second.number), **lacking)
 
 
 def _exchanges(steps: list[TraceStep]) -> list[list[TraceStep]]:
@@ -256,7 +314,8 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     if question is None:
         return None
     models = [step for step in steps if step.kind == "model"]
-    answer = top.answered
+    # Where events alone tell of a trace, nobody knows its top: it is none of the models.
+    answer = None if top.logged else top.answered
     if answer is None:
         answer = next((step.answered for step in reversed(models) if step.answered is not None), None)
     error = top.error
@@ -297,6 +356,7 @@ def _notes(steps: Sequence[TraceStep], top: TraceStep) -> dict[str, Any]:
         notes
         | ({"time": datetime.fromtimestamp(min(begun), UTC).isoformat()} if begun else {})
         | ({"trace_id": top.trace} if top.trace else {})
+        | ({"span_id": top.id} if top.id and _SPAN_ID.fullmatch(top.id) else {})
     )
 
 
