@@ -9,16 +9,17 @@ import gzip
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceRequest,
     ExportLogsServiceResponse,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 
 class Collector:
@@ -88,16 +89,20 @@ class LogCollector:
         self.paths: list[str] = []
         self.wait_s = 0.0
         self.url = ""
-        self.reply: Callable[[int, int], tuple[int, dict[str, str], bytes]] = lambda _number, _n: (200, {}, b"")
+        self.reply: Callable[[int, int], tuple[int, dict[str, str], bytes]] = lambda _number, _n: (
+            200,
+            {},
+            b"",
+        )
 
     def attributes(self) -> list[dict[str, Any]]:
         """Return the attributes of all records, by name."""
         return [values(record.attributes) for _, record in self.records]
 
 
-def values(attributes: Any) -> dict[str, Any]:
+def values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
     """Return attributes of a message by name."""
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+    return {one.key: getattr(one.value, str(one.value.WhichOneof("value"))) for one in attributes}
 
 
 def rejecting(n: int, why: str) -> bytes:
@@ -158,12 +163,12 @@ def collecting_logs() -> Iterator[LogCollector]:
 
 
 def _logs_in(body: bytes, kind: str) -> ExportLogsServiceRequest:
+    request = ExportLogsServiceRequest()
     if kind == "application/x-protobuf":
-        return ExportLogsServiceRequest.FromString(body)
-    from google.protobuf.json_format import ParseDict
-
-    raw = json.loads(body, object_hook=with_base64)
-    return ParseDict(raw, ExportLogsServiceRequest())
+        request.ParseFromString(body)
+    else:
+        ParseDict(json.loads(body, object_hook=with_base64), request)
+    return request
 
 
 def with_base64(fields: dict[str, Any]) -> dict[str, Any]:

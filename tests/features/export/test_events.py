@@ -1,4 +1,4 @@
-"""Judgements as events of a collector: byte-checked with OpenTelemetry's own package, and all that goes wrong."""
+"""Judgements as events: byte-checked with OpenTelemetry's own package, and all that goes wrong."""
 
 import json
 
@@ -84,7 +84,10 @@ def test_json_says_what_protobuf_says_packed_or_not(collector, tmp_path, monkeyp
         record.observed_time_unix_nano = 0
     half = len(rows) + 1
     assert collector.records[:half] == collector.records[half:]
-    assert [one["content-type"] for one in collector.headers] == ["application/x-protobuf", "application/json"]
+    assert [one["content-type"] for one in collector.headers] == [
+        "application/x-protobuf",
+        "application/json",
+    ]
     assert [one.get("content-encoding") for one in collector.headers] == ["gzip", None]
 
 
@@ -97,7 +100,11 @@ def test_every_status_but_a_score_is_an_error_type_and_never_a_score(collector, 
         assert attributes.get("error.type") == (None if status == "scored" else status)
         assert ("gen_ai.evaluation.score.value" in attributes) == (status == "scored")
         assert attributes["gen_ai.evaluation.explanation"] == f"it {status}"
-    quiet = {values(record.attributes)["ragstone.status"] for _, record in collector.records if record.severity_number == 9}
+    quiet = {
+        values(record.attributes)["ragstone.status"]
+        for _, record in collector.records
+        if record.severity_number == 9
+    }
     assert quiet == {"scored", "not_applicable", "abstained"}
 
 
@@ -124,7 +131,8 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.replace(collector.url, "URL").splitlines() == [
         "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent, and sending it again does not "
-        "help. 512 of 1,300 events had been sent, which is noted: run the same command again to send the rest."
+        "help. 512 of 1,300 events had been sent, which is noted: run the same command again to send the "
+        "rest."
     ]
     collector.reply = lambda number, _n: (200, {}, b"")
     ran = ragstone("export", file, "--otlp", collector.url)
@@ -139,7 +147,9 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
     assert uids[:1300] == uids[1300:]  # a copy that was sent again can be known as one
 
 
-def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(collector, tmp_path, monkeypatch):
+def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(
+    collector, tmp_path, monkeypatch
+):
     file = write(tmp_path / "j.jsonl", [judgement()])
     waits = []
 
@@ -147,7 +157,12 @@ def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(c
         waits.append(seconds)
 
     monkeypatch.setattr(_collector.asyncio, "sleep", sleep)
-    replies = [(429, {"Retry-After": "7"}, b""), (503, {}, b""), (502, {"Retry-After": "1"}, b""), (200, {}, b"")]
+    replies = [
+        (429, {"Retry-After": "7"}, b""),
+        (503, {}, b""),
+        (502, {"Retry-After": "1"}, b""),
+        (200, {}, b""),
+    ]
     collector.reply = lambda number, _n: replies[number - 1]
     assert api.send_judgements(file, collector.url).sent == 1
     assert (waits, len(collector.records)) == ([7.0, 0.0, 1.0], 1)
@@ -172,7 +187,11 @@ def test_what_a_collector_refuses_is_not_sent_again(collector, tmp_path, status)
     [
         (401, {}, "HTTP 401: no key. Give the key that it wants in OTEL_EXPORTER_OTLP_HEADERS"),
         (404, {}, "HTTP 404: no key. Nobody takes log events there."),
-        (307, {"Location": "http://u:p@other/v1/logs"}, "redirects to http://other/v1/logs, which is not followed"),
+        (
+            307,
+            {"Location": "http://u:p@other/v1/logs"},
+            "redirects to http://other/v1/logs, which is not followed",
+        ),
     ],
 )
 def test_a_wrong_key_address_or_way_is_said_with_what_to_do(collector, tmp_path, status, headers, words):
@@ -189,8 +208,8 @@ def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, 
         2,
         [
             "URL/v1/logs: 600 events sent.",
-            "ragstone: URL/v1/logs: of 600 events the collector did not take 300 (quota of today). OTLP forbids "
-            "to send these again: change what it accepts, then export with --force.",
+            "ragstone: URL/v1/logs: of 600 events the collector did not take 300 (quota of today). OTLP "
+            "forbids to send these again: change what it accepts, then export with --force.",
         ],
     )
     again = api.send_judgements(file, collector.url)
@@ -200,7 +219,9 @@ def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, 
     assert api.send_judgements(file, collector.url, anew=True).rejected == 8
 
 
-@pytest.mark.parametrize("reply", [b"", b"{", b"{}", b"<html>", b"\xff" * 99, b"[1]", b'{"partialSuccess": 3}', b"\x0a\x7f"])
+@pytest.mark.parametrize(
+    "reply", [b"", b"{", b"{}", b"<html>", b"\xff" * 99, b"[1]", b'{"partialSuccess": 3}', b"\x0a\x7f"]
+)
 def test_a_reply_that_nobody_understands_is_a_request_that_was_taken(collector, tmp_path, reply):
     collector.reply = lambda _number, _n: (200, {}, reply)
     outcome = api.send_judgements(write(tmp_path / "j.jsonl", [judgement()]), collector.url)
@@ -214,7 +235,9 @@ def test_a_request_that_is_too_large_is_sent_in_halves_and_one_event_too_large_i
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
     collector.reply = lambda _number, _n: (413 if collector.sizes[-1] > 3000 else 200, {}, b"")
     outcome = api.send_judgements(write(tmp_path / "j.jsonl", rows), collector.url)
-    assert sorted(one["ragstone.question_id"] for one in collector.attributes()) == [f"q{n}" for n in range(8) if n != 3]
+    assert sorted(one["ragstone.question_id"] for one in collector.attributes()) == [
+        f"q{n}" for n in range(8) if n != 3
+    ]
     assert (outcome.sent, outcome.rejected) == (8, 1)
     assert "is too large for it (HTTP 413)" in outcome.message
 
@@ -230,14 +253,18 @@ def test_a_collector_that_hangs_is_given_up(collector, tmp_path, monkeypatch):
 def test_a_collector_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_collector, "backoff_s", lambda *_: 0.0)
-    ran = ragstone("export", write(tmp_path / "j.jsonl", [judgement()]), "--otlp", "http://u:secret@127.0.0.1:9")
+    ran = ragstone(
+        "export", write(tmp_path / "j.jsonl", [judgement()]), "--otlp", "http://u:secret@127.0.0.1:9"
+    )
     assert ran.code == 2
     assert "http://127.0.0.1:9/v1/logs: events could not be sent, 5 tries" in ran.err
     assert "Check that a collector of OpenTelemetry takes logs over HTTP there." in ran.err
     assert "secret" not in ran.err
 
 
-@pytest.mark.parametrize("url", ["", "localhost:4318", "ftp://x", "http://", "http://a b", "http://x:port", "grpc://x:4317"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:4318", "ftp://x", "http://", "http://a b", "http://x:port", "grpc://x:4317"]
+)
 def test_an_address_that_is_none_is_refused_before_anything_is_read(tmp_path, url):
     with pytest.raises(ConfigError, match="address"):
         api.send_judgements(tmp_path / "none.jsonl", url)
@@ -251,7 +278,11 @@ def test_an_address_that_is_none_is_refused_before_anything_is_read(tmp_path, ur
         ({}, "https://c/api/otel", "https://c/api/otel/v1/logs"),
         ({}, "http://c/v1/logs?a=b", "http://c/v1/logs?a=b"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, None, "http://c:4318/v1/logs"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "http://d/x"}, None, "http://d/x"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "http://d/x"},
+            None,
+            "http://d/x",
+        ),
         ({"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "http://d/x"}, "http://c", "http://c/v1/logs"),
     ],
 )
@@ -309,7 +340,9 @@ def test_judgements_of_a_run_have_its_digests_and_the_spans_of_its_answers(colle
         run / "answers.jsonl",
         [
             Answer(question_id="q1", system="rag", answer="a", metadata=traced),
-            Answer(question_id="q2", system="rag", answer="a", metadata={"trace_id": "not-one", "span_id": SPAN}),
+            Answer(
+                question_id="q2", system="rag", answer="a", metadata={"trace_id": "not-one", "span_id": SPAN}
+            ),
         ],
     )
     (run / "manifest.json").write_text('{"judges": {"faithfulness": {"version": 1, "digest": "abc123"}}}')
@@ -318,13 +351,24 @@ def test_judgements_of_a_run_have_its_digests_and_the_spans_of_its_answers(colle
     assert [record.span_id.hex() for _, record in collector.records] == [SPAN, ""]
     assert {one["gen_ai.evaluation.evaluator.version"] for one in collector.attributes()} == {"abc123"}
     collector.records.clear()
-    ran = ragstone("export", run / "judgements.jsonl", "--otlp", collector.url, "--force", "--answers", run / "answers.jsonl")
+    ran = ragstone(
+        "export",
+        run / "judgements.jsonl",
+        "--otlp",
+        collector.url,
+        "--force",
+        "--answers",
+        run / "answers.jsonl",
+    )
     assert (ran.code, collector.records[0][1].trace_id.hex()) == (0, TRACE)
 
 
 def test_a_name_of_a_judge_never_runs_code(collector, tmp_path):
     (tmp_path / "evil.py").write_text("open('ran', 'w')\ndef judge(row): return 1\n")
-    rows = [judgement(n, judge=name) for n, name in enumerate(("evil:judge", "evil.py:judge", "./evil.toml", "nobody"))]
+    rows = [
+        judgement(n, judge=name)
+        for n, name in enumerate(("evil:judge", "evil.py:judge", "./evil.toml", "nobody"))
+    ]
     api.send_judgements(write(tmp_path / "j.jsonl", rows), collector.url)
     assert {one["gen_ai.evaluation.evaluator.version"] for one in collector.attributes()} == {"1"}
     assert not (tmp_path / "ran").exists()
@@ -341,13 +385,17 @@ def test_rows_that_cannot_be_read_are_told_before_anything_is_sent(collector, tm
 
 
 def test_statements_that_are_not_supported_are_the_explanation(collector, tmp_path):
-    verdicts = [Verdict(id=1, statement="Wheat flies.", supported=False), Verdict(id=2, statement="b", supported=True)]
+    verdicts = [
+        Verdict(id=1, statement="Wheat flies.", supported=False),
+        Verdict(id=2, statement="b", supported=True),
+    ]
     api.send_judgements(write(tmp_path / "j.jsonl", [judgement(verdicts=verdicts)]), collector.url)
     assert collector.attributes()[0]["gen_ai.evaluation.explanation"] == "Not supported: Wheat flies."
 
 
 def test_words_of_the_settings_are_masked_too(collector, tmp_path):
     (tmp_path / "ragstone.toml").write_text('[sample]\nmask = ["Hofladen"]\n')
-    api.send_judgements(write(tmp_path / "j.jsonl", [judgement(rationale="Ask the Hofladen.")]), collector.url)
+    api.send_judgements(
+        write(tmp_path / "j.jsonl", [judgement(rationale="Ask the Hofladen.")]), collector.url
+    )
     assert collector.attributes()[0]["gen_ai.evaluation.explanation"] == "Ask the [masked]."
-

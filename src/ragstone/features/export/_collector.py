@@ -137,8 +137,8 @@ def _headers(listed: str) -> dict[str, str]:
         name, value = unquote(name.strip()), unquote(value.strip())
         if not equals or not name or not (name + value).isprintable() or not name.isascii() or " " in name:
             raise ConfigError(
-                "OTEL_EXPORTER_OTLP_HEADERS is no list of headers. Write key=value,key=value, with a comma, an "
-                "equals sign or a space in a value as %2C, %3D or %20."
+                "OTEL_EXPORTER_OTLP_HEADERS is no list of headers. Write key=value,key=value, with a comma, "
+                "an equals sign or a space in a value as %2C, %3D or %20."
             )
         headers[name] = value
     return headers
@@ -186,7 +186,7 @@ class Collector:
 
     def __init__(self, session: "aiohttp.ClientSession", endpoint: Endpoint) -> None:
         self._session, self._endpoint = session, endpoint
-        self._draw = random.Random(0)  # noqa: S311 - spreads retries, guards nothing
+        self._draw = random.Random(0)
 
     async def send(self, events: Sequence[EvaluationEvent]) -> CollectorReply:
         """Send events; those of a request that is too large go in two halves, one alone counts as rejected.
@@ -210,48 +210,52 @@ class Collector:
 
     async def _post(self, body: bytes) -> bytes | None:
         """Return the reply to a request that was taken; None for one that is too large."""
-        import aiohttp
-
-        headers = {"Content-Encoding": "gzip"} if self._endpoint.gzip else {}
         if self._endpoint.gzip:
             packer = zlib.compressobj(1, wbits=31)
             body = packer.compress(body) + packer.flush()
         why = ""
         for attempt in range(TRIES):
-            wait_s: float | None = None
-            try:
-                async with self._session.post(
-                    self._endpoint.url, data=body, headers=headers, allow_redirects=False
-                ) as response:
-                    reply = await response.content.read(MOST_REPLY_BYTES)
-                    if 200 <= response.status < 300:
-                        return reply
-                    if response.status == 413:
-                        return None
-                    why = f"HTTP {response.status}: {self._shown(_status_text(reply)) or 'no reason is given'}"
-                    if response.status not in RETRYABLE:
-                        raise self._refused(response.status, why, response.headers.get("Location", ""))
-                    wait_s = retry_after_s_of(response.headers)
-            except TimeoutError:
-                why = f"no reply within {self._endpoint.timeout_s:g} s"
-            except aiohttp.ClientConnectorCertificateError as mistake:
+            status, headers, reply, why = await self._once(body)
+            if 200 <= status < 300:
+                return reply
+            if status == 413:
+                return None
+            if status and status not in RETRYABLE:
+                raise self._refused(status, why, headers.get("Location", ""))
+            wait_s = retry_after_s_of(headers) or 0.0
+            if wait_s > LONGEST_WAIT_S:
                 raise DataError(
-                    f"{self._endpoint.name}: its certificate does not verify ({mistake.certificate_error}). "
-                    "Name your authority's certificate in OTEL_EXPORTER_OTLP_CERTIFICATE."
-                ) from None
-            except (aiohttp.ClientError, OSError) as mistake:
-                why = self._shown(str(mistake)) or type(mistake).__name__
-            if (wait_s or 0.0) > LONGEST_WAIT_S:
-                raise DataError(
-                    f"{self._endpoint.name}: {why}. It asks for a pause of {told_wait(wait_s or 0.0)}: send "
-                    "again after it."
+                    f"{self._endpoint.name}: {why}. It asks for a pause of {told_wait(wait_s)}: send again "
+                    "after it."
                 )
             if attempt + 1 < TRIES:
-                await asyncio.sleep((wait_s or 0.0) + backoff_s(attempt, self._draw))
+                await asyncio.sleep(wait_s + backoff_s(attempt, self._draw))
         raise DataError(
-            f"{self._endpoint.name}: events could not be sent, {TRIES} tries ({why}). Check that a collector of "
-            "OpenTelemetry takes logs over HTTP there."
+            f"{self._endpoint.name}: events could not be sent, {TRIES} tries ({why}). Check that a collector "
+            "of OpenTelemetry takes logs over HTTP there."
         )
+
+    async def _once(self, body: bytes) -> tuple[int, Mapping[str, str], bytes, str]:
+        """Return status, headers and reply of one request, and what went wrong; status 0 for no reply."""
+        import aiohttp
+
+        packed = {"Content-Encoding": "gzip"} if self._endpoint.gzip else {}
+        try:
+            async with self._session.post(
+                self._endpoint.url, data=body, headers=packed, allow_redirects=False
+            ) as response:
+                reply = await response.content.read(MOST_REPLY_BYTES)
+                said = self._shown(_status_text(reply)) or "no reason is given"
+                return response.status, response.headers, reply, f"HTTP {response.status}: {said}"
+        except TimeoutError:
+            return 0, {}, b"", f"no reply within {self._endpoint.timeout_s:g} s"
+        except aiohttp.ClientConnectorCertificateError as mistake:
+            raise DataError(
+                f"{self._endpoint.name}: its certificate does not verify ({mistake.certificate_error}). "
+                "Name your authority's certificate in OTEL_EXPORTER_OTLP_CERTIFICATE."
+            ) from None
+        except (aiohttp.ClientError, OSError) as mistake:
+            return 0, {}, b"", self._shown(str(mistake)) or type(mistake).__name__
 
     def _refused(self, status: int, why: str, location: str) -> DataError:
         if status in (401, 403):

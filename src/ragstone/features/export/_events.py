@@ -2,8 +2,8 @@
 
 The names are those of OpenTelemetry's conventions for generative AI 0.1 (their own repository, on 1.45 of the
 general ones), of pydantic_evals 2.62, whose names for the evaluator they lack, and `ragstone.…` for what
-neither has. In protobuf the messages are those of the package opentelemetry-proto 1.45, by the numbers of their
-fields.
+neither has. In protobuf the messages are those of the package opentelemetry-proto 1.45, by the numbers of
+their fields.
 """
 
 import hashlib

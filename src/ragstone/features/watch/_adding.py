@@ -132,7 +132,8 @@ class Adder:
             ],
         )
         self._db.executemany(
-            "INSERT INTO spans VALUES (?, ?)", [(n, row.span) for n, row in enumerate(rows, first) if row.span]
+            "INSERT INTO spans VALUES (?, ?)",
+            [(n, row.span) for n, row in enumerate(rows, first) if row.span],
         )
         usages = [(n, *msgspec.structs.astuple(row.usage)) for n, row in enumerate(rows, first)]
         self._db.executemany(

@@ -64,8 +64,8 @@ WEIGHTED = (
     "score is counted under its status, never as a score."
 )
 OF_OTHERS = (
-    "What evaluators outside of Ragstone sent with the traces. The scale of their scores and the choice of their "
-    "exchanges are unknown: these means have no interval, are in no trend and raise no alarm."
+    "What evaluators outside of Ragstone sent with the traces. The scale of their scores and the choice of "
+    "their exchanges are unknown: these means have no interval, are in no trend and raise no alarm."
 )
 TO_MEASURE = (
     "To measure them, label some answers, run `ragstone agree … --json > cards.json`, and name that file as "
@@ -254,7 +254,9 @@ def _evaluators(rows: Sequence[EvaluatorSummary]) -> list[Block]:
         (Column("Mean as sent", short="mean"), lambda row: "" if row.mean is None else number(row.mean)),
         (
             Column("From, to", where="page"),
-            lambda row: "" if row.low is None or row.high is None else f"{number(row.low)}, {number(row.high)}",
+            lambda row: (
+                "" if row.low is None or row.high is None else f"{number(row.low)}, {number(row.high)}"
+            ),
         ),
         (Column("Scores", text=True, short="of"), of),
         (Column("Labels", text=True, where="page"), labels),

@@ -21,14 +21,11 @@ TABLE = (
     " PRIMARY KEY (name, span, evaluator, version, metric)) WITHOUT ROWID"
 )
 # An evaluation of a trace with several answers, of which it names none, is of nobody knows which.
-_OF = (
-    "v.name = e.name AND (v.placed OR NOT EXISTS"
-    " (SELECT 1 FROM exchanges x WHERE x.name = e.name || '#2'))"
-)
+_OF = "v.name = e.name AND (v.placed OR NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.name = e.name || '#2'))"
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluator says of an exchange. score: on a scale that is not known. error: why it says nothing.
+    """What an evaluator says of an exchange. score: on an unknown scale. error: why it says nothing.
 
     evaluator: its name, else that of its library; version: as it tells it, empty where it does not.
     """
@@ -51,7 +48,7 @@ class Evaluations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluatorSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluator said in one metric of the exchanges that are stored: n of them, n_scores with a score.
+    """What an evaluator said in one metric of the exchanges stored: n of them, n_scores with a score.
 
     mean, low, high: of the scores, on a scale that is not known. labels: the commonest, with their numbers.
     """
@@ -99,8 +96,10 @@ def keep_evaluations(db: sqlite3.Connection, of: Iterable[tuple[str, Evaluation]
     db.executemany(
         "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (name, row.span, row.evaluator, row.version, row.metric, row.score, row.label, row.reason)
-            + (row.error, placed)
+            (
+                *(name, row.span, row.evaluator, row.version, row.metric),
+                *(row.score, row.label, row.reason, row.error, placed),
+            )
             for name, row in of
         ],
     )

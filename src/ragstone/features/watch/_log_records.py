@@ -175,5 +175,7 @@ def _taken(records: Iterable[OtlpLogRecord], decoded: DecodedLogs) -> list[OtlpL
 
 def _id(text: str, digits: int) -> str:
     """Return an id; an empty one for what is none, as the protocol wants it to be taken."""
-    is_id = len(text) == digits and text.strip("0") and all(digit in "0123456789abcdefABCDEF" for digit in text)
+    is_id = (
+        len(text) == digits and text.strip("0") and all(digit in "0123456789abcdefABCDEF" for digit in text)
+    )
     return text.lower() if is_id else ""

@@ -354,9 +354,7 @@ def _readable(batches: Iterator[LogBatch], *, strict: bool) -> Iterator[LogBatch
             raise
 
 
-def _masked(
-    mask: Masker, row: Logged | Feedback | Evaluations
-) -> Logged | Feedback | Evaluations:
+def _masked(mask: Masker, row: Logged | Feedback | Evaluations) -> Logged | Feedback | Evaluations:
     if isinstance(row, Logged):
         return mask.exchange(row)
     return mask.said(row) if isinstance(row, Feedback) else mask.evaluations(row)

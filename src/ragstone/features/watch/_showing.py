@@ -93,6 +93,18 @@ def _answer(seen: StoredExchange) -> Answer:
     )
 
 
+def origins(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return number -> the name of an exchange and its span, empty where that is unknown."""
+    found: dict[int, tuple[str, str]] = {}
+    for some in _parts(list(dict.fromkeys(numbers))):
+        rows = db.execute(
+            "SELECT e.n, e.name, coalesce(s.span, '') FROM exchanges e LEFT JOIN spans s ON s.exchange = e.n"
+            f" WHERE e.n IN ({','.join(str(int(n)) for n in some)})"
+        )
+        found |= {n: (name, span) for n, name, span in rows}
+    return found
+
+
 def judged_answers(db: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
     """Yield exchanges as judges read them, with their days and their scores."""
     for some in _parts(list(numbers)):

@@ -320,9 +320,10 @@ def store_spans(
 ) -> SpanReceipt:
     """Write the spans of a request of OTLP to a folder, masked, as `ragstone serve --otlp` does.
 
-    signal: `logs` for a request with log events, of which those of generative AI are kept. mask: words that are masked besides personal data. Returns when they are on disk. Raises DataError for
-    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package,
-    ConfigError where `.ragstone`, which holds the key of digests, cannot be written to.
+    signal: `logs` for a request with log events, of which those of generative AI are kept. mask: words that
+    are masked besides personal data. Returns when they are on disk. Raises DataError for what is no OTLP and
+    for a folder that cannot be written to, MissingExtra for protobuf without its package, ConfigError where
+    `.ragstone`, which holds the key of digests, cannot be written to.
     """
     secret = load_secret(Path(".ragstone"))
     masked = _MASKED[signal](body, encoding, OtlpSection(), own_words(mask), secret)

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 import msgspec
 
+from ragstone.features.export import EventCounts
 from ragstone.features.watch._alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
 from ragstone.features.watch._cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.features.watch._charts import drawn_metrics, metric_charts, tag_panels, use_charts
@@ -260,7 +261,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
     canaries: whether they were judged again now. gaps: those that were found last; use: how much the
-    application was used, and what that took; page: where the page is.
+    application was used, and what that took; page: where the page is. events: what became of those of
+    judgements, None where none are sent.
     """
 
     store: str
@@ -277,6 +279,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     gaps: KeptGaps | None = None
     use: ApplicationUse | None = None
     page: str | None = None
+    events: EventCounts | None = None
 
     @property
     def open_alarms(self) -> list[Alarm]:

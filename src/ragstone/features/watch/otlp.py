@@ -236,7 +236,9 @@ def _of_protobuf(body: bytes) -> DecodedBatch:
     for resource in request.resource_spans:
         scopes = []
         for scope in resource.scope_spans:
-            made_by = OtlpSource(scope.scope.name, scope.scope.version, proto_attributes(scope.scope.attributes))
+            made_by = OtlpSource(
+                scope.scope.name, scope.scope.version, proto_attributes(scope.scope.attributes)
+            )
             scopes.append(OtlpScopeSpans(made_by, list(_proto_spans(scope.spans, refused))))
         about = OtlpSource(attributes=proto_attributes(resource.resource.attributes))
         resources.append(OtlpResourceSpans(about, scopes))

@@ -23,6 +23,8 @@ from ragstone.features.watch._cells import (
     read_overview,
     refresh_cells,
 )
+from ragstone.features.watch._evaluations import TABLE as EVALUATIONS
+from ragstone.features.watch._evaluations import Evaluations, keep_evaluations
 from ragstone.features.watch._judged import (
     Due,
     JudgedOn,
@@ -35,8 +37,6 @@ from ragstone.features.watch._judged import (
     read_judged_on,
     spend,
 )
-from ragstone.features.watch._evaluations import TABLE as EVALUATIONS
-from ragstone.features.watch._evaluations import Evaluations, keep_evaluations
 from ragstone.features.watch._logged import Feedback, Logged
 from ragstone.features.watch._showing import ExchangeFilter, ExchangePage, JudgedExchange, StoredExchange
 from ragstone.kernel.config import MonitorSection
@@ -280,7 +280,10 @@ class MonitorStore:
     def add(
         self, adder: Adder, rows: Iterable[Logged | Feedback | Evaluations], mark: Mark | None = None
     ) -> int:
-        """Keep exchanges, feedback and evaluations with the place that was reached; return how many exchanges are new."""
+        """Keep exchanges, feedback and evaluations with the place that was reached.
+
+        Returns how many exchanges are new.
+        """
         rows = list(rows)
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -319,6 +322,11 @@ class MonitorStore:
         """Return exchanges as judges read them, by their numbers, which are their question_id too."""
         with explained(self.path):
             return showing.answers(self._db, numbers)
+
+    def origins(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return number of an exchange -> its name and its span, which is empty where nobody knows it."""
+        with explained(self.path):
+            return showing.origins(self._db, numbers)
 
     def judged_answers(self, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
         """Yield exchanges as judges read them, with their days and their scores."""

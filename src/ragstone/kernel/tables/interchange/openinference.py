@@ -109,12 +109,15 @@ _ROLES = {"system", "user", "assistant", "tool"}
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []
+    wrong = False
     for number, step in steps_in(rows):
         if isinstance(step, TraceStep):
             steps.append(step)
         else:
+            wrong = True
             yield number, step
-    yield from answers_of(steps, where)
+    if steps or not wrong:  # else what is wrong says more than that nothing was asked
+        yield from answers_of(steps, where)
 
 
 def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -186,7 +189,7 @@ _DETAILS = "gen_ai.client.inference.operation.details"
 
 
 def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what log events tell of spans, those of one span together; then a `problem`, where there is one."""
+    """Yield what log events tell of spans, those of one span together; then a `problem`, if there is one."""
     said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
     begun: dict[tuple[str | None, str | None], Any] = {}
     for record, scope in _records(raw):
@@ -213,8 +216,9 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     alone = sum(len(messages) for span, messages in said.items() if span[1] is None)
     if alone:
         problem = (
-            f"{plural(alone, 'event')} of messages without a span, so that nobody knows which answer is to which "
-            "question. Let the application trace its calls, or send gen_ai.client.inference.operation.details."
+            f"{plural(alone, 'event')} of messages without a span, so that nobody knows which answer is to "
+            "which question. Let the application trace its calls, or send "
+            "gen_ai.client.inference.operation.details."
         )
         yield {"problem": problem}
 

@@ -158,14 +158,14 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     return [*traces.values()]
 
 
-def _rows(
-    traces: Iterable[list[TraceStep]], *, unplaced: bool = False
-) -> list[tuple[int, dict[str, Any]]]:
+def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
     """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
     rows = []
     for trace in traces:
         evaluations = [step for step in trace if step.evaluation is not None]
-        spans = _in_time([step for step in trace if step.evaluation is None]) if evaluations else _in_time(trace)
+        spans = (
+            _in_time([step for step in trace if step.evaluation is None]) if evaluations else _in_time(trace)
+        )
         answered = [
             (inside, row)
             for place, inside in enumerate(_exchanges(spans) if spans else (), 1)
@@ -184,7 +184,7 @@ def _rows(
 def _place_evaluations(
     evaluations: Sequence[TraceStep], answered: Sequence[tuple[Sequence[TraceStep], dict[str, Any]]]
 ) -> list[TraceStep]:
-    """Put evaluations to the answers that they are of; return those that are of none, or of nobody knows which.
+    """Put evaluations to the answers that they are of; return those of which nobody knows that.
 
     Of several answers it is that with the span; the only one also has what names no span, or one that has not
     come.
@@ -210,7 +210,9 @@ def _in_time(steps: Sequence[TraceStep]) -> list[TraceStep]:
     for step in steps:
         key = step.id or object()
         known = by_id.get(key)
-        by_id[key] = step if known is None or not (known.logged or step.logged) else _told_together(known, step)
+        by_id[key] = (
+            step if known is None or not (known.logged or step.logged) else _told_together(known, step)
+        )
     once = by_id.values()
     times = accumulate(
         once, lambda now, step: now if step.started is None else step.started, initial=-math.inf
@@ -218,7 +220,18 @@ def _in_time(steps: Sequence[TraceStep]) -> list[TraceStep]:
     return [step for _, step in sorted(zip(islice(times, 1, None), once, strict=True), key=itemgetter(0))]
 
 
-_TOLD_BY_EVENTS = ("asked", "answered", "calls", "chosen", "model", "tokens", "error", "started", "kind", "notes")
+_TOLD_BY_EVENTS = (
+    "asked",
+    "answered",
+    "calls",
+    "chosen",
+    "model",
+    "tokens",
+    "error",
+    "started",
+    "kind",
+    "notes",
+)
 
 
 def _told_together(first: TraceStep, second: TraceStep) -> TraceStep:
