@@ -151,8 +151,31 @@ def test_the_path_for_logs_answers_in_its_own_words(served):
 
 
 PIECES = st.sampled_from(
-    [b"{", b"}", b"[", b"]", b'"resourceLogs"', b":", b",", b'"scopeLogs"', b'"logRecords"', b'"eventName"', b'"gen_ai.choice"']
-    + [b'"attributes"', b'"key"', b'"value"', b'"stringValue"', b'"\\ud800"', b"1e999", b"null", b"\xff", b'"a"', b'"body"']
+    [
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b'"resourceLogs"',
+        b":",
+        b",",
+        b'"scopeLogs"',
+        b'"logRecords"',
+        b'"eventName"',
+        b'"gen_ai.choice"',
+    ]
+    + [
+        b'"attributes"',
+        b'"key"',
+        b'"value"',
+        b'"stringValue"',
+        b'"\\ud800"',
+        b"1e999",
+        b"null",
+        b"\xff",
+        b'"a"',
+        b'"body"',
+    ]
 )
 SENT = log_request(details("When?", "In May."), evaluation("tone", score__value=0.5))
 
@@ -188,7 +211,16 @@ def test_hostile_bodies_are_refused_or_taken_and_what_is_taken_can_be_read(body,
 
 @pytest.mark.parametrize("headers", [JSON, PROTOBUF])
 @pytest.mark.parametrize(
-    "body", [b"", b"\x00" * 999, b"\xff" * 999, b"[" * 99_999, b'{"resourceLogs":[{}]}', SENT[:-3], b"\x0a\x02\x12\x00"]
+    "body",
+    [
+        b"",
+        b"\x00" * 999,
+        b"\xff" * 999,
+        b"[" * 99_999,
+        b'{"resourceLogs":[{}]}',
+        SENT[:-3],
+        b"\x0a\x02\x12\x00",
+    ],
 )
 def test_hostile_requests_leave_no_traceback(served, body, headers, caplog):
     with caplog.at_level(logging.DEBUG):

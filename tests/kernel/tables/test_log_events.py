@@ -44,7 +44,11 @@ def test_messages_may_be_json_in_texts_and_the_name_an_attribute(tmp_path):
 
 
 def test_events_of_single_messages_are_an_answer_with_its_steps(tmp_path):
-    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"place": "Nakuru"}'}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "weather", "arguments": '{"place": "Nakuru"}'},
+    }
     events = [
         record("gen_ai.system.message", body={"content": "Be short."}),
         record("gen_ai.user.message", body={"content": "Will it rain?"}),
@@ -85,7 +89,7 @@ def test_an_event_without_a_trace_is_an_answer_by_itself(tmp_path):
 
 
 def test_a_call_that_failed_is_an_error_and_no_answer(tmp_path):
-    [row] = read(tmp_path, log_request(details("When?", "In", **{"error__type": "timeout"})))
+    [row] = read(tmp_path, log_request(details("When?", "In", error__type="timeout")))
     assert (row.answer, row.error) == ("", "timeout")
 
 
@@ -157,7 +161,9 @@ def test_of_several_answers_of_a_trace_an_evaluation_is_of_the_one_with_its_span
 
 def test_what_comes_when_the_answer_was_taken_is_a_row_of_its_own():
     traces = OpenTraces()
-    for _, step in steps_in([(1, json.loads(log_request(evaluation("relevance"), evaluation("tone", None))))]):
+    for _, step in steps_in(
+        [(1, json.loads(log_request(evaluation("relevance"), evaluation("tone", None))))]
+    ):
         traces.add(step, "file", 1e12)
     rows = [row for _, row in traces.take(1e12, grace_s=0)]
     assert [(row["metadata"]["trace_id"], row["evaluations"][0]["name"]) for row in rows] == [
@@ -168,18 +174,35 @@ def test_what_comes_when_the_answer_was_taken_is_a_row_of_its_own():
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.just(TRACE),
-    lambda inside: st.lists(inside, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            ["key", "value", "stringValue", "kvlistValue", "arrayValue", "values", "role", "content", "message"]
-        ),
-        inside,
-        max_size=3,
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "key",
+                    "value",
+                    "stringValue",
+                    "kvlistValue",
+                    "arrayValue",
+                    "values",
+                    "role",
+                    "content",
+                    "message",
+                ]
+            ),
+            inside,
+            max_size=3,
+        )
     ),
     max_leaves=12,
 )
 NAMES = st.sampled_from(
-    ["gen_ai.choice", "gen_ai.user.message", "gen_ai.evaluation.result", "gen_ai.client.inference.operation.details"]
+    [
+        "gen_ai.choice",
+        "gen_ai.user.message",
+        "gen_ai.evaluation.result",
+        "gen_ai.client.inference.operation.details",
+    ]
 )
 
 
