@@ -81,20 +81,21 @@ def record(
     }
 
 
-def details(question: str, answer: str, number: int | None = 1, **more: Any) -> dict[str, Any]:
+def details(question: str, answer: str, number: int | None = 1, **more: object) -> dict[str, Any]:
     """Return the event of a model's call in which a user asks something."""
     said = [("user", question), ("assistant", answer)]
     messages = [[{"role": role, "parts": [{"type": "text", "content": text}]}] for role, text in said]
     known = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
     both = {"gen_ai__input__messages": messages[0], "gen_ai__output__messages": messages[1]}
-    return record("gen_ai.client.inference.operation.details", number, **known | both | more)
+    attributes: dict[str, Any] = {**known, **both, **more}
+    return record("gen_ai.client.inference.operation.details", number, **attributes)
 
 
-def evaluation(metric: str, number: int | None = 1, **more: Any) -> dict[str, Any]:
+def evaluation(metric: str, number: int | None = 1, *, trace: str = TRACE, **more: object) -> dict[str, Any]:
     """Return the event of an evaluator; its attributes are named from `gen_ai.evaluation.` on."""
-    own = {"trace": more.pop("trace")} if "trace" in more else {}
-    said = {f"gen_ai__evaluation__{name}": value for name, value in {"name": metric, **more}.items()}
-    return record("gen_ai.evaluation.result", number, **own, **said)
+    named: dict[str, Any] = {"name": metric, **more}
+    said = {f"gen_ai__evaluation__{name}": value for name, value in named.items()}
+    return record("gen_ai.evaluation.result", number, trace=trace, **said)
 
 
 def log_request(*records: dict[str, Any], scope: str = "tests") -> bytes:

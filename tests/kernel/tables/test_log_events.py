@@ -94,7 +94,7 @@ def test_a_call_that_failed_is_an_error_and_no_answer(tmp_path):
 
 
 def test_messages_of_no_span_are_refused_with_what_to_do(tmp_path):
-    with pytest.raises(DataError, match="2 events of messages without a span.*Let the application trace"):
+    with pytest.raises(DataError, match=r"2 events of messages without a span.*Let the application trace"):
         read(tmp_path, log_request(*[record("gen_ai.user.message", None, body={"content": "?"})] * 2))
 
 

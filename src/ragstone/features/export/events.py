@@ -158,7 +158,7 @@ class _Sending:
         )
 
     def _check(self, noted: _Sent) -> tuple[_Sent, int]:
-        """Return how far the rows were sent before, and how many there are: all are read. Raises DataError."""
+        """Return how far the rows were sent before, and how many there are. Raises DataError."""
         digest, total, before = hashlib.blake2b(digest_size=16), 0, _Sent()
         for total, row in enumerate(read_rows(self._file, Judgement), 1):
             digest.update(msgspec.json.encode(row))

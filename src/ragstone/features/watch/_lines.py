@@ -16,8 +16,8 @@ def read_lines(read: ReadCounts) -> list[str]:
         lines.append(f"{plural(read.evaluations, 'evaluation')} of other evaluators.")
     if read.evaluations_of_nothing:
         lines.append(
-            f"{plural(read.evaluations_of_nothing, 'evaluation')} of no trace: left out, as nobody knows of which "
-            "answer."
+            f"{plural(read.evaluations_of_nothing, 'evaluation')} of no trace: left out, as nobody knows of "
+            "which answer."
         )
     if read.without_question:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
