@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from ragstone.features.export._events import Encode, EvaluationEvent, in_json, in_protobuf
+from ragstone.features.export.otlp import Encode, EvaluationEvent, in_json, in_protobuf
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.llm.json_service import address_of
 from ragstone.kernel.llm.keys import hide, passwords_in, without_password

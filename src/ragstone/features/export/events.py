@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.export._collector import Endpoint, endpoint_of, open_collector
-from ragstone.features.export._events import NOWHERE, EvaluationEvent, SpanPlace, event_of, span_place
+from ragstone.features.export.otlp import NOWHERE, EvaluationEvent, SpanPlace, event_of, span_place
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync

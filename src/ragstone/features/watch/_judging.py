@@ -63,7 +63,7 @@ async def judge_due(
     What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
     is raised. Raises ModelError where no call can succeed.
     """
-    work = _DueWork(store, judges, session, await judge_context(session, judges), today, tell)
+    work = _DueWork(store, judges, session, await judge_context(session, judges), today, tell=tell)
     names = [judge.name for judge in judges]
     tried = set(leave)
     size = CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
@@ -95,6 +95,7 @@ class _DueWork:
         session: Session,
         context: JudgeContext,
         today: datetime.date,
+        *,
         tell: Callable[[Sequence[Judgement]], object],
     ) -> None:
         self._tell = tell
