@@ -48,6 +48,10 @@ def export(
         Path | None,
         typer.Option("--answers", help="For --otlp: the answers, whose traces the events then belong to."),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", help='Rows to write, e.g. "correctness < 50 and lang = de".'),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a run as one table with a row per question and system, or log it to MLflow or a collector.
@@ -56,11 +60,12 @@ def export(
 
     - `ragstone export runs/mine table.csv`
     - `ragstone export runs/mine -o table.parquet`
+    - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     - `ragstone export judgements.jsonl --otlp http://localhost:4318`
     """
     from ragstone.features.export.mlflow import log_to_mlflow
-    from ragstone.features.export.table import check_export, export_table, n_cut_by_excel
+    from ragstone.features.export.table import check_export, export_table, n_cut_by_excel, table_of
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.runs.joined import read_run
     from ragstone.kernel.runs.wording import plural
@@ -69,18 +74,19 @@ def export(
     outputs = list(dict.fromkeys([*(outputs or ()), *(output or ())]))
     if not outputs and not mlflow and otlp is None:
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow or --otlp.")
+    if where is not None and not outputs:
+        raise DataError("--where chooses the rows of a file. Name one, e.g. results.csv, or leave it out.")
     if answers is not None and otlp is None:
         raise DataError("--answers tells in which traces events belong: give it with --otlp.")
-    if otlp is not None:
+    if otlp is not None and not outputs and not mlflow:
         _send(run, otlp, answers, anew=force)
-        if not outputs and not mlflow:
-            return
+        return
     for path in outputs:
         check_export(path, force, run)
     finished = read_run(run)
     for path in outputs:
-        say(f"{path}: {export_table(finished, path, force=force):,} rows.")
-        cut = n_cut_by_excel(finished.table()) if path.suffix.lower() == ".csv" else 0
+        say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
+        cut = n_cut_by_excel(table_of(finished, where)) if path.suffix.lower() == ".csv" else 0
         if cut:
             say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
     if mlflow:
@@ -88,6 +94,8 @@ def export(
             there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)
         done = "updated" if there.updated else "logged"
         say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.")
+    if otlp is not None:
+        _send(run, otlp, answers, anew=force)
 
 
 def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
