@@ -298,6 +298,7 @@ def test_addresses_are_those_of_the_specification(variables, url, expected):
         ("TIMEOUT", "10s", "milliseconds"),
         ("HEADERS", "Bearer x", "key=value,key=value"),
         ("HEADERS", "a=b%0d%0aX: y", "key=value,key=value"),
+        ("HEADERS", "a:b=c", "key=value,key=value"),
         ("ENDPOINT", "http://c/v1/traces", "traces are taken there"),
     ],
 )
@@ -305,6 +306,21 @@ def test_a_variable_that_is_wrong_is_named(name, value, words):
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", f"OTEL_EXPORTER_OTLP_{name}": value}
     with pytest.raises(ConfigError, match=words):
         _collector.endpoint_of(None, variables)
+
+
+def test_a_user_in_the_address_and_a_key_are_too_much_and_headers_of_the_request_are_ours():
+    variables = {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=x,content-type=text/plain,x-a=b"}
+    with pytest.raises(ConfigError, match="keep one of them"):
+        _collector.endpoint_of("http://u:p@c", variables)
+    assert _collector.endpoint_of("http://c", variables).headers == {"Authorization": "x", "x-a": "b"}
+
+
+def test_a_certificate_that_is_none_is_told_before_anything_is_sent(tmp_path):
+    (tmp_path / "ca.pem").write_text("none")
+    for file in ("ca.pem", "lost.pem"):
+        variables = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(tmp_path / file)}
+        with pytest.raises(ConfigError, match=r"OTEL_EXPORTER_OTLP_CERTIFICATE.*cannot be used"):
+            _collector.endpoint_of("https://c", variables)
 
 
 def test_keys_go_with_the_request_and_into_no_message(collector, tmp_path, monkeypatch):

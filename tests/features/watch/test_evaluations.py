@@ -148,3 +148,15 @@ def test_a_row_of_a_log_that_names_a_column_so_is_a_row_as_before(store, folder)
     (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
     found = look(store, folder)
     assert (found.new, found.evaluations) == (1, 0)
+
+
+def test_any_number_of_evaluations_leaves_the_page_short(store, folder):
+    many = [evaluation(f"m{n}", n + 1, explanation="long " * 900) for n in range(200)]
+    add(folder / "traces-1.jsonl", log_request(details("When?", "In May.")), log_request(*many))
+    assert look(store, folder).evaluations == 200
+    assert len(told(store)[TRACE]) == 20
+    seen = look_at(store, SECTION, today=store.last_day(None), judges=[])
+    assert len(seen.evaluators) == 200
+    page = render_monitor(seen)
+    assert "And 170 more." in page
+    assert len(page) < 400_000

@@ -7,8 +7,10 @@ and so is what did not arrive; what a collector rejects of a request that it tak
 import asyncio
 import os
 import random
+import re
 import ssl
 import time
+import urllib.request
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -36,6 +38,8 @@ CONNECT_S = 5.0
 MOST_REPLY_BYTES = 65_536
 SHOWN = 300  # characters of what a collector says
 SHORTEST_KEY = 8  # characters of the value of a header that is hidden in messages
+_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_OURS = {"content-type", "content-encoding", "content-length", "host", "transfer-encoding"}
 _PACKED = {"gzip": True, "none": False}
 _PROTOCOLS: Mapping[str, tuple[Encode, str]] = {
     "http/protobuf": (in_protobuf, "application/x-protobuf"),
@@ -92,7 +96,7 @@ def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> E
     packed = _setting(variables, "COMPRESSION") or "gzip"
     if packed not in _PACKED:
         raise ConfigError(f"OTEL_EXPORTER_OTLP_COMPRESSION is {packed!r}: set it to gzip or none.")
-    return Endpoint(
+    endpoint = Endpoint(
         url=_checked(own) if own else _logs_of(base or ""),
         headers=_headers(_setting(variables, "HEADERS")),
         timeout_s=_timeout_s(_setting(variables, "TIMEOUT")),
@@ -102,6 +106,13 @@ def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> E
         client_certificate=_setting(variables, "CLIENT_CERTIFICATE"),
         client_key=_setting(variables, "CLIENT_KEY"),
     )
+    if passwords_in(endpoint.url) and "authorization" in map(str.lower, endpoint.headers):
+        raise ConfigError(
+            f"{endpoint.name}: the address has a user, and OTEL_EXPORTER_OTLP_HEADERS has an authorization: keep "
+            "one of them."
+        )
+    _tls(endpoint)  # certificates that cannot be read are told at once
+    return endpoint
 
 
 def _setting(variables: Mapping[str, str], name: str) -> str:
@@ -135,12 +146,13 @@ def _headers(listed: str) -> dict[str, str]:
     for pair in filter(str.strip, listed.split(",")):
         name, equals, value = pair.partition("=")
         name, value = unquote(name.strip()), unquote(value.strip())
-        if not equals or not name or not (name + value).isprintable() or not name.isascii() or " " in name:
+        if not equals or not _HEADER.fullmatch(name) or not value.isprintable():
             raise ConfigError(
                 "OTEL_EXPORTER_OTLP_HEADERS is no list of headers. Write key=value,key=value, with a comma, "
                 "an equals sign or a space in a value as %2C, %3D or %20."
             )
-        headers[name] = value
+        if name.lower() not in _OURS:
+            headers[name] = value
     return headers
 
 
@@ -154,29 +166,42 @@ def _timeout_s(milliseconds: str) -> float:
         ) from None
 
 
+def _has_proxy(url: str) -> bool:
+    """Return whether the environment names a proxy for an address; aiohttp would also look for its netrc."""
+    address = urlsplit(url)
+    return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
+        address.hostname or ""
+    )
+
+
+def _tls(endpoint: Endpoint) -> ssl.SSLContext | bool:
+    """Return how certificates are checked and shown; True for the usual way. Raises ConfigError."""
+    if not (endpoint.certificate or endpoint.client_certificate):
+        return True
+    try:
+        tls = ssl.create_default_context(cafile=endpoint.certificate or None)
+        if endpoint.client_certificate:
+            tls.load_cert_chain(endpoint.client_certificate, endpoint.client_key or None)
+    except OSError as mistake:  # an SSLError is one
+        raise ConfigError(
+            "OTEL_EXPORTER_OTLP_CERTIFICATE, …_CLIENT_CERTIFICATE and …_CLIENT_KEY name files in PEM format: "
+            f"one of them cannot be used ({mistake})."
+        ) from None
+    return tls
+
+
 @asynccontextmanager
 async def open_collector(endpoint: Endpoint) -> "AsyncIterator[Collector]":
-    """Give what sends to an endpoint. Raises ConfigError for certificates that cannot be read."""
+    """Give what sends to an endpoint. Raises ConfigError for certificates that cannot be read any more."""
     import aiohttp  # 0.15 s that commands without HTTP do not need
 
-    tls: ssl.SSLContext | bool = True
-    if endpoint.certificate or endpoint.client_certificate:
-        try:
-            tls = ssl.create_default_context(cafile=endpoint.certificate or None)
-            if endpoint.client_certificate:
-                tls.load_cert_chain(endpoint.client_certificate, endpoint.client_key or None)
-        except (OSError, ssl.SSLError) as mistake:
-            raise ConfigError(
-                f"OTEL_EXPORTER_OTLP_CERTIFICATE, …_CLIENT_CERTIFICATE or …_CLIENT_KEY: cannot be used "
-                f"({mistake})."
-            ) from None
     kind = _PROTOCOLS[endpoint.protocol][1]
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls),
+        connector=aiohttp.TCPConnector(ssl=_tls(endpoint)),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=endpoint.timeout_s, sock_connect=CONNECT_S),
         headers={"User-Agent": f"ragstone/{__version__}", **endpoint.headers, "Content-Type": kind},
-        trust_env=True,
+        trust_env=_has_proxy(endpoint.url),
     ) as session:
         yield Collector(session, endpoint)
 

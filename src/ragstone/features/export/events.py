@@ -1,6 +1,7 @@
 """A run, or a file of judgements -> a collector of OpenTelemetry: one log event a judgement."""
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -117,7 +118,10 @@ class _Sending:
 
     async def send(self, anew: bool, progress: Progress) -> SentEvents:
         """Send what was not sent before. Raises DataError and Stopped with what was sent until then."""
-        before, total = self._check(_Sent() if anew else self._read_notes())
+        noted = _Sent()
+        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+            noted = noted if anew else msgspec.json.decode(self._notes.read_bytes(), type=_Sent)
+        before, total = self._check(noted)
         self._done = before
         try:
             with progress("send events", total - before.rows, State) as advance:
@@ -181,12 +185,6 @@ class _Sending:
                 events, n_characters = [], 0
         if events:
             yield events, self._digest.hexdigest()
-
-    def _read_notes(self) -> _Sent:
-        try:
-            return msgspec.json.decode(self._notes.read_bytes(), type=_Sent)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return _Sent()
 
     def _note(self, every_s: float) -> None:
         if self._done.digest and time.monotonic() >= self._noted_at + every_s:

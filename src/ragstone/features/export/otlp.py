@@ -108,20 +108,17 @@ def event_of(
     }
     attributes = tuple((name, value) for name, value in known.items() if value is not None)
     body = f"{row.metric}={row.score:g}" if row.score is not None else f"{row.metric}: {row.status}"
+    # What a record is known by: the same for the same one, so that a second copy can be removed.
+    uid = hashlib.blake2b(msgspec.json.encode((attributes, place)), digest_size=16).hexdigest()
     return EvaluationEvent(
         target=row.system,
-        attributes=(*attributes, ("log.record.uid", _uid(attributes, place))),
+        attributes=(*attributes, ("log.record.uid", uid)),
         body=f"evaluation: {body}",
         severity=INFO if row.status in _QUIET else WARN,
         place=place,
         time_ns=time_ns,
         n_cut=n_cut,
     )
-
-
-def _uid(attributes: object, place: SpanPlace) -> str:
-    """Return what a record is known by: the same for the same one, so that a second copy can be removed."""
-    return hashlib.blake2b(msgspec.json.encode((attributes, place)), digest_size=16).hexdigest()
 
 
 @lru_cache(512)

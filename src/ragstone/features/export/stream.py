@@ -1,7 +1,6 @@
 """Judgements -> a collector while they are made: from a thread of its own, which nobody ever waits for."""
 
 import asyncio
-import contextlib
 import queue
 import threading
 import time
@@ -44,7 +43,9 @@ class EventStream:
         self._lock = threading.Lock()
         self._n_open = self._n_characters = 0
         self._counts = EventCounts(url=self._endpoint.name)
-        self._thread = threading.Thread(target=self._run, name="ragstone events", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._send_all()), name="ragstone events", daemon=True
+        )
         self._thread.start()
 
     def offer(self, row: Judgement, version: str, name: str, trace: str, span: str) -> None:
@@ -93,10 +94,6 @@ class EventStream:
             rejected=known.rejected + rejected,
             why=why or known.why,
         )
-
-    def _run(self) -> None:
-        with contextlib.suppress(DataError):
-            asyncio.run(self._send_all())
 
     async def _send_all(self) -> None:
         async with open_collector(self._endpoint) as collector:

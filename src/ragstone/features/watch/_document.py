@@ -43,6 +43,7 @@ from ragstone.kernel.version import __version__
 
 SHOWN_FIGURES = 3
 SHOWN_ALARMS = 20  # in a terminal
+SHOWN_EVALUATORS = 30
 SHOWN_GAPS, BRIEF_GAPS = 20, 5  # on a page, in a terminal
 NARROW = 0.03
 LONGEST = 120  # characters of an example
@@ -249,7 +250,10 @@ def _evaluators(rows: Sequence[EvaluatorSummary]) -> list[Block]:
     columns: list[Made[EvaluatorSummary]] = [
         (
             Column("Evaluation", text=True, short=""),
-            lambda row: Cell(row.metric, f"{row.evaluator} {row.version}".strip()),
+            lambda row: Cell(
+                one_line(row.metric, LONGEST_NAME),
+                one_line(f"{row.evaluator} {row.version}".strip(), LONGEST),
+            ),
         ),
         (Column("Mean as sent", short="mean"), lambda row: "" if row.mean is None else number(row.mean)),
         (
@@ -264,7 +268,8 @@ def _evaluators(rows: Sequence[EvaluatorSummary]) -> list[Block]:
     return [
         Heading("Evaluations of others", level=3, anchor="evaluations"),
         Paragraph(OF_OTHERS, tone="lead", where="page"),
-        table_of("Evaluations of others", rows, columns),
+        table_of("Evaluations of others", rows[:SHOWN_EVALUATORS], columns),
+        *([Paragraph(f"And {len(more):,} more.", tone="muted")] if (more := rows[SHOWN_EVALUATORS:]) else []),
     ]
 
 

@@ -105,15 +105,21 @@ def keep_evaluations(db: sqlite3.Connection, of: Iterable[tuple[str, Evaluation]
     )
 
 
+MOST_SHOWN = 20  # of one exchange; an evaluator may send any number
+
+
 def evaluations_of(db: sqlite3.Connection, among: str) -> dict[int, list[Evaluation]]:
-    """Return number of an exchange -> its evaluations. among: the numbers, in parentheses."""
+    """Return number of an exchange -> its evaluations, MOST_SHOWN at most. among: numbers, in parentheses."""
     found: dict[int, list[Evaluation]] = {}
     for n, evaluator, metric, version, score, label, reason, error, span in db.execute(
         "SELECT e.n, v.evaluator, v.metric, v.version, v.score, v.label, v.reason, v.error, v.span"
         f" FROM exchanges e JOIN evaluations v ON {_OF} WHERE e.n IN {among}"
         " ORDER BY e.n, v.evaluator, v.version, v.metric, v.span"
     ):
-        found.setdefault(n, []).append(
+        some = found.setdefault(n, [])
+        if len(some) == MOST_SHOWN:
+            continue
+        some.append(
             Evaluation(
                 evaluator=evaluator,
                 metric=metric,
@@ -132,7 +138,7 @@ SHOWN_LABELS = 5
 
 
 def read_evaluators(db: sqlite3.Connection) -> list[EvaluatorSummary]:
-    """Return what each evaluator said in each metric of the exchanges that are stored."""
+    """Return what each evaluator said in each metric of the exchanges stored, the most diligent first."""
     joined = f"FROM exchanges e JOIN evaluations v ON {_OF}"
     labels: dict[Sequence[str], dict[str, int]] = {}
     for *key, label, n in db.execute(
@@ -157,6 +163,6 @@ def read_evaluators(db: sqlite3.Connection) -> list[EvaluatorSummary]:
         )
         for evaluator, version, metric, n, n_scores, n_errors, mean, low, high in db.execute(
             "SELECT v.evaluator, v.version, v.metric, count(*), count(v.score), count(v.error), avg(v.score),"
-            f" min(v.score), max(v.score) {joined} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            f" min(v.score), max(v.score) {joined} GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
         )
     ]

@@ -354,12 +354,6 @@ def _readable(batches: Iterator[LogBatch], *, strict: bool) -> Iterator[LogBatch
             raise
 
 
-def _masked(mask: Masker, row: Logged | Feedback | Evaluations) -> Logged | Feedback | Evaluations:
-    if isinstance(row, Logged):
-        return mask.exchange(row)
-    return mask.said(row) if isinstance(row, Feedback) else mask.evaluations(row)
-
-
 class _Taking:
     """Takes batches into the store, and counts."""
 
@@ -394,7 +388,10 @@ class _Taking:
             if read is not None:
                 mask = self._masker
                 if mask is not None:
-                    read = _masked(mask, read)
+                    if isinstance(read, Logged):
+                        read = mask.exchange(read)
+                    else:
+                        read = mask.said(read) if isinstance(read, Feedback) else mask.evaluations(read)
                 readable.append(read)
         exchanges = [row for row in readable if isinstance(row, Logged)]
         apart = [row for row in readable if isinstance(row, Evaluations)]

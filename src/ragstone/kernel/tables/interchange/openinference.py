@@ -192,7 +192,11 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what log events tell of spans, those of one span together; then a `problem`, if there is one."""
     said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
     begun: dict[tuple[str | None, str | None], Any] = {}
-    for record, scope in _records(raw):
+    resources = objects_in(raw.get("resourceLogs")) or [raw]
+    scopes = [scope for resource in resources for scope in objects_in(resource.get("scopeLogs"))]
+    records = ((record, scope) for scope in scopes for record in objects_in(scope.get("logRecords")))
+    for record, of_library in records:
+        scope = fields_in(of_library.get("scope"))
         attributes = _attributes(record.get("attributes"))
         name = record.get("eventName") or attributes.get("event.name")
         at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
@@ -221,13 +225,6 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "gen_ai.client.inference.operation.details."
         )
         yield {"problem": problem}
-
-
-def _records(raw: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    for resource in objects_in(raw.get("resourceLogs")) or [raw]:
-        for scope in objects_in(resource.get("scopeLogs")):
-            for record in objects_in(scope.get("logRecords")):
-                yield record, fields_in(scope.get("scope"))
 
 
 def _valid_id(value: object) -> str | None:
