@@ -81,14 +81,16 @@ def record(
     }
 
 
-def details(question: str, answer: str, number: int | None = 1, **more: object) -> dict[str, Any]:
+def details(
+    question: str, answer: str, number: int | None = 1, *, trace: str = TRACE, **more: object
+) -> dict[str, Any]:
     """Return the event of a model's call in which a user asks something."""
     said = [("user", question), ("assistant", answer)]
     messages = [[{"role": role, "parts": [{"type": "text", "content": text}]}] for role, text in said]
     known = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
     both = {"gen_ai__input__messages": messages[0], "gen_ai__output__messages": messages[1]}
     attributes: dict[str, Any] = {**known, **both, **more}
-    return record("gen_ai.client.inference.operation.details", number, **attributes)
+    return record("gen_ai.client.inference.operation.details", number, trace=trace, **attributes)
 
 
 def evaluation(metric: str, number: int | None = 1, *, trace: str = TRACE, **more: object) -> dict[str, Any]:

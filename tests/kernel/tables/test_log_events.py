@@ -159,6 +159,19 @@ def test_of_several_answers_of_a_trace_an_evaluation_is_of_the_one_with_its_span
     assert [one["name"] for one in second.metadata["evaluations"]] == ["relevance"]  # of 99 nobody knows it
 
 
+def test_an_evaluation_without_a_span_is_of_the_reply_that_it_names(tmp_path):
+    replied = details("When?", "In May.", 3, gen_ai__response__id="chatcmpl-1")
+    said = [
+        record("gen_ai.evaluation.result", None, gen_ai__evaluation__name=name, gen_ai__response__id=reply)
+        for name, reply in (("tone", "chatcmpl-1"), ("cost", "chatcmpl-2"))
+    ]
+    first, second = read(
+        tmp_path, log_request(*said), log_request(replied, details("Why?", "So.", 2, trace=OTHER))
+    )
+    assert [one["name"] for one in first.metadata["evaluations"]] == ["tone"]
+    assert "evaluations" not in second.metadata
+
+
 def test_what_comes_when_the_answer_was_taken_is_a_row_of_its_own():
     traces = OpenTraces()
     for _, step in steps_in(

@@ -108,8 +108,8 @@ def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> E
     )
     if passwords_in(endpoint.url) and "authorization" in map(str.lower, endpoint.headers):
         raise ConfigError(
-            f"{endpoint.name}: the address has a user, and OTEL_EXPORTER_OTLP_HEADERS has an authorization: keep "
-            "one of them."
+            f"{endpoint.name}: the address has a user, and OTEL_EXPORTER_OTLP_HEADERS has an authorization: "
+            "keep one of them."
         )
     _tls(endpoint)  # certificates that cannot be read are told at once
     return endpoint

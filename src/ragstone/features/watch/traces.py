@@ -81,7 +81,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def is_trace_file(path: Path) -> bool:
-    """Return whether a file begins with spans or events in OTLP JSON. Raises DataError where it cannot be read."""
+    """Return whether a file begins with spans or events of OTLP. Raises DataError where it cannot be read."""
     with explaining(f"{path}: cannot be read"), path.open("rb") as file:
         head = file.read(4096)
         return any(mark in head for mark in _MARKS)

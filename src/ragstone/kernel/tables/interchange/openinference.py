@@ -204,7 +204,8 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         ids = {"trace_id": span[0], "start_time": at, "logged": True}
         body = fields_in(decoded(_value(record.get("body"))))
         if name == _EVALUATION:
-            yield {**ids, "parent_id": span[1], "evaluation": _evaluation({**body, **attributes}, scope)}
+            reply = {"parent_id": span[1], "reply": attributes.get("gen_ai.response.id")}
+            yield {**ids, **reply, "evaluation": _evaluation({**body, **attributes}, scope)}
         elif name == _DETAILS:
             failed = attributes.get("error.type")
             status = {"status_code": "ERROR", "status_message": failed} if failed else {}
@@ -306,6 +307,7 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
             parent=id_in(span.get("parent_id")),
             started=seconds_at(span.get("start_time")),
             evaluation=span["evaluation"],
+            reply=id_in(span.get("reply")),
         )
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
@@ -337,6 +339,7 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
         error=error,
         notes=_notes(attributes),
         logged="logged" in span,
+        reply=id_in(_at(attributes, ("gen_ai", "response", "id"))),
     )
 
 

@@ -36,7 +36,8 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     call: of kind `tool`, see tool_call. calls: of tools, that stand in what a model was given, or in what
     another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
     answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
-    the span `parent`, or of the trace; such a step is no span.
+    the span `parent`, or of the trace; such a step is no span. reply: the provider's id of what a model said,
+    by which an evaluation finds its span where it names none.
     """
 
     number: int
@@ -60,6 +61,7 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     notes: Mapping[str, str | int | float | bool] = {}
     logged: bool = False
     evaluation: Mapping[str, Any] | None = None
+    reply: str | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -149,7 +151,12 @@ def _is_whole(steps: Sequence[TraceStep]) -> bool:
 def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     traces: dict[object, list[TraceStep]] = {}
     said: dict[str | None, tuple[str | None, str | None]] = {}
+    steps = list(steps)
+    replies = {step.reply: step for step in steps if step.reply and step.evaluation is None}
     for step in steps:
+        if step.evaluation is not None and step.trace is None and step.reply in replies:
+            of = replies[step.reply]
+            step = msgspec.structs.replace(step, trace=of.trace, parent=of.id)
         # Neither those without an id nor those that share one with another question are one trace.
         alone = step.trace is None or (
             step.kind == "trace" and said.setdefault(step.trace, _said(step)) != _said(step)
