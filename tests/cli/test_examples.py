@@ -36,6 +36,7 @@ WRITES = {
 WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
 REFUSED = {
     "export runs/mine --tracking-uri": "no MLflow server answers there",
+    "export judgements.jsonl --otlp": "Check that a collector of OpenTelemetry takes logs over HTTP there",
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
     "note runs/mine --remove": "There is no note",
     "note runs/mine q-17": "There is no question",

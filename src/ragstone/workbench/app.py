@@ -14,7 +14,7 @@ from litestar.exceptions import HTTPException, NotFoundException, ValidationExce
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.features.bench.finished import kind_of_bench
-from ragstone.features.watch.collecting import PATH as TRACES
+from ragstone.features.watch.collecting import PATHS as OTLP
 from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import RagstoneError
@@ -113,7 +113,7 @@ def side_by_side(
 ) -> ASGIApp:
     """Return what serves both. Without an assistant its address leads to the workbench.
 
-    traces: takes what is sent to /v1/traces. HEAD is answered as GET is, without the body.
+    traces: takes what is sent to /v1/traces and /v1/logs. HEAD is answered as GET is, without the body.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,7 +126,7 @@ def side_by_side(
             return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
-        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == TRACES:
+        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] in OTLP:
             await traces(scope, receive, send)
         elif f"{scope['path']}/".startswith(HOME):
             await workbench(scope, receive, send)

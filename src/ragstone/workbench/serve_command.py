@@ -32,7 +32,11 @@ def serve(
     ] = None,
     model: Model = None,
     otlp: Annotated[
-        bool, typer.Option("--otlp", help="Take traces of OpenTelemetry at /v1/traces; see [serve.otlp].")
+        bool,
+        typer.Option(
+            "--otlp",
+            help="Take traces of OpenTelemetry at /v1/traces, and events at /v1/logs; see [serve.otlp].",
+        ),
     ] = False,
 ) -> None:
     """Serve the workbench (runs, comparisons, labelling, judges) and the assistant, if there is one.
@@ -101,7 +105,10 @@ def _invite_first(settings: "Settings", address: str) -> None:
 def _tell_of_traces(settings: "Settings", address: str) -> None:
     from ragstone.features.watch.otlp import has_protobuf
 
-    say(f"Traces are taken at {address}/v1/traces, masked, and written to {settings.serve.otlp.folder}.")
+    say(
+        f"Traces are taken at {address}/v1/traces and events at {address}/v1/logs, masked, and written to "
+        f"{settings.serve.otlp.folder}."
+    )
     if not has_protobuf():
         say("Only in JSON: for protobuf, install it with: pip install 'ragstone[telemetry]'")
 

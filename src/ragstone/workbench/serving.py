@@ -110,8 +110,8 @@ async def serve_project(
 ) -> None:
     """Serve the workbench, and an assistant beside it; see serve_app.
 
-    chat: the application of the assistant. otlp: spans are taken at /v1/traces. Raises MissingExtra without
-    the packages.
+    chat: the application of the assistant. otlp: spans are taken at /v1/traces, events at /v1/logs. Raises
+    MissingExtra without the packages.
     """
     with optional_package("serving", "serve"):
         from ragstone.features.watch.collecting import open_receiver

@@ -43,11 +43,11 @@ def served(tmp_path_factory):
     app.close()
 
 
-def send(app, body=b"{}", headers=JSON, method="POST"):
+def send(app, body=b"{}", headers=JSON, method="POST", path="/v1/traces"):
     async def once():
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return await client.request(method, "/v1/traces", content=body, headers=headers)
+            return await client.request(method, path, content=body, headers=headers)
 
     return asyncio.run(once())
 
@@ -212,6 +212,51 @@ def test_an_exporter_of_opentelemetry_sends_and_what_it_sent_is_read_as_an_answe
     assert file.parent.stat().st_mode & 0o077 == 0
     (row,) = read_rows(file, Answer)
     assert (row.question, row.answer) == ("Is it [email]?", "It is.")
+
+
+@pytest.mark.kill
+def test_an_exporter_of_log_events_sends_and_what_it_sent_is_read_as_an_answer(tmp_path):
+    from opentelemetry._logs import LogRecord
+    from opentelemetry.exporter.otlp.proto.http import Compression
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+    from opentelemetry.trace import NonRecordingSpan, SpanContext, set_span_in_context
+
+    def messages(role, text):
+        return [{"role": role, "parts": [{"type": "text", "content": text}]}]
+
+    def export(address):
+        provider = LoggerProvider(shutdown_on_exit=False)
+        exporter = OTLPLogExporter(f"{address}/v1/logs", compression=Compression.Gzip)
+        provider.add_log_record_processor(BatchLogRecordProcessor(exporter))
+        context = set_span_in_context(NonRecordingSpan(SpanContext(7, 9, is_remote=True)))
+        said = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": messages("user", "Is it a@b.org?"),
+            "gen_ai.output.messages": messages("assistant", "It is."),
+        }
+        name = "gen_ai.client.inference.operation.details"
+        logger = provider.get_logger("t")
+        logger.emit(LogRecord(event_name=name, context=context, attributes=said))
+        found = {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0.5}
+        logger.emit(LogRecord(event_name="gen_ai.evaluation.result", context=context, attributes=found))
+        provider.shutdown()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def ready(address):
+        threading.Thread(target=export, args=(address,)).start()
+
+    async def serve():
+        with listen("127.0.0.1", 0) as bound:
+            await serve_project(settings_of(tmp_path), bound, ready=ready, otlp=True)
+
+    asyncio.run(serve())
+    (file,) = (tmp_path / ".ragstone" / "traces").iterdir()
+    (row,) = read_rows(file, Answer)
+    assert (row.question, row.answer) == ("Is it [email]?", "It is.")
+    assert (row.metadata["trace_id"], row.metadata["span_id"]) == (f"{7:032x}", f"{9:016x}")
+    assert [one["score"] for one in row.metadata["evaluations"]] == [0.5]
 
 
 @pytest.mark.kill

@@ -200,7 +200,7 @@ def test_a_request_of_too_many_spans_has_its_first_ones_taken(says):
         (b"[]", "json", "no OTLP in JSON"),
         (b"\xff", "json", "no OTLP in JSON"),
         (b"[" * 100_000, "json", "no OTLP in JSON"),
-        (b'{"resourceLogs": []}', "json", "no logs and no metrics"),
+        (b'{"resourceLogs": []}', "json", "events go to /v1/logs"),
         (b'{"resourceSpans": 3}', "json", "resourceSpans"),
         (b"{}", "protobuf", "no OTLP in protobuf"),
     ],

@@ -101,6 +101,7 @@ def test_traces_are_read_with_keys_alone_and_axe_finds_nothing(project, scheme, 
     ):
         tab.page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
         tab.visit(f"{address}/workbench/")
+        tab.page.get_by_role("link", name="Production").click()
         tab.page.get_by_role("link", name="Traces").click()
         tab.page.wait_for_url("**/traces")
         assert tab.axe() == []

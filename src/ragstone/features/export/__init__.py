@@ -1,1 +1,5 @@
-"""A run -> a table, or MLflow."""
+"""A run -> a table, MLflow, or a collector of OpenTelemetry."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""`ragstone export`: a run folder -> one table for other programs, or a run of MLflow."""
+"""`ragstone export`: a run folder -> one table for other programs, a run of MLflow, or events of OTLP."""
 
 import sys
 from contextlib import redirect_stdout
@@ -12,7 +12,10 @@ from ragstone.kernel.console.printing import say
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run folder, such as runs/starter; for --otlp also a file of judgements."),
+    ],
     outputs: Annotated[
         list[Path] | None, typer.Argument(help="Files to write: .csv, .parquet or .jsonl.")
     ] = None,
@@ -33,13 +36,25 @@ def export(
             "--experiment", help="MLflow experiment; default: MLFLOW_EXPERIMENT_NAME, else ragstone."
         ),
     ] = None,
+    otlp: Annotated[
+        str | None,
+        typer.Option(
+            "--otlp",
+            metavar="URL",
+            help="Send an event a judgement to this collector of OpenTelemetry, e.g. http://localhost:4318.",
+        ),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option("--answers", help="For --otlp: the answers, whose traces the events then belong to."),
+    ] = None,
     where: Annotated[
         str | None,
         typer.Option("--where", help='Rows to write, e.g. "correctness < 50 and lang = de".'),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a run as one table with a row per question and system, or log it to MLflow.
+    """Write a run as one table with a row per question and system, or log it to MLflow or a collector.
 
     Examples:
 
@@ -47,6 +62,7 @@ def export(
     - `ragstone export runs/mine -o table.parquet`
     - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
+    - `ragstone export judgements.jsonl --otlp http://localhost:4318`
     """
     from ragstone.features.export.mlflow import log_to_mlflow
     from ragstone.features.export.table import check_export, export_table, n_cut_by_excel, table_of
@@ -56,10 +72,15 @@ def export(
 
     mlflow = mlflow or bool(tracking_uri)
     outputs = list(dict.fromkeys([*(outputs or ()), *(output or ())]))
-    if not outputs and not mlflow:
-        raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
+    if not outputs and not mlflow and otlp is None:
+        raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow or --otlp.")
     if where is not None and not outputs:
         raise DataError("--where chooses the rows of a file. Name one, e.g. results.csv, or leave it out.")
+    if answers is not None and otlp is None:
+        raise DataError("--answers tells in which traces events belong: give it with --otlp.")
+    if otlp is not None and not outputs and not mlflow:
+        _send(run, otlp, answers, anew=force)
+        return
     for path in outputs:
         check_export(path, force, run)
     finished = read_run(run)
@@ -73,3 +94,26 @@ def export(
             there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)
         done = "updated" if there.updated else "logged"
         say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.")
+    if otlp is not None:
+        _send(run, otlp, answers, anew=force)
+
+
+def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
+    """Send the events of judgements, and tell what became of them. Raises DataError for rejected ones."""
+    from ragstone.features.export.events import send_judgements
+    from ragstone.kernel.console.bars import bars
+    from ragstone.kernel.errors import DataError, plural
+
+    outcome = send_judgements(source, url, answers=answers, anew=anew, progress=bars)
+    if outcome.sent or not outcome.before:
+        say(f"{outcome.url}: {plural(outcome.sent, 'event')} sent.")
+    if outcome.before:
+        say(f"{plural(outcome.before, 'event')} had been sent there before; --force sends them again.")
+    if outcome.cut:
+        say(f"{plural(outcome.cut, 'text')} longer than 32,000 characters: only the beginning was sent.")
+    if outcome.rejected:
+        raise DataError(
+            f"{outcome.url}: of {plural(outcome.sent + outcome.before, 'event')} the collector did not take "
+            f"{outcome.rejected:,} ({outcome.message or 'it does not say why'}). OTLP forbids to send these "
+            "again: change what it accepts, then export with --force."
+        )

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import msgspec
 
+from ragstone.features.watch._evaluations import keep_evaluations
 from ragstone.features.watch._logged import Feedback, Logged
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.records import Context
@@ -62,8 +63,14 @@ class Adder:
         self._next = 1 + (db.execute("SELECT max(n) FROM exchanges").fetchone()[0] or 0)
 
     def add(self, rows: Iterable[Logged]) -> int:
-        """Add the exchanges that are not there yet; return how many these are. Raises sqlite3.Error."""
-        fresh = self._fresh({row.digest: row for row in rows})
+        """Add the exchanges that are not there yet; return how many these are. Raises sqlite3.Error.
+
+        Of the others the evaluations are kept, which may have come since.
+        """
+        every = {row.digest: row for row in rows}
+        told = ((row.name, said) for row in every.values() for said in row.evaluations)
+        keep_evaluations(self._db, told, placed=True)
+        fresh = self._fresh(every)
         by_day: dict[int | None, list[Logged]] = defaultdict(list)
         for row in fresh:
             by_day[row.day.toordinal() if row.day else None].append(row)
@@ -123,6 +130,10 @@ class Adder:
                 )
                 for n, row in enumerate(rows, first)
             ],
+        )
+        self._db.executemany(
+            "INSERT INTO spans VALUES (?, ?)",
+            [(n, row.span) for n, row in enumerate(rows, first) if row.span],
         )
         usages = [(n, *msgspec.structs.astuple(row.usage)) for n, row in enumerate(rows, first)]
         self._db.executemany(

@@ -8,6 +8,7 @@ import msgspec
 from ragstone.features.watch._alarms import Alarm, alarm_line, mean_words
 from ragstone.features.watch._cells import TrendPoint
 from ragstone.features.watch._charts import FIRST
+from ragstone.features.watch._evaluations import EvaluatorSummary
 from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift
 from ragstone.features.watch._use import use_words
 from ragstone.features.watch.gaps import Gap
@@ -42,6 +43,7 @@ from ragstone.kernel.version import __version__
 
 SHOWN_FIGURES = 3
 SHOWN_ALARMS = 20  # in a terminal
+SHOWN_EVALUATORS = 30
 SHOWN_GAPS, BRIEF_GAPS = 20, 5  # on a page, in a terminal
 NARROW = 0.03
 LONGEST = 120  # characters of an example
@@ -61,6 +63,10 @@ BY_LABEL = "by label"  # in place of the mean of labels without an order; their 
 WEIGHTED = (
     "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
     "score is counted under its status, never as a score."
+)
+OF_OTHERS = (
+    "What evaluators outside of Ragstone sent with the traces. The scale of their scores and the choice of "
+    "their exchanges are unknown: these means have no interval, are in no trend and raise no alarm."
 )
 TO_MEASURE = (
     "To measure them, label some answers, run `ragstone agree … --json > cards.json`, and name that file as "
@@ -97,6 +103,7 @@ def monitor_document(look: Look, *, served: str = "", back: Link | None = None) 
             *_courses(look),
             Heading("All metrics", anchor="good"),
             *_metrics(look),
+            *_evaluators(look.evaluators),
             Pairs(held_words(look)),
             Heading("What is missing from the documents", anchor="gaps", where="page"),
             *(_gaps(look, served) or [Paragraph(" ".join(told(answers["gaps"])), prose=True, where="page")]),
@@ -226,6 +233,44 @@ def _means(look: Look, rows: Sequence[MetricRow], label: str) -> Table:
         *([(Column("Agreement with people", text=True, where="page"), worth)] if look.cards else []),
     ]
     return table_of(label, rows, columns)
+
+
+def _evaluators(rows: Sequence[EvaluatorSummary]) -> list[Block]:
+    """Return what others' evaluators said, as it came: nobody tells the scale of their scores."""
+    if not rows:
+        return []
+
+    def of(row: EvaluatorSummary) -> str:
+        errors = f", {plural(row.n_errors, 'error')}" if row.n_errors else ""
+        return f"{row.n_scores:,} of {plural(row.n, 'evaluation')}{errors}"
+
+    def labels(row: EvaluatorSummary) -> str:
+        return one_line(", ".join(f"{label} {n:,}" for label, n in row.labels.items()), LONGEST)
+
+    columns: list[Made[EvaluatorSummary]] = [
+        (
+            Column("Evaluation", text=True, short=""),
+            lambda row: Cell(
+                one_line(row.metric, LONGEST_NAME),
+                one_line(f"{row.evaluator} {row.version}".strip(), LONGEST),
+            ),
+        ),
+        (Column("Mean as sent", short="mean"), lambda row: "" if row.mean is None else number(row.mean)),
+        (
+            Column("From, to", where="page"),
+            lambda row: (
+                "" if row.low is None or row.high is None else f"{number(row.low)}, {number(row.high)}"
+            ),
+        ),
+        (Column("Scores", text=True, short="of"), of),
+        (Column("Labels", text=True, where="page"), labels),
+    ]
+    return [
+        Heading("Evaluations of others", level=3, anchor="evaluations"),
+        Paragraph(OF_OTHERS, tone="lead", where="page"),
+        table_of("Evaluations of others", rows[:SHOWN_EVALUATORS], columns),
+        *([Paragraph(f"And {len(more):,} more.", tone="muted")] if (more := rows[SHOWN_EVALUATORS:]) else []),
+    ]
 
 
 def _gaps(look: Look, served: str) -> list[Block]:

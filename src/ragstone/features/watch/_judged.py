@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.export import explanation_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge
@@ -55,21 +56,8 @@ def scored_of(row: Judgement) -> StoredScore:
         status=row.status,
         score=score,
         label=row.label,
-        reason=_reason(row),
+        reason=why[:LONGEST_REASON] if (why := explanation_of(row)) else None,
     )
-
-
-def _reason(row: Judgement) -> str | None:
-    """Return why: the judge's words, or the statements that it did not find supported."""
-    text = row.rationale or row.error
-    if not text and row.verdicts:
-        bad = [
-            f"{verdict.statement} ({verdict.reason})" if verdict.reason else verdict.statement
-            for verdict in row.verdicts
-            if not verdict.supported
-        ]
-        text = "Not supported: " + "; ".join(bad) if bad else "Every statement is supported."
-    return text[:LONGEST_REASON] if text else None
 
 
 def judge_of(judge: str, version: int, model: str) -> str:

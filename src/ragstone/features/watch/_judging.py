@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -54,13 +54,16 @@ async def judge_due(
     *,
     today: datetime.date,
     leave: Collection[int] = (),
+    tell: Callable[[Sequence[Judgement]], object] = lambda _rows: None,
 ) -> Judging:
     """Judge what is due, the newest first, and keep it. leave: exchanges that are passed over.
+
+    tell: is given the judgements that were kept.
 
     What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
     is raised. Raises ModelError where no call can succeed.
     """
-    work = _DueWork(store, judges, session, await judge_context(session, judges), today)
+    work = _DueWork(store, judges, session, await judge_context(session, judges), today, tell=tell)
     names = [judge.name for judge in judges]
     tried = set(leave)
     size = CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
@@ -92,7 +95,10 @@ class _DueWork:
         session: Session,
         context: JudgeContext,
         today: datetime.date,
+        *,
+        tell: Callable[[Sequence[Judgement]], object],
     ) -> None:
+        self._tell = tell
         self.finished = 0
         self.cut_off = False
         self._store, self._session, self._context, self._today = store, session, context, today
@@ -105,18 +111,18 @@ class _DueWork:
         """Judge exchanges by the judges that they lack; return those that are still due."""
         answers = list(self._store.answers(due.n for due in some).values())
         lacking = [self._judges[name] for name in some[0].judges]
-        scores: list[tuple[int, StoredScore]] = []
+        rows: list[Judgement] = []
         try:
             async for row in judge_rows(
                 lambda: answers, lacking, self._session, len(answers), context=self._context
             ):
-                scores += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
-                if len(scores) % COUNTED == 0:
+                rows += [row] if self._counts(row) else []
+                if len(rows) % COUNTED == 0:
                     self._spending.count()
         except asyncio.CancelledError:
-            self._keep(scores, answers)
+            self._keep(rows, answers)
             raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
-        return self._keep(scores, answers)
+        return self._keep(rows, answers)
 
     def _counts(self, row: Judgement) -> bool:
         """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
@@ -125,14 +131,15 @@ class _DueWork:
             return False
         return not (row.error or "").startswith(OFFLINE)
 
-    def _keep(self, scores: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
-        scores = list(scores)
+    def _keep(self, rows: Sequence[Judgement], answers: Sequence[Answer]) -> set[int]:
+        scores = [(int(row.question_id), scored_of(row)) for row in rows]
         self._declare(scores)
         self._spending.count()
         numbers = [int(answer.question_id) for answer in answers]
         names = list(self._judges)
         done = self._store.keep(scores, best=self._best, judges=names, finished=numbers, on=self._today)
         self.finished += len(done)
+        self._tell(rows)
         return set(numbers) - done
 
     def _declare(self, scores: Iterable[tuple[int, StoredScore]]) -> None:

@@ -1,5 +1,6 @@
 """What a look at a log has done, in lines of a terminal: rows read, exchanges judged."""
 
+from ragstone.features.export import EventCounts
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch.look import WatchSummary
 from ragstone.kernel.document.numbers import count
@@ -11,6 +12,13 @@ def read_lines(read: ReadCounts) -> list[str]:
     lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} known already."]
     if read.feedback:
         lines[0] = lines[0][:-1] + f", {count(read.feedback)} of feedback."
+    if read.evaluations:
+        lines.append(f"{plural(read.evaluations, 'evaluation')} of other evaluators.")
+    if read.evaluations_of_nothing:
+        lines.append(
+            f"{plural(read.evaluations_of_nothing, 'evaluation')} of no trace: left out, as nobody knows of "
+            "which answer."
+        )
     if read.without_question:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:
@@ -41,6 +49,17 @@ def judged_line(summary: WatchSummary) -> str:
         )
     if summary.canaries:
         parts.append("canaries judged again")
+    if summary.events is not None:
+        parts += _event_parts(summary.events)
     if summary.cut_off:
         parts.append("today's budget is spent: the rest is judged on a later day")
     return "; ".join(parts) + "."
+
+
+def _event_parts(events: EventCounts) -> list[str]:
+    parts = [f"{plural(events.sent, 'event')} sent to {events.url}"]
+    if events.rejected:
+        parts.append(f"{count(events.rejected)} of them rejected by the collector")
+    if events.lost:
+        parts.append(f"{plural(events.lost, 'event')} not sent and lost")
+    return parts + ([f"the collector: {events.why.rstrip('.')}"] if events.why else [])

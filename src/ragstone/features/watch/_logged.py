@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.features.watch._evaluations import Evaluation, Evaluations, evaluations_in
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.dataset.logs.exchange import Columns, as_quality, exchange_of, first_of, seconds_of
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_texts
@@ -48,7 +49,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange. time: seconds since 1970, None where the row tells none. feedback: from 0 to 1.
 
     name: the id that the row has, else one made of its question, as answer sheets have it.
-    digest: what it is known by, see identity.
+    digest: what it is known by, see identity. span: in which it was traced. evaluations: what others' say.
     """
 
     name: str
@@ -63,6 +64,8 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     correction: str | None = None
     error: str | None = None
     usage: ExchangeUsage = ExchangeUsage()
+    span: str | None = None
+    evaluations: list[Evaluation] = []
 
     @property
     def day(self) -> date | None:
@@ -92,13 +95,16 @@ class Reader:
         names = dict.fromkeys([*section.tags, *section.strata])
         self._tags = {name: (name, *LOG_NAMES.tags.get(name, (f"metadata.{name}",))) for name in names}
 
-    def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
+    def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | Evaluations | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
         if not all(isinstance(name, str) and name.islower() for name in raw):
             raw = {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
         feedback = self._said(raw)
         if feedback is not None:
             return feedback
+        if raw.keys() == {"evaluations", "metadata"}:  # as interchange/traces.py makes them
+            listed = evaluations_in(raw["evaluations"])
+            return Evaluations(name=value_at(raw, "metadata.trace_id") or "", rows=listed)
         exchange = exchange_of(raw, self._columns)
         if exchange is None:
             return None
@@ -111,9 +117,11 @@ class Reader:
         name = exchange.id or (f"{traced}#{number}" if traced and number else traced and str(traced))
         name = name or question_key(exchange.question)
         parts = (name, exchange.system, when, exchange.question, exchange.answer)
+        is_trace = bool(traced) and exchange.id is None
+        span = value_at(raw, "metadata.span_id") if is_trace else None
         return Logged(
             name=name,
-            digest=self._identity(["trace", name] if traced and exchange.id is None else parts),
+            digest=self._identity(["trace", name] if is_trace else parts),
             question=exchange.question,
             answer=exchange.answer,
             time=when,
@@ -122,6 +130,8 @@ class Reader:
             tags=self._tags_of(raw),
             feedback=self._score(first_of(raw, self._feedback)),
             usage=self._usage(raw),
+            span=span if isinstance(span, str) else None,
+            evaluations=evaluations_in(value_at(raw, "metadata.evaluations")) if is_trace else [],
             error=error.strip() if isinstance(error, str) and error.strip() else None,
         )
 
@@ -258,7 +268,19 @@ class Masker:
             contexts=contexts,
             tags={name: self._alone(value) for name, value in logged.tags.items()},
             error=None if logged.error is None else self._alone(logged.error),
+            evaluations=[self._evaluation(row) for row in logged.evaluations],
         )
+
+    def evaluations(self, evaluations: Evaluations) -> Evaluations:
+        """Return what others' evaluators say without personal data."""
+        rows = [self._evaluation(row) for row in evaluations.rows]
+        return msgspec.structs.replace(evaluations, rows=rows)
+
+    def _evaluation(self, row: Evaluation) -> Evaluation:
+        label, reason, error = (
+            None if text is None else self._alone(text) for text in (row.label, row.reason, row.error)
+        )
+        return msgspec.structs.replace(row, label=label, reason=reason, error=error)
 
     def said(self, feedback: Feedback) -> Feedback:
         """Return what a person says without personal data."""

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from ragstone.features.watch._evaluations import Evaluations
 from ragstone.features.watch._logged import Feedback, Logged, Masker, Reader
 from ragstone.features.watch.store import Mark, MonitorStore
 from ragstone.kernel.config import MonitorSection
@@ -276,7 +277,8 @@ class ReadCounts(msgspec.Struct, frozen=True, kw_only=True):
     new: exchanges that were not there before; again: rows that say what is there already. feedback: rows of
     what people said. malformed: could not be read, the first are in `shown`. without_question: ask nothing.
     unread_times, unread_feedback: rows whose time or feedback cannot be understood. anew: files that were
-    read from their beginning, since they were replaced, cut off or rewritten.
+    read from their beginning, since they were replaced, cut off or rewritten. evaluations: of others'
+    evaluators, that name the trace that they are of; evaluations_of_nothing: that name none, left out.
     """
 
     rows: int = 0
@@ -291,6 +293,8 @@ class ReadCounts(msgspec.Struct, frozen=True, kw_only=True):
     unread_feedback: int = 0
     anew: list[str] = []
     columns: list[str] = []
+    evaluations: int = 0
+    evaluations_of_nothing: int = 0
 
     def __add__(self, other: "ReadCounts") -> "ReadCounts":
         mine, others = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
@@ -369,7 +373,7 @@ class _Taking:
 
     def take(self, batch: LogBatch) -> None:
         """Keep the rows of a batch."""
-        readable: list[Logged | Feedback] = []
+        readable: list[Logged | Feedback | Evaluations] = []
         malformed: list[str] = []
         without = 0
         for location, raw in batch.rows:
@@ -384,17 +388,24 @@ class _Taking:
             if read is not None:
                 mask = self._masker
                 if mask is not None:
-                    read = mask.exchange(read) if isinstance(read, Logged) else mask.said(read)
+                    if isinstance(read, Logged):
+                        read = mask.exchange(read)
+                    else:
+                        read = mask.said(read) if isinstance(read, Feedback) else mask.evaluations(read)
                 readable.append(read)
         exchanges = [row for row in readable if isinstance(row, Logged)]
+        apart = [row for row in readable if isinstance(row, Evaluations)]
         self.understood |= bool(readable)
         new = self._store.add(self._adder, readable, batch.mark if self.understood else None)
         path = batch.rows[0][0].rpartition(":")[0] if batch.anew and batch.rows else None
         self._sum += ReadCounts(
-            rows=len(batch.rows),
+            rows=len(batch.rows) - len(apart),
             new=new,
             again=len(exchanges) - new,
-            feedback=len(readable) - len(exchanges),
+            feedback=len(readable) - len(exchanges) - len(apart),
+            evaluations=sum(len(row.evaluations) for row in exchanges)
+            + sum(len(row.rows) for row in apart if row.name),
+            evaluations_of_nothing=sum(len(row.rows) for row in apart if not row.name),
             malformed=len(malformed),
             shown=malformed[:SHOWN],
             without_question=without,

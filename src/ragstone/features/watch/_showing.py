@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.features.watch._evaluations import Evaluation, evaluations_of
 from ragstone.features.watch._judged import StoredScore
 from ragstone.kernel.records import STATUSES, Answer, Context
 
@@ -43,6 +44,7 @@ class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange with what is known of it. n: its number in the store; name: its id in the log.
 
     who: a keyed digest of the conversation or user. chance: that it was judged. feedback: from 0 to 1.
+    evaluations: what others' evaluators say of it.
     """
 
     n: int
@@ -59,6 +61,7 @@ class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float | None
     correction: str | None
     scores: list[StoredScore]
+    evaluations: list[Evaluation] = []
 
 
 JudgedExchange = tuple[Answer, date | None, list[StoredScore]]
@@ -88,6 +91,18 @@ def _answer(seen: StoredExchange) -> Answer:
         system=seen.system or "log",
         error=seen.error,
     )
+
+
+def origins(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return number -> the name of an exchange and its span, empty where that is unknown."""
+    found: dict[int, tuple[str, str]] = {}
+    for some in _parts(list(dict.fromkeys(numbers))):
+        rows = db.execute(
+            "SELECT e.n, e.name, coalesce(s.span, '') FROM exchanges e LEFT JOIN spans s ON s.exchange = e.n"
+            f" WHERE e.n IN ({','.join(str(int(n)) for n in some)})"
+        )
+        found |= {n: (name, span) for n, name, span in rows}
+    return found
 
 
 def judged_answers(db: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
@@ -227,6 +242,7 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
     ):
         tags.setdefault(exchange, {})[tag] = value
     judged = _scores(db, among) if scores else {}
+    evaluated = evaluations_of(db, among) if scores else {}
     listed = {row[0]: msgspec.json.decode(row[5]) for row in rows if row[5] is not None}
     numbers_used = ",".join(str(int(passage[0])) for some in listed.values() for passage in some)
     texts = dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({numbers_used})").fetchall())
@@ -251,6 +267,7 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
             feedback=row[10],
             correction=row[11],
             scores=judged.get(row[0], []),
+            evaluations=evaluated.get(row[0], []),
         )
         for row in rows
     }

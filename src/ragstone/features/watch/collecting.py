@@ -1,4 +1,6 @@
-"""`POST /v1/traces`: spans in OTLP over HTTP, as exporters of OpenTelemetry send them."""
+"""`POST /v1/traces` and `/v1/logs`: spans and events in OTLP over HTTP, as exporters of OpenTelemetry send
+them.
+"""
 
 import asyncio
 import os
@@ -10,7 +12,7 @@ import msgspec
 from litestar.types import HTTPScope, Receive, Send
 from litestar.types.asgi_types import ReceiveMessage
 
-from ragstone.features.watch.collector import SpanReceipt, TraceCollector
+from ragstone.features.watch.collector import Signal, SpanReceipt, TraceCollector
 from ragstone.features.watch.otlp import Encoding, has_protobuf
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
@@ -19,7 +21,8 @@ from ragstone.kernel.serve.headers import HEADERS, STRICT, needs_accounts
 from ragstone.kernel.serve.keys import MAKE_ONE, SHORTEST, Keys, digests, name_of
 from ragstone.kernel.serve.limits import RequestLimits, drain
 
-PATH = "/v1/traces"
+PATHS: Mapping[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
+_NOUNS = {"traces": "spans", "logs": "log events"}
 KINDS: Mapping[str, Encoding] = {"application/x-protobuf": "protobuf", "application/json": "json"}
 PACKED = {"gzip": 31, "deflate": 47}  # how zlib is told of them
 RETRY_S = b"2"
@@ -69,7 +72,7 @@ def open_receiver(settings: Settings) -> "TraceReceiver":
 
 
 class TraceReceiver:
-    """The application of this one path. collector: what it hands requests to, and closes."""
+    """The application of these two paths. collector: what it hands requests to, and closes."""
 
     def __init__(self, collector: TraceCollector, keys: Keys) -> None:
         self.collector = collector
@@ -79,6 +82,7 @@ class TraceReceiver:
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        signal = PATHS[scope["path"]]
         encoding = KINDS.get(headers.get("content-type", "").partition(";")[0].strip().lower())
         more = True
 
@@ -91,7 +95,7 @@ class TraceReceiver:
         refused = _refused(scope, headers, encoding, self._keys, self._wrong)
         outcome: SpanReceipt | _Rejected | None = refused
         if refused is None and encoding is not None:
-            outcome = await _receive(self.collector, reading, headers, encoding)
+            outcome = await _receive(self.collector, reading, headers, encoding, signal)
         if isinstance(outcome, _Rejected):
             if more and "expect" not in headers:  # who still sends would not see the answer
                 await drain(reading)
@@ -99,7 +103,7 @@ class TraceReceiver:
                 send, outcome.status, _status(outcome.message, encoding), encoding, retry=outcome.retry
             )
         elif outcome is not None:
-            await _answer(send, 200, _receipt(outcome, encoding), encoding)
+            await _answer(send, 200, _receipt(outcome, encoding, signal), encoding)
 
     def close(self) -> None:
         """Write what waits, and close the files."""
@@ -110,10 +114,11 @@ def _refused(
     scope: HTTPScope, headers: Mapping[str, str], encoding: Encoding | None, keys: Keys, wrong: RequestLimits
 ) -> _Rejected | None:
     """Return why a request is not read at all."""
+    noun = _NOUNS[PATHS[scope["path"]]]
     if scope["method"] != "POST":
-        return _Rejected(405, "spans are sent with POST")
+        return _Rejected(405, f"{noun} are sent with POST")
     if "origin" in headers:
-        return _Rejected(403, "spans are taken from programs, not from pages in a browser")
+        return _Rejected(403, f"{noun} are taken from programs, not from pages in a browser")
     if keys:
         sent_key = headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
         if name_of(keys, sent_key) is None:
@@ -122,14 +127,18 @@ def _refused(
                 return _Rejected(429, "too many wrong keys from this address", retry=True)
             return _Rejected(401, "a key is needed: the header Authorization: Bearer KEY, or x-api-key: KEY")
     if encoding is None:
-        return _Rejected(415, f"the Content-Type of spans is one of: {', '.join(KINDS)}")
+        return _Rejected(415, f"the Content-Type of {noun} is one of: {', '.join(KINDS)}")
     if headers.get("content-encoding", "identity") not in ("identity", *PACKED):
-        return _Rejected(415, f"the Content-Encoding of spans is one of: {', '.join(PACKED)}, or none")
+        return _Rejected(415, f"the Content-Encoding of {noun} is one of: {', '.join(PACKED)}, or none")
     return None
 
 
 async def _receive(
-    collector: TraceCollector, receive: Receive, headers: Mapping[str, str], encoding: Encoding
+    collector: TraceCollector,
+    receive: Receive,
+    headers: Mapping[str, str],
+    encoding: Encoding,
+    signal: Signal,
 ) -> SpanReceipt | _Rejected | None:
     """Read a request and have its spans written; None where the sender has gone."""
     most = collector.section.max_request_mb * 1_000_000
@@ -146,7 +155,7 @@ async def _receive(
                 body = await asyncio.to_thread(_unpacked, body, packed, most)
             if len(body) > most:
                 return large
-            return await collector.take(body, encoding) if has_room(len(body)) else BUSY
+            return await collector.take(body, encoding, signal) if has_room(len(body)) else BUSY
         except DataError as mistake:
             return _Rejected(400, str(mistake))
         except MissingExtra as mistake:
@@ -183,18 +192,26 @@ def _unpacked(body: bytes, how: int, most: int) -> bytes:
     return unpacked
 
 
-def _receipt(receipt: SpanReceipt, encoding: Encoding | None) -> bytes:
-    """Return an ExportTraceServiceResponse; it is empty where there is nothing to tell."""
+def _receipt(receipt: SpanReceipt, encoding: Encoding | None, signal: Signal) -> bytes:
+    """Return an Export…ServiceResponse; it is empty where there is nothing to tell."""
+    if not receipt.message:
+        return b"" if encoding == "protobuf" else b"{}"
     if encoding == "protobuf":
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-        response = ExportTraceServiceResponse()
-        if receipt.message:
-            response.partial_success.rejected_spans = receipt.rejected
-            response.partial_success.error_message = receipt.message
-        return bytes(response.SerializeToString())
-    rejection = {"rejectedSpans": str(receipt.rejected), "errorMessage": receipt.message}
-    return msgspec.json.encode({"partialSuccess": rejection} if receipt.message else {})
+        if signal == "logs":
+            logs = ExportLogsServiceResponse()
+            logs.partial_success.rejected_log_records = receipt.rejected
+            logs.partial_success.error_message = receipt.message
+            return bytes(logs.SerializeToString())
+        spans = ExportTraceServiceResponse()
+        spans.partial_success.rejected_spans = receipt.rejected
+        spans.partial_success.error_message = receipt.message
+        return bytes(spans.SerializeToString())
+    name = "rejectedLogRecords" if signal == "logs" else "rejectedSpans"
+    rejection = {name: str(receipt.rejected), "errorMessage": receipt.message}
+    return msgspec.json.encode({"partialSuccess": rejection})
 
 
 def _status(message: str, encoding: Encoding | None) -> bytes:

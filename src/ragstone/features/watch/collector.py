@@ -1,4 +1,5 @@
-"""Spans that an application sends -> files of OTLP JSON lines: masked, on disk before they are acknowledged.
+"""Spans and events that an application sends -> files of OTLP JSON lines: masked, then on disk, then
+acknowledged.
 
 A request is a line. The files are what `watch` and `judge` read as traces.
 """
@@ -9,21 +10,21 @@ import os
 import signal
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from ragstone.features.watch._log_records import decode_logs
 from ragstone.features.watch.otlp import (
     Encoding,
     OtlpAttribute,
-    OtlpBatch,
     OtlpEvent,
     OtlpLink,
     OtlpSpan,
@@ -48,18 +49,22 @@ LAST_WORDS = 8  # of a text that is cut: half an address would not be known as o
 class SpanReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a request.
 
-    spans: were taken. rejected: were not, and sending them again does not help. message: why, and what was
-    cut; empty where all is as it was sent.
+    spans, events: were taken. rejected: were not, and sending them again does not help. message: why, and
+    what was cut; empty where all is as it was sent.
     """
 
     spans: int
     rejected: int = 0
     message: str = ""
+    events: int = 0
 
 
 class _MaskedBatch(msgspec.Struct, frozen=True):
     line: bytes
     receipt: SpanReceipt
+
+
+Signal = Literal["traces", "logs"]
 
 
 _PEOPLE: dict[str, Literal["conversation", "user"]] = {
@@ -79,7 +84,8 @@ def mask_spans(
     Raises DataError for what is no OTLP, MissingExtra for protobuf without its package.
     """
     batch, refused = decode_spans(body, encoding)
-    n_over = _limit_spans(batch, section.max_spans)
+    scopes = [scope for resource in batch.resource_spans for scope in resource.scope_spans]
+    n_over = _limit([scope.spans for scope in scopes], section.max_spans)
     cut: Counter[str] = Counter()
     traces: dict[str, list[_Place]] = defaultdict(list)
     for resource in batch.resource_spans:
@@ -91,15 +97,51 @@ def mask_spans(
         for scope in resource.scope_spans:
             for span in scope.spans:
                 traces[span.trace_id] += _places(span, secret)
-    for places in traces.values():
+    _mask_places(traces.values(), section, own, cut)
+    n_spans = sum(len(scope.spans) for each in batch.resource_spans for scope in each.scope_spans)
+    message = _message("span", refused, n_over, cut, section)
+    receipt = SpanReceipt(spans=n_spans, rejected=len(refused) + n_over, message=message)
+    return _MaskedBatch(msgspec.json.encode(batch) if n_spans else b"", receipt)
+
+
+def mask_events(
+    body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWords | None, secret: bytes
+) -> _MaskedBatch:
+    """Return the line of a request with log events, as mask_spans does; those of one trace masked together.
+
+    Records that are no events of generative AI are not taken, and counted as rejected.
+    """
+    decoded = decode_logs(body, encoding)
+    scopes = [scope for resource in decoded.batch.resource_logs for scope in resource.scope_logs]
+    n_over = _limit([scope.log_records for scope in scopes], section.max_spans)
+    cut: Counter[str] = Counter()
+    traces: dict[object, list[_Place]] = defaultdict(list)
+    sources = [*(each.resource for each in decoded.batch.resource_logs), *(scope.scope for scope in scopes)]
+    for source in sources:
+        if source is not None:
+            traces[""] += _texts(source.attributes, secret)
+    records = [record for scope in scopes for record in scope.log_records]
+    for record in records:
+        places = traces[record.trace_id or id(record)]
+        places += _texts(record.attributes, secret)
+        places += _texts([OtlpAttribute("body", record.body)], secret)
+        places.append(("", record.severity_text, partial(setattr, record, "severity_text")))
+        places.append(("", record.event_name, partial(setattr, record, "event_name")))
+    _mask_places(traces.values(), section, own, cut)
+    rejected = len(decoded.refused) + n_over + decoded.n_other
+    message = _message("log record", decoded.refused, n_over, cut, section, decoded.n_other)
+    receipt = SpanReceipt(spans=0, events=len(records), rejected=rejected, message=message)
+    return _MaskedBatch(msgspec.json.encode(decoded.batch) if records else b"", receipt)
+
+
+def _mask_places(
+    traces: Iterable[Sequence["_Place"]], section: OtlpSection, own: OwnWords | None, cut: Counter[str]
+) -> None:
+    """Put masked texts, within their limit, in the places of each trace; count what was cut."""
+    for places in traces:
         texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
         for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
             put(text)
-    n_spans = sum(len(scope.spans) for each in batch.resource_spans for scope in each.scope_spans)
-    receipt = SpanReceipt(
-        spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
-    )
-    return _MaskedBatch(msgspec.json.encode(batch) if n_spans else b"", receipt)
 
 
 _Place = tuple[str, str, Callable[[str], None]]
@@ -132,14 +174,13 @@ def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
     return places
 
 
-def _limit_spans(batch: OtlpBatch, most: int) -> int:
-    """Take away the spans beyond so many; return how many those were."""
+def _limit(lists: Iterable[list[Any]], most: int) -> int:
+    """Take away what is beyond so many in all lists together; return how many those were."""
     left, n_over = most, 0
-    for resource in batch.resource_spans:
-        for scope in resource.scope_spans:
-            n_over += len(scope.spans[left:])
-            del scope.spans[left:]
-            left -= len(scope.spans)
+    for listed in lists:
+        n_over += len(listed[left:])
+        del listed[left:]
+        left -= len(listed)
     return n_over
 
 
@@ -151,13 +192,17 @@ def _cut(name: str, text: str, most: int, cut: Counter[str]) -> str:
     return f"{text[:most].rsplit(None, LAST_WORDS)[0]} [cut: {len(text):,} characters]"
 
 
-def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection) -> str:
+def _message(
+    noun: str, refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection, n_other: int = 0
+) -> str:
     sentences = []
     if refused:
-        sentences.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
+        sentences.append(f"{plural(len(refused), noun)} not taken: {refused[0]}.")
+    if n_other:
+        sentences.append(f"{plural(n_other, noun)} not taken: only events named gen_ai.… are kept here.")
     if n_over:
         sentences.append(
-            f"{plural(n_over, 'span')} not taken: a request holds {section.max_spans:,} at most. Send "
+            f"{plural(n_over, noun)} not taken: a request holds {section.max_spans:,} at most. Send "
             "smaller batches, or raise max_spans in [serve.otlp]."
         )
     if cut:
@@ -169,6 +214,7 @@ def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: Ot
     return " ".join(sentences)
 
 
+_MASKED = {"traces": mask_spans, "logs": mask_events}
 MOST_PROCESSES = 4
 BUSY_REQUESTS = 256
 
@@ -215,8 +261,8 @@ class TraceCollector:
             self._n_waiting -= 1
             self._n_bytes -= n_own
 
-    async def take(self, body: bytes, encoding: Encoding) -> SpanReceipt:
-        """Write the spans of a request, masked; returns when they are on disk.
+    async def take(self, body: bytes, encoding: Encoding, signal: Signal = "traces") -> SpanReceipt:
+        """Write the spans or events of a request, masked; returns when they are on disk.
 
         Raises DataError for what is no OTLP, MissingExtra for protobuf without its package, OSError where
         nothing can be written, see `problem`.
@@ -224,7 +270,7 @@ class TraceCollector:
         loop, pool = asyncio.get_running_loop(), self._processes()
         try:
             masked = await loop.run_in_executor(
-                pool, mask_spans, body, encoding, self.section, self._own, self._secret
+                pool, _MASKED[signal], body, encoding, self.section, self._own, self._secret
             )
         except BrokenProcessPool:
             if self._pool is pool:  # somebody has killed a process: the next request begins others
@@ -269,15 +315,18 @@ def store_spans(
     folder: Path | str = ".ragstone/traces",
     *,
     encoding: Encoding = "protobuf",
+    signal: Literal["traces", "logs"] = "traces",
     mask: Sequence[str] = (),
 ) -> SpanReceipt:
     """Write the spans of a request of OTLP to a folder, masked, as `ragstone serve --otlp` does.
 
-    mask: words that are masked besides personal data. Returns when they are on disk. Raises DataError for
-    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package,
-    ConfigError where `.ragstone`, which holds the key of digests, cannot be written to.
+    signal: `logs` for a request with log events, of which those of generative AI are kept. mask: words that
+    are masked besides personal data. Returns when they are on disk. Raises DataError for what is no OTLP and
+    for a folder that cannot be written to, MissingExtra for protobuf without its package, ConfigError where
+    `.ragstone`, which holds the key of digests, cannot be written to.
     """
-    masked = mask_spans(body, encoding, OtlpSection(), own_words(mask), load_secret(Path(".ragstone")))
+    secret = load_secret(Path(".ragstone"))
+    masked = _MASKED[signal](body, encoding, OtlpSection(), own_words(mask), secret)
     if masked.line:
         path = Path(folder) / f"{TRACES}-{datetime.now(UTC):%Y%m%d}.jsonl"
         with explaining(f"{path}: cannot be written", "Make room, or check whose folder it is."):

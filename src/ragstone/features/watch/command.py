@@ -51,6 +51,14 @@ Judgements = Annotated[
     typer.Option("--judgements", help="Use these judgements instead of asking judges; may be repeated."),
 ]
 Rejudge = Annotated[int | None, typer.Option("--rejudge", hidden=True, help="Removed.")]
+Otlp = Annotated[
+    str | None,
+    typer.Option(
+        "--otlp",
+        metavar="URL",
+        help="Send an event a judgement to this collector of OpenTelemetry, e.g. http://localhost:4318.",
+    ),
+]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
 
 
@@ -65,6 +73,7 @@ def watch(
     judgements: Judgements = None,
     rejudge: Rejudge = None,
     follow: Follow = False,
+    otlp: Otlp = None,
     gaps: Gaps = None,
     questions: Questions = None,
     count: Count = 200,
@@ -104,7 +113,10 @@ def watch(
         raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
     sources, asking = log or [], bool(log) and not judgements
     settings = load_for(config, engine)
-    with trusting(trust), Watcher(settings, judges=judges, model=model, rate=rate, budget=budget) as watcher:
+    with (
+        trusting(trust),
+        Watcher(settings, judges=judges, model=model, rate=rate, budget=budget, otlp=otlp) as watcher,
+    ):
         read = watcher.read(sources, limit=limit, follow=follow, progress=bars) if sources else ReadCounts()
         for line in read_lines(read) if sources else ():
             say(line)

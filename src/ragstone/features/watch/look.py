@@ -8,9 +8,11 @@ from datetime import date, timedelta
 
 import msgspec
 
+from ragstone.features.export import EventCounts
 from ragstone.features.watch._alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
 from ragstone.features.watch._cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.features.watch._charts import drawn_metrics, metric_charts, tag_panels, use_charts
+from ragstone.features.watch._evaluations import EvaluatorSummary, read_evaluators
 from ragstone.features.watch._judged import PEOPLE
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
@@ -141,6 +143,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
+    evaluators: others', of all days.
     """
 
     today: date
@@ -161,6 +164,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     panels: list[ChartPanel]
     questions: list[Open]
     cards: list[ReportCard]
+    evaluators: list[EvaluatorSummary] = []
 
     @property
     def open_alarms(self) -> list[Alarm]:
@@ -211,6 +215,7 @@ def look_at(
         panels=tag_panels(cells, metrics, section.tags, raised),
         questions=worst_of(store.connection, since, gaps.gaps if gaps else ()),
         cards=list(cards),
+        evaluators=read_evaluators(store.connection),
     )
 
 
@@ -256,7 +261,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
     canaries: whether they were judged again now. gaps: those that were found last; use: how much the
-    application was used, and what that took; page: where the page is.
+    application was used, and what that took; page: where the page is. events: what became of those of
+    judgements, None where none are sent.
     """
 
     store: str
@@ -273,6 +279,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     gaps: KeptGaps | None = None
     use: ApplicationUse | None = None
     page: str | None = None
+    events: EventCounts | None = None
 
     @property
     def open_alarms(self) -> list[Alarm]:

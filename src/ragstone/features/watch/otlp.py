@@ -24,7 +24,7 @@ _Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]{0,32}$")]
 _Whole = Annotated[str, msgspec.Meta(pattern=r"^-?\d{1,20}$")] | int
 _Broken = Annotated[str, msgspec.Meta(pattern=r"^(?:NaN|-?Infinity|-?[\d.eE+-]{1,40})$")] | float
 _Member = Annotated[str, msgspec.Meta(pattern="^[A-Z_]{0,40}$")] | int
-_Nanoseconds = Annotated[str, msgspec.Meta(pattern=r"^\d{1,20}$")] | Annotated[int, msgspec.Meta(ge=0)]
+Nanoseconds = Annotated[str, msgspec.Meta(pattern=r"^\d{1,20}$")] | Annotated[int, msgspec.Meta(ge=0)]
 
 
 class OtlpValue(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, rename="camel"):
@@ -64,7 +64,7 @@ class OtlpFields(msgspec.Struct, omit_defaults=True, gc=False, rename="camel"):
 class OtlpEvent(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     """What happened during a span, an exception for one."""
 
-    time_unix_nano: _Nanoseconds | None = None
+    time_unix_nano: Nanoseconds | None = None
     name: str = ""
     attributes: list[OtlpAttribute] = []
 
@@ -92,8 +92,8 @@ class OtlpSpan(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel")
     parent_span_id: _Hex | None = None
     name: str = ""
     kind: _Member = 0
-    start_time_unix_nano: _Nanoseconds | None = None
-    end_time_unix_nano: _Nanoseconds | None = None
+    start_time_unix_nano: Nanoseconds | None = None
+    end_time_unix_nano: Nanoseconds | None = None
     attributes: list[OtlpAttribute] = []
     events: list[OtlpEvent] = []
     links: list[OtlpLink] = []
@@ -184,7 +184,7 @@ def _of_json(body: bytes, decode: Callable[[msgspec.Raw], OtlpSpan]) -> DecodedB
         ) from None
     if raw.resource_spans is None and body.strip() != b"{}":
         raise DataError(
-            "this JSON has no `resourceSpans`. Only traces are taken here, no logs and no metrics."
+            "this JSON has no `resourceSpans`. Only traces are taken here; log events go to /v1/logs."
         )
     refused: list[str] = []
     resources = [
@@ -236,9 +236,11 @@ def _of_protobuf(body: bytes) -> DecodedBatch:
     for resource in request.resource_spans:
         scopes = []
         for scope in resource.scope_spans:
-            made_by = OtlpSource(scope.scope.name, scope.scope.version, _attributes(scope.scope.attributes))
+            made_by = OtlpSource(
+                scope.scope.name, scope.scope.version, proto_attributes(scope.scope.attributes)
+            )
             scopes.append(OtlpScopeSpans(made_by, list(_proto_spans(scope.spans, refused))))
-        about = OtlpSource(attributes=_attributes(resource.resource.attributes))
+        about = OtlpSource(attributes=proto_attributes(resource.resource.attributes))
         resources.append(OtlpResourceSpans(about, scopes))
     return DecodedBatch(OtlpBatch(resources), refused)
 
@@ -257,12 +259,12 @@ def _proto_spans(spans: "Iterable[Span]", refused: list[str]) -> Iterator[OtlpSp
             kind=int(span.kind),
             start_time_unix_nano=str(span.start_time_unix_nano) if span.start_time_unix_nano else None,
             end_time_unix_nano=str(span.end_time_unix_nano) if span.end_time_unix_nano else None,
-            attributes=_attributes(span.attributes),
+            attributes=proto_attributes(span.attributes),
             events=[
                 OtlpEvent(
                     time_unix_nano=str(part.time_unix_nano),
                     name=part.name,
-                    attributes=_attributes(part.attributes),
+                    attributes=proto_attributes(part.attributes),
                 )
                 for part in span.events
             ],
@@ -270,7 +272,7 @@ def _proto_spans(spans: "Iterable[Span]", refused: list[str]) -> Iterator[OtlpSp
                 OtlpLink(
                     trace_id=part.trace_id.hex(),
                     span_id=part.span_id.hex(),
-                    attributes=_attributes(part.attributes),
+                    attributes=proto_attributes(part.attributes),
                 )
                 for part in span.links
             ],
@@ -280,11 +282,13 @@ def _proto_spans(spans: "Iterable[Span]", refused: list[str]) -> Iterator[OtlpSp
         )
 
 
-def _attributes(listed: Any) -> list[OtlpAttribute]:  # noqa: ANN401 - a container of the package
-    return [OtlpAttribute(field.key, _proto_value(field.value)) for field in listed]
+def proto_attributes(listed: Any) -> list[OtlpAttribute]:  # noqa: ANN401 - a container of the package
+    """Return attributes of protobuf."""
+    return [OtlpAttribute(field.key, proto_value(field.value)) for field in listed]
 
 
-def _proto_value(value: "AnyValue") -> OtlpValue | None:
+def proto_value(value: "AnyValue") -> OtlpValue | None:
+    """Return a value of protobuf; None for one that holds nothing."""
     match value.WhichOneof("value"):
         case "string_value":
             return OtlpValue(string_value=value.string_value)
@@ -297,10 +301,10 @@ def _proto_value(value: "AnyValue") -> OtlpValue | None:
             return OtlpValue(bool_value=value.bool_value)
         case "array_value":
             return OtlpValue(
-                array_value=OtlpList([_proto_value(item) or OtlpValue() for item in value.array_value.values])
+                array_value=OtlpList([proto_value(item) or OtlpValue() for item in value.array_value.values])
             )
         case "kvlist_value":
-            return OtlpValue(kvlist_value=OtlpFields(_attributes(value.kvlist_value.values)))
+            return OtlpValue(kvlist_value=OtlpFields(proto_attributes(value.kvlist_value.values)))
         case "bytes_value":
             return OtlpValue(bytes_value="")
         case _:

@@ -23,6 +23,8 @@ from ragstone.features.watch._cells import (
     read_overview,
     refresh_cells,
 )
+from ragstone.features.watch._evaluations import TABLE as EVALUATIONS
+from ragstone.features.watch._evaluations import Evaluations, keep_evaluations
 from ragstone.features.watch._judged import (
     Due,
     JudgedOn,
@@ -44,7 +46,7 @@ from ragstone.kernel.persistence.sqlite import open_database
 from ragstone.kernel.records import Answer
 
 FILE = "monitor.sqlite"
-FORMAT = 3  # PRAGMA user_version; a newer one is refused
+FORMAT = 4  # PRAGMA user_version; a newer one is refused
 TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
     # How far each file was read, by its inode, see reading.py.
@@ -91,6 +93,9 @@ TABLES = (
     # When the exchanges of a day were scored, first and last; 0 where nobody knows. Since format 3.
     "CREATE TABLE IF NOT EXISTS judged_on (day INTEGER, measure INTEGER, first INTEGER, last INTEGER,"
     " PRIMARY KEY (day, measure)) WITHOUT ROWID",
+    # In which span an exchange was traced, and what others' evaluators said; since format 4.
+    "CREATE TABLE IF NOT EXISTS spans (exchange INTEGER PRIMARY KEY, span TEXT)",
+    EVALUATIONS,
     "CREATE TABLE IF NOT EXISTS spent (day INTEGER PRIMARY KEY, calls INTEGER, tokens INTEGER, usd REAL)",
 )
 
@@ -272,13 +277,21 @@ class MonitorStore:
         rows = self._db.execute("SELECT inode, mark FROM files").fetchall()
         return {inode: msgspec.json.decode(mark, type=Mark) for inode, mark in rows}
 
-    def add(self, adder: Adder, rows: Iterable[Logged | Feedback], mark: Mark | None = None) -> int:
-        """Keep exchanges and feedback with the place that was reached; return how many exchanges are new."""
+    def add(
+        self, adder: Adder, rows: Iterable[Logged | Feedback | Evaluations], mark: Mark | None = None
+    ) -> int:
+        """Keep exchanges, feedback and evaluations with the place that was reached.
+
+        Returns how many exchanges are new.
+        """
         rows = list(rows)
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             n = adder.add(row for row in rows if isinstance(row, Logged))
             adder.say([row for row in rows if isinstance(row, Feedback)])
+            apart = [row for row in rows if isinstance(row, Evaluations) and row.name]
+            told = ((row.name, said) for row in apart for said in row.rows)
+            keep_evaluations(self._db, told, placed=False)
             if mark is not None:
                 self._db.execute(
                     "INSERT OR REPLACE INTO files VALUES (?, ?)", (mark.inode, msgspec.json.encode(mark))
@@ -309,6 +322,11 @@ class MonitorStore:
         """Return exchanges as judges read them, by their numbers, which are their question_id too."""
         with explained(self.path):
             return showing.answers(self._db, numbers)
+
+    def origins(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return number of an exchange -> its name and its span, which is empty where nobody knows it."""
+        with explained(self.path):
+            return showing.origins(self._db, numbers)
 
     def judged_answers(self, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
         """Yield exchanges as judges read them, with their days and their scores."""

@@ -15,7 +15,7 @@ from ragstone.features.watch.otlp import OtlpAttribute, OtlpSpan, OtlpValue, dec
 from ragstone.kernel.errors import DataError, explaining, plural
 from ragstone.kernel.tables.interchange.values import question_in, seconds_at
 
-_MARK = b'"resourceSpans"'
+_MARKS = (b'"resourceSpans"', b'"resourceLogs"')  # events stand among the spans that were sent
 _ERROR = (2, "STATUS_CODE_ERROR")
 _INPUTS = (
     "input.value",
@@ -81,9 +81,10 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def is_trace_file(path: Path) -> bool:
-    """Return whether a file begins with spans in OTLP JSON. Raises DataError where it cannot be read."""
+    """Return whether a file begins with spans or events of OTLP. Raises DataError where it cannot be read."""
     with explaining(f"{path}: cannot be read"), path.open("rb") as file:
-        return _MARK in file.read(4096)
+        head = file.read(4096)
+        return any(mark in head for mark in _MARKS)
 
 
 def trace_files(sources: Iterable[Path]) -> list[Path]:

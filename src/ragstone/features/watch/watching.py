@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.export import EventCounts, EventStream
 from ragstone.features.watch._alarms import Alarm, alarms
 from ragstone.features.watch._finding_gaps import look_for_gaps
 from ragstone.features.watch._judged import best_of, check_given, given_judgements, scored_of
@@ -28,14 +29,17 @@ from ragstone.features.watch.look import Look, WatchSummary, look_at
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings, choose, load_settings
+from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.llm import load_secret, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.privacy.masking import own_words
+from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.forecasting import SAMPLE, hear_judged
 from ragstone.kernel.stages.judge import AnyJudge, load_judges
@@ -57,6 +61,7 @@ def watch(
     limit: int | None = None,
     follow: bool = False,
     offline: bool = False,
+    otlp: str | None = None,
     settings: Settings | None = None,
     today: datetime.date | None = None,
     tell: Callable[[WatchSummary], object] = lambda _summary: None,
@@ -67,7 +72,8 @@ def watch(
     log: files and folders; none only looks at the store. judges, model, rate, budget (of a day): in place of
     those of `[monitor]` in `settings` (default: ragstone.toml). judgements: files of them, made elsewhere;
     then no judge is asked of what is due. limit: only the first new rows. offline: judges are answered from
-    the ledger alone. follow: wait for new rows until Ctrl-C, and `tell` each time that there were some.
+    the ledger alone. otlp: the collector that each judgement is sent to as an event. follow: wait
+    for new rows until Ctrl-C, and `tell` each time that there were some.
     today: whose budget is spent, default the day it is (UTC). Raises DataError, ConfigError, ModelError.
     """
     judgement_files = [judgements] if isinstance(judgements, str | Path) else list(judgements)
@@ -75,7 +81,7 @@ def watch(
     asking = bool(sources) and not judgement_files
     check_given(judgement_files)
     with Watcher(
-        settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
+        settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget, otlp=otlp
     ) as watcher:
         read = (
             watcher.read(sources, limit=limit, follow=follow, progress=progress) if sources else ReadCounts()
@@ -127,9 +133,10 @@ class Watcher:
         model: str | None = None,
         rate: float | None = None,
         budget: str | None = None,
+        otlp: str | None = None,
     ) -> None:
         """Open the store of the settings. Raises DataError, ConfigError."""
-        settings = choose(settings, "monitor", rate=rate, model=model, budget_per_day=budget)
+        settings = choose(settings, "monitor", rate=rate, model=model, budget_per_day=budget, otlp=otlp)
         self.section = settings.monitor
         self.settings = choose(settings, "judge", model=self.section.model)
         self.judges = load_judges(judges or map(settings.named, self.section.judges))
@@ -145,12 +152,32 @@ class Watcher:
         self._given = self._unplaced = 0
         self._tried: set[int] = set()
         self._spent_on: datetime.date | None = None
+        self._events = None if self.section.otlp is None else EventStream(self.section.otlp, own)
+        self._versions = {judge.name: digest_of(judge) for judge in self.judges} if self._events else {}
 
     def __enter__(self) -> "Watcher":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end_events()
         self.store.close()
+
+    def end_events(self) -> EventCounts | None:
+        """Wait a moment for the events that are left; return what became of all, None where none are sent.
+
+        A second time it returns the same.
+        """
+        return None if self._events is None else self._events.close()
+
+    def _tell(self, rows: Sequence[Judgement]) -> None:
+        """Have the events of judgements sent, each to the span of its exchange."""
+        if self._events is None:
+            return
+        origins = self.store.origins(int(row.question_id) for row in rows)
+        for row in rows:
+            name, span = origins[int(row.question_id)]
+            version = self._versions.get(row.judge.removesuffix(JOINT_SUFFIX), str(row.prompt_version))
+            self._events.offer(row, version, name, name.partition("#")[0], span)
 
     def read(
         self,
@@ -255,6 +282,7 @@ class Watcher:
             calls=calls,
             alarms=self.alarms(today, of_use=True),
             canaries=again,
+            events=None if self._events is None else self._events.counts(),
         )
 
     async def _judge(
@@ -265,7 +293,9 @@ class Watcher:
             again = not offline and await judge_canaries(
                 self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
             )
-            done = await judge_due(self.store, self.judges, session, today=today, leave=self._tried)
+            done = await judge_due(
+                self.store, self.judges, session, today=today, leave=self._tried, tell=self._tell
+            )
             freeze_canaries(self.store, self.judges, self.section, today)
             return session.calls(), done, again
 
@@ -296,13 +326,15 @@ def finish(
 ) -> tuple[WatchSummary, Look]:
     """Return the summary with the gaps and the page, which is written beside the store; and what it shows.
 
+    The watcher sends no events after it.
+
     Gaps are looked for again only where something has changed. Raises DataError.
     """
     gaps = load_gaps(watcher.store)
     changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
     if gaps is None or changed or gaps.found != today or gaps.way != _way_of(watcher):
         gaps = _gaps_now(watcher, today, offline=offline, progress=progress)
-    summary = msgspec.structs.replace(summary, gaps=gaps)
+    summary = msgspec.structs.replace(summary, gaps=gaps, events=watcher.end_events())
     look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
     page = write_monitor(watcher.store.path.parent, look)
     return msgspec.structs.replace(summary, page=str(page), use=look.use), look

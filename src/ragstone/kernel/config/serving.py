@@ -116,7 +116,8 @@ class MonitorSection(Section, frozen=True, kw_only=True):
 
     gap_days: gaps of the documents are looked for in the last so many days; unfaithful_below: an answer whose
     faithfulness is lower counts to one. embedder: gaps are grouped by its vectors; gap_model: names them.
-    cards: the file of report cards of the judges, for the page.
+    cards: the file of report cards of the judges, for the page. otlp: a collector of OpenTelemetry; each
+    judgement is sent there as an event.
     """
 
     store: str = ".ragstone/monitor"
@@ -142,6 +143,7 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     embedder: str | None = None
     gap_model: str | None = None
     cards: str | None = None
+    otlp: str | None = None
 
 
 # Keys of tools that the package had -> the tool of examples/assistant that does the same, and what becomes of

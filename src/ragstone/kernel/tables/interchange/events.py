@@ -58,8 +58,11 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
                 continue
             if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
                 verdicts += _records(number, raw)
-                continue
+                if "event_name" in raw:
+                    continue
             for span in spans_in(raw):
+                if "evaluation" in span or "problem" in span:  # _records and _on_span read them whole
+                    continue
                 steps.append(step_in(number, span))
                 verdicts += _on_span(number, span)
                 kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
@@ -78,7 +81,7 @@ def _on_span(number: int, span: Span) -> list[SpanVerdict]:
     """Return the verdicts that a span holds: in events, and in columns of its row."""
     events = [
         _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
-        for name, attributes, at in span["told"]
+        for name, attributes, at in span.get("told", ())
         if _is_evaluation(name, attributes)
     ]
     return [*events, *_columns(number, span)]

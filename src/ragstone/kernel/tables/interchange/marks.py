@@ -32,8 +32,8 @@ def is_table(raw: Mapping[str, Any]) -> bool:
 
 
 def is_openinference(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a span, or a batch of them in OTLP JSON."""
-    if raw.keys() & {"resourceSpans", "scopeSpans"} or "context.trace_id" in raw:
+    """Say whether an object is a span, or a batch of spans or log events in OTLP JSON."""
+    if raw.keys() & {"resourceSpans", "scopeSpans", "resourceLogs", "scopeLogs"} or "context.trace_id" in raw:
         return True
     context = raw.get("context")
     return isinstance(context, Mapping) and "trace_id" in context

@@ -1,5 +1,8 @@
 """Spans after the conventions of OpenTelemetry for generative AI (0.1 and before) and of OpenInference (0.1).
 
+Log events of the first too (`resourceLogs`): `gen_ai.client.inference.operation.details`, the events for each
+message that there were until 1.36, and `gen_ai.evaluation.result`, also as an event of a span.
+
 Three shapes: the data frame of Phoenix's `get_spans_dataframe` (columns `context.trace_id`,
 `attributes.input.value`), the spans of `get_spans` and Phoenix's REST interface (its client 3.5; objects with
 `context` and `attributes`), and OTLP JSON (`resourceSpans`), which any collector of OpenTelemetry writes. The
@@ -9,6 +12,7 @@ names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragstone.kernel.errors import plural
 from ragstone.kernel.tables.columns import as_list
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
@@ -21,6 +25,7 @@ from ragstone.kernel.tables.interchange.values import (
     id_in,
     nested,
     notes_in,
+    number_in,
     objects_in,
     seconds_at,
     seconds_between,
@@ -107,12 +112,15 @@ _ROLES = {"system", "user", "assistant", "tool"}
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []
+    wrong = False
     for number, step in steps_in(rows):
         if isinstance(step, TraceStep):
             steps.append(step)
         else:
+            wrong = True
             yield number, step
-    yield from answers_of(steps, where)
+    if steps or not wrong:  # else what is wrong says more than that nothing was asked
+        yield from answers_of(steps, where)
 
 
 def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -123,7 +131,7 @@ def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
             continue
         for span in spans_in(raw):
             try:
-                yield number, step_in(number, span)
+                yield number, ValueError(span["problem"]) if "problem" in span else step_in(number, span)
             except RecursionError:
                 yield number, ValueError("a span has attributes that are too deep in one another.")
 
@@ -135,6 +143,9 @@ def spans_in(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     if "resourceSpans" in raw or "scopeSpans" in raw:
         yield from _otlp(raw)
+        return
+    if "resourceLogs" in raw or "scopeLogs" in raw:
+        yield from _logs(raw)
         return
     ids = fields_in(raw.get("context"))
     flat = {name[11:]: value for name, value in raw.items() if name.startswith("attributes.")}
@@ -163,6 +174,10 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     for event in objects_in(span.get("events"))
                 ]
                 thrown = (said.get("exception.message") for _, said, _ in events)
+                ids = {"trace_id": span.get("traceId"), "parent_id": span.get("spanId")}
+                for name, said, _ in events:
+                    if name == EVALUATION:
+                        yield {**ids, "evaluation": _evaluation(said, fields_in(scope.get("scope")))}
                 yield {
                     "name": span.get("name"),
                     "trace_id": span.get("traceId"),
@@ -176,6 +191,75 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     | _told((name, said) for name, said, _ in events),
                     "told": events,
                 }
+
+
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what log events tell of spans, those of one span together; then a `problem`, if there is one."""
+    said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
+    begun: dict[tuple[str | None, str | None], Any] = {}
+    resources = objects_in(raw.get("resourceLogs")) or [raw]
+    scopes = [scope for resource in resources for scope in objects_in(resource.get("scopeLogs"))]
+    records = ((record, scope) for scope in scopes for record in objects_in(scope.get("logRecords")))
+    for record, of_library in records:
+        scope = fields_in(of_library.get("scope"))
+        attributes = attributes_in(record.get("attributes"))
+        name = record.get("eventName") or attributes.get("event.name")
+        at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+        span = _valid_id(record.get("traceId")), _valid_id(record.get("spanId"))
+        ids = {"trace_id": span[0], "start_time": at, "logged": True}
+        body = fields_in(decoded(_value(record.get("body"))))
+        if name == EVALUATION:
+            reply = {"parent_id": span[1], "reply": attributes.get("gen_ai.response.id")}
+            yield {**ids, **reply, "evaluation": _evaluation({**body, **attributes}, scope)}
+        elif name == _DETAILS:
+            failed = attributes.get("error.type")
+            status = {"status_code": "ERROR", "status_message": failed} if failed else {}
+            yield {**ids, "span_id": span[1], **status, "attributes": {**body, **attributes}}
+        elif str(name).startswith("gen_ai.") and (str(name).endswith(".message") or name == "gen_ai.choice"):
+            said.setdefault(span, []).append((name, body))
+            begun.setdefault(span, at)
+    for span, messages in said.items():
+        if span[1] is not None:
+            told = {**_told(messages), "gen_ai.operation.name": "chat"}
+            ids = {"trace_id": span[0], "start_time": begun[span], "logged": True}
+            yield {**ids, "span_id": span[1], "attributes": told}
+    alone = sum(len(messages) for span, messages in said.items() if span[1] is None)
+    if alone:
+        problem = (
+            f"{plural(alone, 'event')} of messages without a span, so that nobody knows which answer is to "
+            "which question. Let the application trace its calls, or send "
+            "gen_ai.client.inference.operation.details."
+        )
+        yield {"problem": problem}
+
+
+def _valid_id(value: object) -> str | None:
+    """Return the id of a trace or a span; None for none, and for zeros, which stand for none."""
+    text = str(value or "")
+    return text if text.strip("0") else None
+
+
+def _evaluation(said: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an evaluator says, as far as it tells it. evaluator: its name, else that of its library.
+
+    `scope` is that library. The score is on a scale that nobody tells; its ends are there in our own alone.
+    """
+    source = decoded(said.get("gen_ai.evaluation.evaluator.source"))
+    name = fields_in(source).get("name") or (source if isinstance(source, str) else None)
+    found = {
+        "name": said.get("gen_ai.evaluation.name"),
+        "score": number_in(said.get("gen_ai.evaluation.score.value")),
+        "label": said.get("gen_ai.evaluation.score.label"),
+        "explanation": said.get("gen_ai.evaluation.explanation"),
+        "error": said.get("error.type"),
+        "evaluator": name or scope.get("name"),
+        "version": said.get("gen_ai.evaluation.evaluator.version"),
+        "scope": scope.get("name"),
+    }
+    return {key: value if key == "score" else str(value) for key, value in found.items() if value is not None}
 
 
 def attributes_in(listed: object) -> dict[str, Any]:
@@ -225,6 +309,15 @@ def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
 
 def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
     """Return a span as spans_in yields it as a step of its trace."""
+    if "evaluation" in span:
+        return TraceStep(
+            number=number,
+            trace=id_in(span.get("trace_id")),
+            parent=id_in(span.get("parent_id")),
+            started=seconds_at(span.get("start_time")),
+            evaluation=span["evaluation"],
+            reply=id_in(span.get("reply")),
+        )
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
@@ -254,6 +347,8 @@ def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
         model=model if isinstance(model, str) else None,
         error=error,
         notes=_notes(attributes),
+        logged="logged" in span,
+        reply=id_in(_at(attributes, ("gen_ai", "response", "id"))),
     )
 
 

@@ -1,6 +1,7 @@
 """Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
 
 import math
+import re
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from ragstone.kernel.tables.interchange.values import content_in, decoded
 
 Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "evaluator", "other"]
 
+_SPAN_ID = re.compile("[0-9a-fA-F]{16}")  # OpenTelemetry's: what is said of an answer can be sent to its span
+
 NO_OUTPUT = "the trace has no output"
 Call = dict[str, Any]
 """A step as a row has it, with the `id` of the call where it is told."""
@@ -31,7 +34,10 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     seconds since 1970. tokens: input, output and cached. notes: what else it tells in single values: the
     metadata that the application gave it, `prompt_version`, `feedback`, `session_id`, `user_id`.
     call: of kind `tool`, see tool_call. calls: of tools, that stand in what a model was given, or in what
-    another span gave; chosen: in what a model said.
+    another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
+    answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
+    the span `parent`, or of the trace; such a step is no span. reply: the provider's id of what a model said,
+    by which an evaluation finds its span where it names none.
     """
 
     number: int
@@ -53,6 +59,9 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     calls: Sequence[Call] = ()
     chosen: Sequence[Call] = ()
     notes: Mapping[str, str | int | float | bool] = {}
+    logged: bool = False
+    evaluation: Mapping[str, Any] | None = None
+    reply: str | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -64,7 +73,7 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     retrievers, each text once. Tokens and cost: of all calls of models. The system is the model, where one
     alone was asked; a trace that got to no model belongs to the only system of the file. One that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
-    once.
+    once. What evaluators say of it stands in the metadata, as `evaluations`.
     Raises DataError where nothing was asked in any of them.
     """
     traces = _traces(steps)
@@ -109,7 +118,8 @@ class OpenTraces:
     def take(self, now: float, *, grace_s: float) -> list[tuple[int, dict[str, Any]]]:
         """Return the answers in the traces that were quiet for quiet_s then, whole ones for grace_s.
 
-        As answers_of, but traces in which nothing was asked are none.
+        As answers_of, but traces in which nothing was asked are none, and what evaluators say of no answer
+        here is a row with `evaluations` alone.
         """
         done = [
             trace
@@ -120,7 +130,7 @@ class OpenTraces:
         self.n_taken += len(done)
         for trace in done:
             del self._ends[trace], self._sources[trace]
-        return _rows(_traces(step for trace in done for step in self._open.pop(trace)))
+        return _rows(_traces(step for trace in done for step in self._open.pop(trace)), unplaced=True)
 
     def nothing_asked(self, where: str) -> DataError:
         """Return the error for traces without a question."""
@@ -132,9 +142,10 @@ class OpenTraces:
 
 
 def _is_whole(steps: Sequence[TraceStep]) -> bool:
-    ids = {step.id for step in steps}
-    parents = {step.parent for step in steps}
-    return None in parents and ids | {None} >= parents
+    spans = [step for step in steps if step.evaluation is None]
+    ids = {step.id for step in spans}
+    parents = {step.parent for step in spans if not step.logged}
+    return not spans or (None in parents and ids | {None} >= parents)
 
 
 def _without_evaluators(steps: Iterable[TraceStep]) -> list[TraceStep]:
@@ -158,7 +169,12 @@ def _without_evaluators(steps: Iterable[TraceStep]) -> list[TraceStep]:
 def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     traces: dict[object, list[TraceStep]] = {}
     said: dict[str | None, tuple[str | None, str | None]] = {}
-    for step in _without_evaluators(steps):
+    steps = _without_evaluators(steps)
+    replies = {step.reply: step for step in steps if step.reply and step.evaluation is None}
+    for step in steps:
+        if step.evaluation is not None and step.trace is None and step.reply in replies:
+            of = replies[step.reply]
+            step = msgspec.structs.replace(step, trace=of.trace, parent=of.id)
         # Neither those without an id nor those that share one with another question are one trace.
         alone = step.trace is None or (
             step.kind == "trace" and said.setdefault(step.trace, _said(step)) != _said(step)
@@ -167,29 +183,64 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     return [*traces.values()]
 
 
-def _rows(traces: Iterable[list[TraceStep]]) -> list[tuple[int, dict[str, Any]]]:
-    return [(min(step.number for step in inside), row) for row, inside in _rows_with_spans(traces)]
+def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
+    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for trace in traces:
+        answered = _answered(trace)
+        left = _place_evaluations([step for step in trace if step.evaluation is not None], answered)
+        rows += [(min(step.number for step in inside), row) for row, inside in answered]
+        if left and unplaced:
+            listed = [step.evaluation for step in left]
+            rows.append((left[0].number, {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}))
+    only = _only_system(row for _, row in rows)
+    return [(number, only | row if "question" in row else row) for number, row in rows]
 
 
 def answers_with_spans(steps: Iterable[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
     """Return the rows of answers_of, each with its spans, the one that it is the answer of first."""
+    answered = [each for trace in _traces(steps) for each in _answered(trace)]
+    only = _only_system(row for row, _ in answered)
     rows = []
-    for row, inside in _rows_with_spans(_traces(steps)):
+    for row, inside in answered:
         top = _top(inside)
-        rows.append((row, [top, *(step for step in inside if step is not top)]))
+        rows.append((only | row, [top, *(step for step in inside if step is not top)]))
     return rows
 
 
-def _rows_with_spans(traces: Iterable[list[TraceStep]]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
-    rows = [
+def _answered(trace: Sequence[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return the row of each answer in a trace, with the spans that it is made of."""
+    spans = _in_time([step for step in trace if step.evaluation is None])
+    return [
         (row, inside)
-        for trace in traces
-        for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
+        for place, inside in enumerate(_exchanges(spans) if spans else (), 1)
         if (row := _row(inside, place)) is not None
     ]
-    systems = {row["system"] for row, _ in rows if "system" in row}
-    only = {"system": next(iter(systems))} if len(systems) == 1 else {}
-    return [(only | row, inside) for row, inside in rows]
+
+
+def _only_system(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the system of all rows where only one is named: those without one are of it, too."""
+    systems = {row["system"] for row in rows if "system" in row}
+    return {"system": next(iter(systems))} if len(systems) == 1 else {}
+
+
+def _place_evaluations(
+    evaluations: Sequence[TraceStep], answered: Sequence[tuple[dict[str, Any], Sequence[TraceStep]]]
+) -> list[TraceStep]:
+    """Put evaluations to the answers that they are of; return those of which nobody knows that.
+
+    Of several answers it is that with the span; the only one also has what names no span, or one that has not
+    come.
+    """
+    left = []
+    for step in evaluations:
+        of = [row for row, inside in answered if step.parent in {span.id for span in inside if span.id}]
+        of = of or [row for row, _ in answered[:1] if len(answered) == 1]
+        if of:
+            of[0].setdefault("metadata", {}).setdefault("evaluations", []).append(step.evaluation)
+        else:
+            left.append(step)
+    return left
 
 
 def _said(step: TraceStep) -> tuple[str | None, str | None]:
@@ -198,11 +249,43 @@ def _said(step: TraceStep) -> tuple[str | None, str | None]:
 
 def _in_time(steps: Sequence[TraceStep]) -> list[TraceStep]:
     """Return the spans of a trace by the time they begin; one without a time stays behind that before it."""
-    once = {step.id or object(): step for step in steps}.values()
+    by_id: dict[object, TraceStep] = {}
+    for step in steps:
+        key = step.id or object()
+        known = by_id.get(key)
+        by_id[key] = (
+            step if known is None or not (known.logged or step.logged) else _told_together(known, step)
+        )
+    once = by_id.values()
     times = accumulate(
         once, lambda now, step: now if step.started is None else step.started, initial=-math.inf
     )
     return [step for _, step in sorted(zip(islice(times, 1, None), once, strict=True), key=itemgetter(0))]
+
+
+_TOLD_BY_EVENTS = (
+    "asked",
+    "answered",
+    "calls",
+    "chosen",
+    "model",
+    "tokens",
+    "error",
+    "started",
+    "kind",
+    "notes",
+)
+
+
+def _told_together(first: TraceStep, second: TraceStep) -> TraceStep:
+    """Return a span with what log events tell of it; of two events what the first does not tell."""
+    base, events = (second, first) if first.logged and not second.logged else (first, second)
+    lacking = {
+        name: told
+        for name in _TOLD_BY_EVENTS
+        if getattr(base, name) in (None, (), "other", {}) and (told := getattr(events, name)) is not None
+    }
+    return msgspec.structs.replace(base, number=min(first.number, second.number), **lacking)
 
 
 def _exchanges(steps: list[TraceStep]) -> list[list[TraceStep]]:
@@ -287,7 +370,8 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     if question is None:
         return None
     models = [step for step in steps if step.kind == "model"]
-    answer = top.answered
+    # Where events alone tell of a trace, nobody knows its top: it is none of the models.
+    answer = None if top.logged else top.answered
     if answer is None:
         answer = next((step.answered for step in reversed(models) if step.answered is not None), None)
     error = top.error
@@ -328,6 +412,7 @@ def _notes(steps: Sequence[TraceStep], top: TraceStep) -> dict[str, Any]:
         notes
         | ({"time": datetime.fromtimestamp(min(begun), UTC).isoformat()} if begun else {})
         | ({"trace_id": top.trace} if top.trace else {})
+        | ({"span_id": top.id} if top.id and _SPAN_ID.fullmatch(top.id) else {})
     )
 
 
