@@ -39,6 +39,13 @@ def is_openinference(raw: Mapping[str, Any]) -> bool:
     return isinstance(context, Mapping) and "trace_id" in context
 
 
+def is_telemetry(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a span, a record of a log (OTLP, or printed by the SDK), or an annotation."""
+    if is_openinference(raw) or raw.keys() & {"resourceLogs", "scopeLogs", "annotator_kind"}:
+        return True
+    return "event_name" in raw and "trace_id" in raw and isinstance(raw.get("attributes"), Mapping)
+
+
 def is_langfuse(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a trace or an observation."""
     names = raw.keys()

@@ -1,10 +1,23 @@
-"""Which tool wrote a file of results, by what stands in its first row."""
+"""Which tool wrote a file of results, by what stands in its rows: one table of formats, one way to tell them.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+A file of a tool may hold answers, verdicts on them, or both. Answers are read as rows of an answer sheet;
+verdicts of evaluators as judgements, and those of people as labels.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
+from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.tables.columns import field_of
+from ragstone.kernel.tables.interchange.assessments import (
+    Assessment,
+    judgement_rows,
+    label_rows,
+    no_evaluators,
+    no_people,
+)
 from ragstone.kernel.tables.interchange.marks import (
     is_conversation,
     is_deepeval,
@@ -15,36 +28,69 @@ from ragstone.kernel.tables.interchange.marks import (
     is_ragas,
     is_run,
     is_table,
+    is_telemetry,
 )
+from ragstone.kernel.tables.labels import CRITERIA
+from ragstone.kernel.tables.names import fold
 
 Numbered = tuple[int, Any]
 """A line, or the number of a row, and what stands there: an object, or the error in place of one."""
 
 Reader = Callable[[Iterable[Numbered], str], Iterator[Numbered]]
 
-# What a first row must be like, and what then reads them all, `module:function` of this folder. The first
-# that fits is taken. Most files are of no tool, so a reader is imported when a row of its tool is there.
-FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
-    (is_promptfoo, "promptfoo:read_promptfoo"),
-    (is_table, "promptfoo:refuse_table"),
-    (is_openinference, "openinference:read_openinference"),
-    (is_langfuse, "langfuse:read_langfuse"),
-    (is_run, "runs:read_runs"),
-    (is_deepeval, "samples:read_deepeval"),
-    (is_inspect, "samples:read_inspect"),
-    (is_ragas, "samples:read_ragas"),
-    (is_conversation, "conversations:read_conversations"),
+
+class Format(NamedTuple):
+    """What a row of a tool is like, and what then reads the rows: `module:function` of this folder.
+
+    answers: yields rows of an answer sheet. verdicts: yields an `Assessment` for each verdict. Both take
+    (number, row) and the file's name, and yield (number, what was read), errors as they are. None where the
+    format holds no such thing.
+    """
+
+    fits: Callable[[Mapping[str, Any]], bool]
+    answers: str | None = None
+    verdicts: str | None = None
+
+
+# The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
+# is imported when a row of its tool is there.
+FORMATS: tuple[Format, ...] = (
+    Format(is_promptfoo, "promptfoo:read_promptfoo"),
+    Format(is_table, "promptfoo:refuse_table"),
+    Format(is_openinference, "openinference:read_openinference"),
+    Format(is_telemetry, verdicts="events:read_events"),
+    Format(is_langfuse, "langfuse:read_langfuse"),
+    Format(is_run, "runs:read_runs"),
+    Format(is_deepeval, "samples:read_deepeval"),
+    Format(is_inspect, "samples:read_inspect"),
+    Format(is_ragas, "samples:read_ragas"),
+    Format(is_conversation, "conversations:read_conversations"),
 )
 
 
 def is_result(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is, by itself, what a tool has found, whatever lists there are in it."""
-    return any(fits(raw) for fits, _ in FORMATS)
+    return any(form.fits(raw) for form in FORMATS)
 
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is part of a trace: a span or a batch of them, a trace, an observation, a run."""
     return is_openinference(raw) or is_langfuse(raw) or is_run(raw)
+
+
+def rows_of_tools(
+    rows: Iterable[Numbered], where: str, row_type: type, words: Mapping[str, float] = {}
+) -> Iterator[Numbered]:
+    """Yield the rows of a type that results of other tools hold; any other rows as they are.
+
+    where: the file, for messages. words: label in small letters -> score, for verdicts that are labels.
+    Raises DataError for a file of a known tool in which there is nothing of the kind.
+    """
+    if row_type is Answer:
+        return answers_in(rows, where)
+    if row_type is Judgement or row_type is Label:
+        return _verdicts_in(rows, where, row_type, words)
+    return iter(rows)
 
 
 def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
@@ -57,11 +103,100 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     for number, raw in every:
         before.append((number, raw))
         if isinstance(raw, dict):
-            read = next((read for fits, read in FORMATS if fits(raw)), None)
+            read = next((form.answers for form in FORMATS if form.answers and form.fits(raw)), None)
             together = chain(before, every)
             yield from _reader(read)(together, where) if read else together
             return
     yield from before
+
+
+def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
+    """Return which rows of ours objects of other tools hold: Judgement, Label, and beside these Answer.
+
+    Empty where there is no verdict, of an evaluator or of a person.
+    """
+    if not any(map(_verdict_reader, rows)):
+        return set()
+    read = (one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment))
+    found: set[type] = {Judgement if one.by == "evaluator" else Label for one in read}
+    return found | {Answer} if found and any(map(holds_answers, rows)) else found
+
+
+def holds_answers(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is of a tool whose files hold answers."""
+    return any(form.answers and form.fits(raw) for form in FORMATS)
+
+
+def _verdicts_in(
+    rows: Iterable[Numbered], where: str, row_type: type, words: Mapping[str, float]
+) -> Iterator[Numbered]:
+    """Yield the fields of judgements or labels, for each verdict that a file of other tools holds.
+
+    Such a file is read as a whole, for a verdict may come before what it is on. One whose first row is of no
+    known tool, or that holds no verdict, is passed on row by row.
+    """
+    every = iter(rows)
+    before: list[Numbered] = []
+    for number, raw in every:
+        before.append((number, raw))
+        if isinstance(raw, dict):
+            if _verdict_reader(raw) is None:
+                break
+            yield from _assessments([*before, *every], where, row_type, words)
+            return
+    yield from chain(before, every)
+
+
+def _assessments(
+    rows: list[Numbered], where: str, row_type: type, words: Mapping[str, float]
+) -> Iterator[Numbered]:
+    found = [*_assessed(rows, where)]
+    assessments = [one for _, one in found if isinstance(one, Assessment)]
+    if not assessments:
+        yield from rows
+        return
+    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
+    if row_type is Judgement:
+        if all(one.by == "person" for one in assessments):
+            raise no_evaluators(where, len(assessments))
+        yield from chain(judgement_rows(assessments, where, words), mistakes)
+        return
+    if all(one.by == "evaluator" for one in assessments):
+        first = next(raw for _, raw in rows if isinstance(raw, dict))
+        if holds_answers(first) and any(_is_score(name) for name in first):
+            yield from rows  # a sheet with people's scores beside, in columns of its own
+            return
+        raise no_people(where, assessments)
+    yield from chain(label_rows(assessments, where), mistakes)
+
+
+def _is_score(column: str) -> bool:
+    return fold(column) in CRITERIA or field_of(column, Label) == "score"
+
+
+def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
+    """Yield the verdicts in rows, which may be of several tools, as `Assessment`; mistakes as they are."""
+    by_reader: dict[str, list[Numbered]] = {}
+    for number, raw in rows:
+        reader = _verdict_reader(raw) if isinstance(raw, dict) else None
+        if reader is not None:
+            by_reader.setdefault(reader, []).append((number, raw))
+        elif isinstance(raw, dict):
+            yield (
+                number,
+                ValueError(
+                    f"it is of no known tool, and the file began with one that is. It has: "
+                    f"{', '.join(map(str, raw))[:200]}. Take it out, or put it into a file of its own."
+                ),
+            )
+        else:
+            yield number, raw
+    for reader, mine in by_reader.items():
+        yield from _reader(reader)(mine, where)
+
+
+def _verdict_reader(raw: Mapping[str, Any]) -> str | None:
+    return next((form.verdicts for form in FORMATS if form.verdicts and form.fits(raw)), None)
 
 
 def _reader(place: str) -> Reader:

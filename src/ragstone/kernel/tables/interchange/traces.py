@@ -150,15 +150,28 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
 
 
 def _rows(traces: Iterable[list[TraceStep]]) -> list[tuple[int, dict[str, Any]]]:
+    return [(min(step.number for step in inside), row) for row, inside in _rows_with_spans(traces)]
+
+
+def answers_with_spans(steps: Iterable[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return the rows of answers_of, each with its spans, the one that it is the answer of first."""
+    rows = []
+    for row, inside in _rows_with_spans(_traces(steps)):
+        top = _top(inside)
+        rows.append((row, [top, *(step for step in inside if step is not top)]))
+    return rows
+
+
+def _rows_with_spans(traces: Iterable[list[TraceStep]]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
     rows = [
-        (min(step.number for step in inside), row)
+        (row, inside)
         for trace in traces
         for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
         if (row := _row(inside, place)) is not None
     ]
-    systems = {row["system"] for _, row in rows if "system" in row}
+    systems = {row["system"] for row, _ in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
-    return [(number, only | row) for number, row in rows]
+    return [(only | row, inside) for row, inside in rows]
 
 
 def _said(step: TraceStep) -> tuple[str | None, str | None]:

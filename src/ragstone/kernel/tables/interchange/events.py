@@ -1,0 +1,393 @@
+"""Verdicts in traces: events of OpenTelemetry, `EVALUATOR` spans of OpenInference, annotations of Phoenix.
+
+`gen_ai.evaluation.result` after the conventions for generative AI 0.1, as a record of a log (OTLP JSON, or as
+the Python SDK 1.45 prints it) or as an event of a span, with what pydantic_evals 2.62 and Azure AI evaluation
+1.18 add to it. `EVALUATOR` spans as phoenix-evals 3.9 and the Phoenix client 3.5 write them; annotations of
+spans and traces as that client returns them, rows or data frame; columns `eval.NAME.score` beside spans.
+Spans in the same file tell which answer a verdict is on.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.tables.interchange.assessments import Assessment, Scale, answered_in
+from ragstone.kernel.tables.interchange.openinference import (
+    EVALUATION,
+    attributes_in,
+    spans_in,
+    step_in,
+)
+from ragstone.kernel.tables.interchange.traces import TraceStep, answers_with_spans
+from ragstone.kernel.tables.interchange.values import (
+    decoded,
+    fields_in,
+    id_in,
+    number_in,
+    objects_in,
+    seconds_at,
+    written,
+)
+from ragstone.kernel.tables.names import question_key
+
+Numbered = tuple[int, Any]
+Span = Mapping[str, Any]
+
+_EVENT = "gen_ai.evaluation."
+_NAME = f"{_EVENT}name"
+_KNOWN = {
+    _NAME,
+    *(f"{_EVENT}{name}" for name in ("score.value", "score.label", "explanation")),
+    *(f"{_EVENT}evaluator.{name}" for name in ("source", "version")),
+    *("error.type", "internal_properties", "event.name", "gen_ai.response.id"),
+}
+_LEFT_OUT = {"microsoft.custom_event.name", "http.client_ip"}
+_KINDS: Mapping[str, str | None] = {"CODE": NO_MODEL, "HEURISTIC": NO_MODEL}
+
+
+class _Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict, and the span that it is on."""
+
+    assessment: Assessment
+    trace: str | None
+    span: str | None
+
+
+def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
+    """Yield an Assessment for each verdict; what is no object, or too deep, as an error."""
+    steps: list[TraceStep] = []
+    verdicts: list[_Verdict] = []
+    evaluators: list[tuple[int, dict[str, Any]]] = []
+    for number, raw in rows:
+        if "annotator_kind" in raw:
+            verdicts.append(_annotation(number, raw))
+            continue
+        if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
+            verdicts += _records(number, raw)
+            continue
+        for span in spans_in(raw):
+            try:
+                steps.append(step_in(number, span))
+            except RecursionError:
+                yield number, ValueError("a span has attributes that are too deep in one another.")
+                continue
+            verdicts += _span_events(number, span)
+            verdicts += _columns(number, span)
+            if _is_evaluator(span):
+                evaluators.append((number, span))
+    ours = _below_evaluators(steps, [span for _, span in evaluators])
+    for number, span in evaluators:
+        verdicts += _evaluator_span(number, span, ours)
+    answers = _Answers([step for step in steps if step.id not in ours])
+    for one in answers.placed(verdicts):
+        yield one.number, one
+
+
+class _Answers:
+    """The answers in the traces of a file, by their spans, with the ids that the file's answer sheet has."""
+
+    def __init__(self, steps: Sequence[TraceStep]) -> None:
+        self._by_span: dict[str, dict[str, Any]] = {}
+        self._by_trace: dict[str, list[dict[str, Any]]] = {}
+        self._tops: set[str] = set()
+        seen: Counter[tuple[str, object]] = Counter()
+        for row, inside in answers_with_spans(steps):
+            name, system = question_key(row["question"]), row.get("system")
+            seen[name, system] += 1
+            nth = seen[name, system]
+            subject: dict[str, Any] = {
+                "subject": name if nth == 1 else f"{name}-{nth}",
+                **{field: row[field] for field in ("system", "question", "answer") if field in row},
+            }
+            self._tops |= {inside[0].id} if inside[0].id else set()
+            self._by_span |= {step.id: subject for step in inside if step.id}
+            if inside[0].trace:
+                self._by_trace.setdefault(inside[0].trace, []).append(subject)
+
+    def placed(self, verdicts: Sequence[_Verdict]) -> Iterator[Assessment]:
+        """Yield the assessments with the answers that they are on.
+
+        Where an evaluator was run on several spans of an answer, one on its top span is on the answer, and
+        the others are on parts of it.
+        """
+        spans: dict[tuple[object, ...], set[str | None]] = {}
+        found = [(verdict, self._answer_of(verdict)) for verdict in verdicts]
+        for verdict, subject in found:
+            spans.setdefault(_judged_by(verdict, subject), set()).add(verdict.span)
+        for verdict, subject in found:
+            beside = spans[_judged_by(verdict, subject)]
+            ids = {
+                name: value
+                for name, value in (("trace_id", verdict.trace), ("span_id", verdict.span))
+                if value is not None
+            }
+            is_part = len(beside) > 1 and verdict.span not in self._tops
+            one = msgspec.structs.replace(
+                verdict.assessment,
+                ids={**ids, **verdict.assessment.ids},
+                part=verdict.assessment.part or (verdict.span if is_part else None),
+            )
+            yield msgspec.structs.replace(one, **subject)
+
+    def _answer_of(self, verdict: _Verdict) -> dict[str, Any]:
+        subject = self._by_span.get(verdict.span or "")
+        in_trace = self._by_trace.get(verdict.trace or "", ())
+        if subject is None and len(in_trace) == 1:
+            subject = in_trace[0]
+        one = verdict.assessment
+        if subject is None and one.subject is None and not one.question:
+            named = verdict.trace or verdict.span
+            return {} if named is None else {"subject": named}
+        return subject or {}
+
+
+def _judged_by(verdict: _Verdict, subject: Mapping[str, Any]) -> tuple[object, ...]:
+    one = verdict.assessment
+    return (
+        one.name,
+        one.version,
+        one.source,
+        one.by,
+        one.annotator,
+        subject.get("subject"),
+        subject.get("system"),
+    )
+
+
+def _records(number: int, raw: Mapping[str, Any]) -> Iterator[_Verdict]:
+    """Yield the verdicts of OTLP logs, or of one record as the SDK prints it."""
+    if "event_name" in raw:
+        attributes = fields_in(raw.get("attributes"))
+        if _is_evaluation(raw.get("event_name"), attributes):
+            yield _event(
+                number,
+                attributes,
+                raw.get("trace_id"),
+                raw.get("span_id"),
+                raw.get("timestamp"),
+                raw.get("body"),
+            )
+        return
+    for resource in objects_in(raw.get("resourceLogs")) or [raw]:
+        for scope in objects_in(resource.get("scopeLogs")):
+            for record in objects_in(scope.get("logRecords")):
+                attributes = attributes_in(record.get("attributes"))
+                if _is_evaluation(record.get("eventName"), attributes):
+                    at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+                    yield _event(number, attributes, record.get("traceId"), record.get("spanId"), at)
+
+
+def _span_events(number: int, span: Span) -> Iterator[_Verdict]:
+    for name, attributes, at in span["told"]:
+        if _is_evaluation(name, attributes):
+            yield _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
+
+
+def _is_evaluation(name: object, attributes: Mapping[str, Any]) -> bool:
+    return EVALUATION in (name, attributes.get("event.name")) or _NAME in attributes
+
+
+def _event(
+    number: int, attributes: Mapping[str, Any], trace: object, span: object, at: object, _body: object = None
+) -> _Verdict:
+    """Return the verdict of one event. internal_properties: where Azure keeps what the conventions lack."""
+    more = fields_in(decoded(attributes.get("internal_properties")))
+    source = attributes.get(f"{_EVENT}evaluator.source")
+    spec = fields_in(decoded(source))
+    version = attributes.get(f"{_EVENT}evaluator.version", more.get("gen_ai.evaluator.version"))
+    model = fields_in(spec.get("arguments")).get("model")
+    explanation = _text(attributes.get(f"{_EVENT}explanation"))
+    failed = _text(attributes.get("error.type"))
+    low, high = (number_in(more.get(f"{_EVENT}{end}_value")) for end in ("min", "max"))
+    response = _text(attributes.get("gen_ai.response.id"))
+    notes = {
+        name.removeprefix(_EVENT): value
+        for name, value in {**attributes, **more}.items()
+        if name not in _KNOWN | _LEFT_OUT and isinstance(value, str | int | float | bool)
+    }
+    return _Verdict(
+        trace=_hex(trace),
+        span=_hex(span),
+        assessment=Assessment(
+            number=number,
+            tool="OpenTelemetry",
+            name=_text(attributes.get(_NAME)) or "evaluation",
+            value=_scalar(attributes.get(f"{_EVENT}score.value")),
+            label=_text(attributes.get(f"{_EVENT}score.label")),
+            rationale=None if failed else explanation,
+            error=(explanation or failed) if failed else None,
+            error_type=failed,
+            version=version if isinstance(version, str | int) else None,
+            source=written(source),
+            model=model if isinstance(model, str) else None,
+            scale=_scale(low, high),
+            threshold=number_in(more.get(f"{_EVENT}threshold")),
+            ids={} if response is None else {"response_id": response},
+            at=seconds_at(at),
+            notes=notes,
+        ),
+    )
+
+
+def _scale(low: float | None, high: float | None) -> Scale | None:
+    return None if low is None or high is None or low >= high else (low, high)
+
+
+def _is_evaluator(span: Span) -> bool:
+    return str(_attribute(span, "openinference.span.kind") or span.get("span_kind")).upper() == "EVALUATOR"
+
+
+def _attribute(span: Span, name: str) -> Any:
+    """Return an attribute, by its full name or within objects."""
+    here: Any = span["attributes"]
+    if name in here:
+        return here[name]
+    for part in name.split("."):
+        here = fields_in(here).get(part)
+    return here
+
+
+def _below_evaluators(steps: Sequence[TraceStep], evaluators: Sequence[Span]) -> dict[str, str | None]:
+    """Return the spans of evaluators and what is below them -> the model that was asked there."""
+    children: dict[str | None, list[TraceStep]] = {}
+    for step in steps:
+        children.setdefault(step.parent, []).append(step)
+    models: dict[str, str | None] = {}
+    for span in evaluators:
+        top = id_in(span.get("span_id"))
+        if top is None or top in models:
+            continue
+        models[top] = None
+        waiting = [top]
+        while waiting:
+            for step in children.get(waiting.pop(), ()):
+                if step.id and step.id not in models:
+                    models[step.id] = step.model
+                    models[top] = models[top] or step.model
+                    waiting.append(step.id)
+    return models
+
+
+def _evaluator_span(number: int, span: Span, models: Mapping[str, str | None]) -> Iterator[_Verdict]:
+    """Yield the verdicts of a span of an evaluator: one, or those of the list that it gave."""
+    given = decoded(_attribute(span, "output.value"))
+    results = given if isinstance(given, list) else [given]
+    failed = str(span.get("status_code")).upper().endswith("ERROR")
+    read = fields_in(decoded(_attribute(span, "input.value")))
+    on = answered_in({**fields_in(read.get("input")), **fields_in(read.get("output")), **read})
+    on.pop("subject", None)
+    parent = id_in(span.get("parent_id"))
+    model = models.get(str(span.get("span_id")))
+    about = fields_in(decoded(_attribute(span, "metadata")))
+    called = str(span.get("name") or "evaluator").removeprefix("Evaluation: ").removesuffix(".evaluate")
+    for at, result in enumerate(results, 1):
+        fields = fields_in(result)
+        own = _text(fields.get("name")) or (called if len(results) == 1 else f"{called}-{at}")
+        kind = str(fields.get("kind") or fields.get("annotator_kind")).upper()
+        yield _Verdict(
+            trace=None if parent is None else _hex(span.get("trace_id")),
+            span=parent,
+            assessment=Assessment(
+                number=number,
+                tool="OpenInference",
+                name=own,
+                value=_scalar(fields.get("score") if fields else result),
+                label=_text(fields.get("label")),
+                rationale=_text(fields.get("explanation")),
+                error=(_text(span.get("status_message")) or "the evaluator's span failed")
+                if failed
+                else None,
+                model=model or _KINDS.get(kind),
+                version=_text(about.get("version")),
+                ids={"evaluator_span_id": str(span.get("span_id"))},
+                at=seconds_at(span.get("end_time")),
+                notes=_scalars(fields_in(fields.get("metadata")))
+                | _scalars({"direction": fields.get("direction")}),
+                **on,
+            ),
+        )
+
+
+def _annotation(number: int, raw: Mapping[str, Any]) -> _Verdict:
+    """Return an annotation of Phoenix, on a span, a trace or a session; also a row of a data frame."""
+    result = fields_in(decoded(raw.get("result")))
+    known = {name: result.get(name, raw.get(f"result.{name}", raw.get(name))) for name in _RESULT}
+    kind = str(raw.get("annotator_kind")).upper()
+    position = raw.get("document_position")
+    on = ("session_id",) if raw.get("session_id") and not raw.get("span_id") else ()
+    return _Verdict(
+        trace=_hex(raw.get("trace_id", raw.get("context.trace_id"))),
+        span=_hex(raw.get("span_id", raw.get("context.span_id"))),
+        assessment=Assessment(
+            number=number,
+            tool="Phoenix",
+            name=_text(raw.get("annotation_name")) or _text(raw.get("name")) or "annotation",
+            value=_scalar(known["score"]),
+            label=_text(known["label"]),
+            rationale=_text(known["explanation"]),
+            by="person" if kind == "HUMAN" else "evaluator",
+            annotator=(_text(raw.get("user_id")) or _text(raw.get("identifier")))
+            if kind == "HUMAN"
+            else None,
+            source=_text(raw.get("identifier")) if kind != "HUMAN" else None,
+            model=_KINDS.get(kind),
+            part=None if position is None else f"document-{position}",
+            ids={name: str(raw[name]) for name in on},
+            subject=str(raw["session_id"]) if on else None,
+            at=seconds_at(raw.get("updated_at", raw.get("created_at"))),
+            id=_text(raw.get("id")),
+            notes=_scalars(fields_in(decoded(raw.get("metadata")))) | _scalars({"annotator_kind": kind}),
+        ),
+    )
+
+
+_RESULT = ("score", "label", "explanation")
+
+
+def _columns(number: int, span: Span) -> Iterator[_Verdict]:
+    """Yield the verdicts in columns of a data frame of spans: `eval.NAME.score`, `.label`, `.explanation`."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for column, value in span.items():
+        first, _, rest = column.partition(".")
+        name, _, field = rest.rpartition(".")
+        if first == "eval" and name and field in _RESULT:
+            by_name.setdefault(name, {})[field] = value
+    for name, fields in by_name.items():
+        if all(value is None or value != value for value in fields.values()):
+            continue
+        yield _Verdict(
+            trace=_hex(span.get("trace_id")),
+            span=_hex(span.get("span_id")),
+            assessment=Assessment(
+                number=number,
+                tool="Phoenix",
+                name=name,
+                value=_scalar(fields.get("score")),
+                label=_text(fields.get("label")),
+                rationale=_text(fields.get("explanation")),
+            ),
+        )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _hex(value: object) -> str | None:
+    """Return the id of a span or trace; the SDK prints 0x before it, and zeros where there is none."""
+    name = id_in(value)
+    name = None if name is None else name.removeprefix("0x")
+    return None if name is None or not name.strip("0") else name
+
+
+def _scalar(value: object) -> bool | int | float | str | None:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return written(value)
+
+
+def _scalars(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
