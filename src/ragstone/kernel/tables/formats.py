@@ -5,6 +5,7 @@ import csv
 import functools
 import gzip
 import io
+import json
 import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, explaining, optional_package
 from ragstone.kernel.files.sheet import FileTable, numbered_names
 from ragstone.kernel.tables.cells import csv_reader, unguarded
+from ragstone.kernel.tables.interchange.inspect_archive import read_archive
 from ragstone.kernel.tables.interchange.recognise import is_result
 from ragstone.kernel.tables.storage import open_bytes, url_of
 
@@ -29,9 +31,22 @@ LOG = logging.getLogger(__name__)
 MOST_OF_A_LINE = 64 << 20
 
 
-def read_jsonl(
-    path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
-) -> Iterator[tuple[int, Any]]:
+def decode_json(content: bytes | str) -> Any:
+    """Return what JSON stands for, NaN and Infinity among it, which Python writes and JSON does not have.
+
+    Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        if "NaN" in text or "Infinity" in text:
+            with contextlib.suppress(ValueError):
+                return json.loads(content)
+        raise
+
+
+def read_jsonl(path: Path, decode: Callable[[bytes], object] = decode_json) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every line that is not blank.
 
     A file that is in another encoding throughout is read in the one that it seems to be in, which is told. In
@@ -113,12 +128,12 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         with _unpacked(path) as file:
             content = file.read().removeprefix(b"\xef\xbb\xbf")
         try:
-            rows = msgspec.json.decode(content)
+            rows = decode_json(content)
         except UnicodeDecodeError:
             text = _decoded_json(path, content)
             if text is None:
                 raise DataError(_stray_line(path, content)) from None
-            rows = msgspec.json.decode(text)
+            rows = decode_json(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
@@ -321,6 +336,7 @@ READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".xlsx": read_xlsx,
+    ".eval": read_archive,
 }
 
 

@@ -21,9 +21,12 @@ from ragstone.kernel.tables.interchange.assessments import (
 from ragstone.kernel.tables.interchange.marks import (
     is_conversation,
     is_deepeval,
+    is_eee_instance,
+    is_eee_record,
     is_inspect,
     is_langfuse,
     is_openinference,
+    is_precomputed,
     is_promptfoo,
     is_ragas,
     is_run,
@@ -55,15 +58,18 @@ class Format(NamedTuple):
 # The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
 # is imported when a row of its tool is there.
 FORMATS: tuple[Format, ...] = (
-    Format(is_promptfoo, "promptfoo:read_promptfoo"),
+    Format(is_promptfoo, "promptfoo:read_promptfoo", "promptfoo:read_promptfoo_verdicts"),
     Format(is_table, "promptfoo:refuse_table"),
     Format(is_openinference, "openinference:read_openinference"),
     Format(is_telemetry, verdicts="events:read_events"),
     Format(is_langfuse, "langfuse:read_langfuse"),
     Format(is_run, "runs:read_runs"),
-    Format(is_deepeval, "samples:read_deepeval"),
-    Format(is_inspect, "samples:read_inspect"),
-    Format(is_ragas, "samples:read_ragas"),
+    Format(is_deepeval, "samples:read_deepeval", "graded:read_deepeval_verdicts"),
+    Format(is_inspect, "samples:read_inspect", "graded:read_inspect_verdicts"),
+    Format(is_precomputed, verdicts="graded:read_precomputed"),
+    Format(is_ragas, "samples:read_ragas", "graded:read_ragas_verdicts"),
+    Format(is_eee_instance, "graded:read_eee_answers", "graded:read_eee_verdicts"),
+    Format(is_eee_record, "graded:refuse_record", "graded:refuse_record"),
     Format(is_conversation, "conversations:read_conversations"),
 )
 
@@ -117,8 +123,10 @@ def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
     """
     if not any(map(_verdict_reader, rows)):
         return set()
-    read = (one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment))
-    found: set[type] = {Judgement if one.by == "evaluator" else Label for one in read}
+    read = [one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment | dict)]
+    found: set[type] = {
+        Judgement if isinstance(one, dict) or one.by == "evaluator" else Label for one in read
+    }
     return found | {Answer} if found and any(map(holds_answers, rows)) else found
 
 
@@ -152,10 +160,13 @@ def _assessments(
 ) -> Iterator[Numbered]:
     found = [*_assessed(rows, where)]
     assessments = [one for _, one in found if isinstance(one, Assessment)]
+    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
+    if row_type is Judgement and any(isinstance(one, dict) for _, one in mistakes):
+        yield from mistakes  # rows that Ragstone exported, as they were
+        return
     if not assessments:
         yield from rows
         return
-    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
     if row_type is Judgement:
         if all(one.by == "person" for one in assessments):
             raise no_evaluators(where, len(assessments))
@@ -163,7 +174,7 @@ def _assessments(
         return
     if all(one.by == "evaluator" for one in assessments):
         first = next(raw for _, raw in rows if isinstance(raw, dict))
-        if holds_answers(first) and any(_is_score(name) for name in first):
+        if (holds_answers(first) or is_precomputed(first)) and any(map(_is_score, first)):
             yield from rows  # a sheet with people's scores beside, in columns of its own
             return
         raise no_people(where, assessments)
