@@ -54,8 +54,8 @@ def check_export(path: Path | str, force: bool, folder: Path) -> Path:
         raise DataError(f"{path} holds rows of the run itself. Give the table another name.")
     if path.suffix.lower() not in WRITERS:
         raise DataError(
-            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)} .eval "
-            ".yaml, or a folder called data. Excel opens .csv."
+            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}. Excel "
+            "opens .csv; records are .eval, .yaml and a folder called data."
         )
     return check_place(path, force)
 

@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 MOST_OF_A_LINE = 64 << 20
 
 
-def decode_json(content: bytes | str) -> Any:
-    """Return what JSON stands for, NaN and Infinity among it, which Python writes and JSON does not have.
+def decode_json(content: bytes | str) -> Any:  # noqa: ANN401
+    """Return what JSON stands for; of results of other tools also with NaN in it, which Python's json writes.
 
     Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError.
     """
@@ -40,9 +40,11 @@ def decode_json(content: bytes | str) -> Any:
         return msgspec.json.decode(content)
     except msgspec.DecodeError:
         text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        if "NaN" in text or "Infinity" in text:
+        if "NaN" in text:
             with contextlib.suppress(ValueError):
-                return json.loads(content)
+                lenient = json.loads(content)
+                if isinstance(lenient, dict) and is_result(lenient):
+                    return lenient
         raise
 
 

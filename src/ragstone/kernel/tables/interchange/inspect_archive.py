@@ -47,10 +47,8 @@ def read_archive(path: Path) -> Iterator[tuple[int, Any]]:
         with opened(source) as archive:
             yield from _samples(archive, where)
     except Unreadable as mistake:
-        raise DataError(
-            f"{where}: cannot be read as a log of Inspect: {mistake}. If it was cut off, copy it again, or "
-            "mend it with `inspect log recover`."
-        ) from None
+        damaged = "" if " MB" in str(mistake) else " Copy it again, or mend it with `inspect log recover`."
+        raise DataError(f"{where}: cannot be read as a log of Inspect: {mistake}.{damaged}") from None
 
 
 def _samples(archive: ZipFile, where: str) -> Iterator[tuple[int, Any]]:

@@ -17,6 +17,7 @@ from ragstone.kernel.tables.interchange.assessments import (
     label_rows,
     no_evaluators,
     no_people,
+    no_verdicts,
 )
 from ragstone.kernel.tables.interchange.marks import (
     is_conversation,
@@ -165,6 +166,9 @@ def _assessments(
         yield from mistakes  # rows that Ragstone exported, as they were
         return
     if not assessments:
+        first = next(raw for _, raw in rows if isinstance(raw, dict))
+        if row_type is Judgement and not mistakes and holds_answers(first):
+            raise no_verdicts(where)
         yield from rows
         return
     if row_type is Judgement:
