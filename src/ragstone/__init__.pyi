@@ -82,6 +82,7 @@ from .kernel.agreement.card import ReportCard as ReportCard
 from .kernel.agreement.corrected import corrected_means as corrected_means
 from .kernel.agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .kernel.agreement.grading import report_cards as report_cards
+from .kernel.agreement.joining import join_labels as join_labels
 from .kernel.agreement.sequential import SequentialAgreement as SequentialAgreement
 from .kernel.agreement.sequential import sequential_agreement as sequential_agreement
 from .kernel.config import Settings as Settings

@@ -119,6 +119,16 @@ class TestInspect:
         assert found[0].rationale == "says October"
 
 
+    def test_the_same_scores_are_labels_where_people_gave_them(self) -> None:
+        labels = list(read_rows(FIXTURES / "precomputed.jsonl", Label))
+        assert [(row.question_id, row.score, row.metric) for row in labels][:3] == [
+            ("q1", 1, None),
+            ("q2", 1, None),
+            ("q3", 0.5, None),
+        ]
+        assert len(labels) == 6  # NaN is no label
+
+
 class TestArchive:
     def archive(self, path: Path, members: dict[str, bytes]) -> Path:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -10,7 +10,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Status, count_statuses
 from ragstone.kernel.tables import check_output, keep_sources, parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
-from ragstone.kernel.tables.interchange.recognise import holds_answers, kinds_in
+from ragstone.kernel.tables.interchange.recognise import kinds_in, sheet_rows
 
 FORMAT = "verdicts"
 RowT = TypeVar("RowT", Judgement, Label)
@@ -32,7 +32,14 @@ class ImportedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     not_written: dict[str, int]
 
 
-def rows_with_verdicts(sources: Sequence[Path]) -> list[dict[str, Any]] | None:
+class SourceRows(NamedTuple):
+    """The objects of files, and which kinds of our rows they hold."""
+
+    rows: list[dict[str, Any]]
+    kinds: set[type]
+
+
+def rows_with_verdicts(sources: Sequence[Path]) -> SourceRows | None:
     """Return the objects of files that hold verdicts of another tool, alone or together with its traces.
 
     None for other files. Raises DataError for lines of such files that are no objects.
@@ -50,24 +57,25 @@ def rows_with_verdicts(sources: Sequence[Path]) -> list[dict[str, Any]] | None:
                     problems.append(f"{path}:{number}: not a JSON object ({raw}).")
     except DataError:  # it is said where the file is read for what it is
         return None
-    if not kinds_in(rows):
+    kinds = kinds_in(rows)
+    if not kinds:
         return None
     if problems:
         raise DataError("\n".join(problems[:10]))
-    return rows
+    return SourceRows(rows, kinds)
 
 
 def import_verdicts(
-    rows: Sequence[dict[str, Any]], sources: Sequence[Path], output: Path, *, force: bool = False
+    found_rows: SourceRows, sources: Sequence[Path], output: Path, *, force: bool = False
 ) -> ImportedVerdicts:
     """Write what other tools' evaluators said, what people said there, and the answers that they speak of.
 
-    rows: of the sources, see rows_with_verdicts. output: a folder, for judgements.jsonl, labels.jsonl and
+    found_rows: of the sources, see rows_with_verdicts. output: a folder, for judgements.jsonl, labels.jsonl and
     answers.jsonl; or a file, for the judgements alone.
     Raises DataError for verdicts that are broken, and where files exist and `force` is not given.
     """
     alone = ending_of(output) in READERS
-    kinds = kinds_in(rows)
+    rows, kinds = found_rows
     judgements = _read(sources, rows, Judgement) if Judgement in kinds else []
     labels = _read(sources, rows, Label) if Label in kinds else []
     answers = _answers(rows) if Answer in kinds else []
@@ -107,8 +115,8 @@ def _read(sources: Sequence[Path], rows: Sequence[dict[str, Any]], row_type: typ
 
 
 def _answers(rows: Sequence[dict[str, Any]]) -> list[Answer]:
-    """Return the answers of traces; none where their spans lack inputs and outputs."""
+    """Return the answers of traces and sheets; none where spans lack inputs and outputs."""
     try:
-        return parse_rows([raw for raw in rows if holds_answers(raw)], Answer)
+        return parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer)
     except DataError:
         return []

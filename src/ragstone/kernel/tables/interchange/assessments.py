@@ -22,7 +22,7 @@ from ragstone.kernel.tables.names import accepted_names, fold, question_key
 
 LOG = logging.getLogger(__name__)
 
-NOT_TOLD = "not told"
+NOT_TOLD = "unknown"
 """The `model` of a judgement whose tool does not say which model was asked, or whether one was."""
 
 Scale = tuple[float, float]
@@ -105,7 +105,7 @@ def judgement_rows(
     repeats, what names no answer and which labels have no score. Raises ColumnsError where no verdict has a
     score because all are such labels.
     """
-    told = _once([one for one in assessments if one.by == "evaluator"], where)
+    told = _once(_with_models([one for one in assessments if one.by == "evaluator"]), where)
     names = _judge_names([one for one, _ in told])
     outcomes = [_outcome(one, words) for one, _ in told]
     unknown: dict[str, int] = {}
@@ -117,8 +117,8 @@ def judgement_rows(
         raise words_error(where, unknown)
     if unknown:
         LOG.warning(
-            "%s: no score is known for the label%s %s: these verdicts have status unparsable. Say what a "
-            "label stands for with --map LABEL=SCORE.",
+            "%s: no score is known for the label%s %s: these verdicts have status unparsable. `ragstone agree "
+            "--map LABEL=SCORE` says what a label stands for.",
             where,
             "s" * (len(unknown) > 1),
             ", ".join(f"{word} ({n:,})" for word, n in [*unknown.items()][:10]),
@@ -362,6 +362,24 @@ def _once(assessments: Sequence[Assessment], where: str) -> list[tuple[Assessmen
     return once
 
 
+def _with_models(assessments: Sequence[Assessment]) -> list[Assessment]:
+    """Return verdicts with the model of their evaluator where they do not name it, as those that failed do not.
+
+    That is the only model that this evaluator names elsewhere in the file.
+    """
+    models: dict[_JudgeKey, set[str]] = {}
+    for one in assessments:
+        if one.model is not None:
+            models.setdefault((one.name, one.version, one.source, None), set()).add(one.model)
+    alone = {key: next(iter(known)) for key, known in models.items() if len(known) == 1}
+    return [
+        msgspec.structs.replace(one, model=alone[_key_of_judge(one)])
+        if one.model is None and _key_of_judge(one) in alone
+        else one
+        for one in assessments
+    ]
+
+
 _JudgeKey = tuple[str, str | int | None, str | None, str | None]
 
 
@@ -399,7 +417,7 @@ def _version_number(version: str | int | None) -> int | None:
 
 
 def _question_ids(assessments: Sequence[Assessment], where: str) -> list[str]:
-    """Return the id of each answer: its own, else that of its question's text, else one of its place."""
+    """Return the id of each answer: its own, else that of its question's text, else a number."""
     ids: list[str] = []
     n_lost = 0
     for one in assessments:
@@ -407,7 +425,7 @@ def _question_ids(assessments: Sequence[Assessment], where: str) -> list[str]:
         name = name or next(iter(one.ids.values()), None)
         if name is None:
             n_lost += 1
-            name = f"row-{one.number}" if n_lost == 1 else f"row-{one.number}-{n_lost}"
+            name = f"unplaced-{n_lost}"
         ids.append(name if one.part is None else f"{name}#{one.part}")
     if n_lost:
         LOG.warning(

@@ -7,11 +7,8 @@ spans and traces as that client returns them, rows or data frame; columns `eval.
 Spans in the same file tell which answer a verdict is on.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.tables.interchange.assessments import Assessment, Scale, answered_in
@@ -21,17 +18,18 @@ from ragstone.kernel.tables.interchange.openinference import (
     spans_in,
     step_in,
 )
-from ragstone.kernel.tables.interchange.traces import TraceStep, answers_with_spans
+from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
+from ragstone.kernel.tables.interchange.traces import TraceStep
 from ragstone.kernel.tables.interchange.values import (
     decoded,
     fields_in,
     id_in,
     number_in,
     objects_in,
+    scalar_in,
     seconds_at,
     written,
 )
-from ragstone.kernel.tables.names import question_key
 
 Numbered = tuple[int, Any]
 Span = Mapping[str, Any]
@@ -48,18 +46,10 @@ _LEFT_OUT = {"microsoft.custom_event.name", "http.client_ip"}
 _KINDS: Mapping[str, str | None] = {"CODE": NO_MODEL, "HEURISTIC": NO_MODEL}
 
 
-class _Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict, and the span that it is on."""
-
-    assessment: Assessment
-    trace: str | None
-    span: str | None
-
-
 def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
     """Yield an Assessment for each verdict; what is no object, or too deep, as an error."""
     steps: list[TraceStep] = []
-    verdicts: list[_Verdict] = []
+    verdicts: list[SpanVerdict] = []
     evaluators: list[tuple[int, dict[str, Any]]] = []
     for number, raw in rows:
         if "annotator_kind" in raw:
@@ -78,86 +68,14 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
             verdicts += _columns(number, span)
             if _is_evaluator(span):
                 evaluators.append((number, span))
-    ours = _below_evaluators(steps, [span for _, span in evaluators])
+    models = _below_evaluators(steps, [span for _, span in evaluators])
     for number, span in evaluators:
-        verdicts += _evaluator_span(number, span, ours)
-    answers = _Answers([step for step in steps if step.id not in ours])
-    for one in answers.placed(verdicts):
+        verdicts += _evaluator_span(number, span, models)
+    for one in AnsweredSpans(steps).placed(verdicts):
         yield one.number, one
 
 
-class _Answers:
-    """The answers in the traces of a file, by their spans, with the ids that the file's answer sheet has."""
-
-    def __init__(self, steps: Sequence[TraceStep]) -> None:
-        self._by_span: dict[str, dict[str, Any]] = {}
-        self._by_trace: dict[str, list[dict[str, Any]]] = {}
-        self._tops: set[str] = set()
-        seen: Counter[tuple[str, object]] = Counter()
-        for row, inside in answers_with_spans(steps):
-            name, system = question_key(row["question"]), row.get("system")
-            seen[name, system] += 1
-            nth = seen[name, system]
-            subject: dict[str, Any] = {
-                "subject": name if nth == 1 else f"{name}-{nth}",
-                **{field: row[field] for field in ("system", "question", "answer") if field in row},
-            }
-            self._tops |= {inside[0].id} if inside[0].id else set()
-            self._by_span |= {step.id: subject for step in inside if step.id}
-            if inside[0].trace:
-                self._by_trace.setdefault(inside[0].trace, []).append(subject)
-
-    def placed(self, verdicts: Sequence[_Verdict]) -> Iterator[Assessment]:
-        """Yield the assessments with the answers that they are on.
-
-        Where an evaluator was run on several spans of an answer, one on its top span is on the answer, and
-        the others are on parts of it.
-        """
-        spans: dict[tuple[object, ...], set[str | None]] = {}
-        found = [(verdict, self._answer_of(verdict)) for verdict in verdicts]
-        for verdict, subject in found:
-            spans.setdefault(_judged_by(verdict, subject), set()).add(verdict.span)
-        for verdict, subject in found:
-            beside = spans[_judged_by(verdict, subject)]
-            ids = {
-                name: value
-                for name, value in (("trace_id", verdict.trace), ("span_id", verdict.span))
-                if value is not None
-            }
-            is_part = len(beside) > 1 and verdict.span not in self._tops
-            one = msgspec.structs.replace(
-                verdict.assessment,
-                ids={**ids, **verdict.assessment.ids},
-                part=verdict.assessment.part or (verdict.span if is_part else None),
-            )
-            yield msgspec.structs.replace(one, **subject)
-
-    def _answer_of(self, verdict: _Verdict) -> dict[str, Any]:
-        subject = self._by_span.get(verdict.span or "")
-        in_trace = self._by_trace.get(verdict.trace or "", ())
-        if subject is None and len(in_trace) == 1:
-            subject = in_trace[0]
-        one = verdict.assessment
-        if subject is None and one.subject is None and not one.question:
-            named = verdict.trace or verdict.span
-            return {} if named is None else {"subject": named}
-        return subject or {}
-
-
-def _judged_by(verdict: _Verdict, subject: Mapping[str, Any]) -> tuple[object, ...]:
-    one = verdict.assessment
-    return (
-        one.name,
-        one.version,
-        one.source,
-        one.by,
-        one.annotator,
-        subject.get("subject"),
-        subject.get("system"),
-    )
-
-
-def _records(number: int, raw: Mapping[str, Any]) -> Iterator[_Verdict]:
+def _records(number: int, raw: Mapping[str, Any]) -> Iterator[SpanVerdict]:
     """Yield the verdicts of OTLP logs, or of one record as the SDK prints it."""
     if "event_name" in raw:
         attributes = fields_in(raw.get("attributes"))
@@ -180,7 +98,7 @@ def _records(number: int, raw: Mapping[str, Any]) -> Iterator[_Verdict]:
                     yield _event(number, attributes, record.get("traceId"), record.get("spanId"), at)
 
 
-def _span_events(number: int, span: Span) -> Iterator[_Verdict]:
+def _span_events(number: int, span: Span) -> Iterator[SpanVerdict]:
     for name, attributes, at in span["told"]:
         if _is_evaluation(name, attributes):
             yield _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
@@ -192,7 +110,7 @@ def _is_evaluation(name: object, attributes: Mapping[str, Any]) -> bool:
 
 def _event(
     number: int, attributes: Mapping[str, Any], trace: object, span: object, at: object, _body: object = None
-) -> _Verdict:
+) -> SpanVerdict:
     """Return the verdict of one event. internal_properties: where Azure keeps what the conventions lack."""
     more = fields_in(decoded(attributes.get("internal_properties")))
     source = attributes.get(f"{_EVENT}evaluator.source")
@@ -208,14 +126,14 @@ def _event(
         for name, value in {**attributes, **more}.items()
         if name not in _KNOWN | _LEFT_OUT and isinstance(value, str | int | float | bool)
     }
-    return _Verdict(
+    return SpanVerdict(
         trace=_hex(trace),
         span=_hex(span),
         assessment=Assessment(
             number=number,
             tool="OpenTelemetry",
             name=_text(attributes.get(_NAME)) or "evaluation",
-            value=_scalar(attributes.get(f"{_EVENT}score.value")),
+            value=scalar_in(attributes.get(f"{_EVENT}score.value")),
             label=_text(attributes.get(f"{_EVENT}score.label")),
             rationale=None if failed else explanation,
             error=(explanation or failed) if failed else None,
@@ -271,7 +189,7 @@ def _below_evaluators(steps: Sequence[TraceStep], evaluators: Sequence[Span]) ->
     return models
 
 
-def _evaluator_span(number: int, span: Span, models: Mapping[str, str | None]) -> Iterator[_Verdict]:
+def _evaluator_span(number: int, span: Span, models: Mapping[str, str | None]) -> Iterator[SpanVerdict]:
     """Yield the verdicts of a span of an evaluator: one, or those of the list that it gave."""
     given = decoded(_attribute(span, "output.value"))
     results = given if isinstance(given, list) else [given]
@@ -287,20 +205,20 @@ def _evaluator_span(number: int, span: Span, models: Mapping[str, str | None]) -
         fields = fields_in(result)
         own = _text(fields.get("name")) or (called if len(results) == 1 else f"{called}-{at}")
         kind = str(fields.get("kind") or fields.get("annotator_kind")).upper()
-        yield _Verdict(
+        yield SpanVerdict(
             trace=None if parent is None else _hex(span.get("trace_id")),
             span=parent,
             assessment=Assessment(
                 number=number,
                 tool="OpenInference",
                 name=own,
-                value=_scalar(fields.get("score") if fields else result),
+                value=scalar_in(fields.get("score") if fields else result),
                 label=_text(fields.get("label")),
                 rationale=_text(fields.get("explanation")),
                 error=(_text(span.get("status_message")) or "the evaluator's span failed")
                 if failed
                 else None,
-                model=model or _KINDS.get(kind),
+                model=model or _KINDS.get(kind) or id_in(fields_in(fields.get("metadata")).get("model")),
                 version=_text(about.get("version")),
                 ids={"evaluator_span_id": str(span.get("span_id"))},
                 at=seconds_at(span.get("end_time")),
@@ -311,21 +229,22 @@ def _evaluator_span(number: int, span: Span, models: Mapping[str, str | None]) -
         )
 
 
-def _annotation(number: int, raw: Mapping[str, Any]) -> _Verdict:
+def _annotation(number: int, raw: Mapping[str, Any]) -> SpanVerdict:
     """Return an annotation of Phoenix, on a span, a trace or a session; also a row of a data frame."""
     result = fields_in(decoded(raw.get("result")))
     known = {name: result.get(name, raw.get(f"result.{name}", raw.get(name))) for name in _RESULT}
     kind = str(raw.get("annotator_kind")).upper()
     position = raw.get("document_position")
+    about = fields_in(decoded(raw.get("metadata")))
     on = ("session_id",) if raw.get("session_id") and not raw.get("span_id") else ()
-    return _Verdict(
+    return SpanVerdict(
         trace=_hex(raw.get("trace_id", raw.get("context.trace_id"))),
         span=_hex(raw.get("span_id", raw.get("context.span_id"))),
         assessment=Assessment(
             number=number,
             tool="Phoenix",
             name=_text(raw.get("annotation_name")) or _text(raw.get("name")) or "annotation",
-            value=_scalar(known["score"]),
+            value=scalar_in(known["score"]),
             label=_text(known["label"]),
             rationale=_text(known["explanation"]),
             by="person" if kind == "HUMAN" else "evaluator",
@@ -333,13 +252,13 @@ def _annotation(number: int, raw: Mapping[str, Any]) -> _Verdict:
             if kind == "HUMAN"
             else None,
             source=_text(raw.get("identifier")) if kind != "HUMAN" else None,
-            model=_KINDS.get(kind),
+            model=_KINDS.get(kind) or id_in(about.get("model")),
             part=None if position is None else f"document-{position}",
             ids={name: str(raw[name]) for name in on},
             subject=str(raw["session_id"]) if on else None,
             at=seconds_at(raw.get("updated_at", raw.get("created_at"))),
             id=_text(raw.get("id")),
-            notes=_scalars(fields_in(decoded(raw.get("metadata")))) | _scalars({"annotator_kind": kind}),
+            notes=_scalars(about) | {"annotator_kind": kind},
         ),
     )
 
@@ -347,7 +266,7 @@ def _annotation(number: int, raw: Mapping[str, Any]) -> _Verdict:
 _RESULT = ("score", "label", "explanation")
 
 
-def _columns(number: int, span: Span) -> Iterator[_Verdict]:
+def _columns(number: int, span: Span) -> Iterator[SpanVerdict]:
     """Yield the verdicts in columns of a data frame of spans: `eval.NAME.score`, `.label`, `.explanation`."""
     by_name: dict[str, dict[str, Any]] = {}
     for column, value in span.items():
@@ -358,14 +277,14 @@ def _columns(number: int, span: Span) -> Iterator[_Verdict]:
     for name, fields in by_name.items():
         if all(value is None or value != value for value in fields.values()):
             continue
-        yield _Verdict(
+        yield SpanVerdict(
             trace=_hex(span.get("trace_id")),
             span=_hex(span.get("span_id")),
             assessment=Assessment(
                 number=number,
                 tool="Phoenix",
                 name=name,
-                value=_scalar(fields.get("score")),
+                value=scalar_in(fields.get("score")),
                 label=_text(fields.get("label")),
                 rationale=_text(fields.get("explanation")),
             ),
@@ -381,12 +300,6 @@ def _hex(value: object) -> str | None:
     name = id_in(value)
     name = None if name is None else name.removeprefix("0x")
     return None if name is None or not name.strip("0") else name
-
-
-def _scalar(value: object) -> bool | int | float | str | None:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return written(value)
 
 
 def _scalars(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,8 +47,12 @@ def read_archive(path: Path) -> Iterator[tuple[int, Any]]:
         with opened(source) as archive:
             yield from _samples(archive, where)
     except Unreadable as mistake:
-        damaged = "" if " MB" in str(mistake) else " Copy it again, or mend it with `inspect log recover`."
-        raise DataError(f"{where}: cannot be read as a log of Inspect: {mistake}.{damaged}") from None
+        hint = (
+            "Write it as JSON: `inspect log convert --to json`."
+            if " MB" in str(mistake)
+            else "Copy it again. Of an evaluation that crashed, `inspect log recover` writes one."
+        )
+        raise DataError(f"{where}: cannot be read as a log of Inspect: {mistake}. {hint}") from None
 
 
 def _samples(archive: ZipFile, where: str) -> Iterator[tuple[int, Any]]:

@@ -43,6 +43,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("embedding", "embeddings", "ai.embed"), "embedding"),
     **dict.fromkeys(("tool", "execute_tool", "ai.toolcall"), "tool"),
     "reranker": "reranker",
+    "evaluator": "evaluator",
 }
 _DOCUMENTS: Mapping[str, tuple[Path, ...]] = {
     "retriever": (("retrieval", "documents"), ("gen_ai", "retrieval", "documents")),

@@ -9,6 +9,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables.columns import field_of
 from ragstone.kernel.tables.interchange.assessments import (
@@ -20,17 +22,22 @@ from ragstone.kernel.tables.interchange.assessments import (
     no_verdicts,
 )
 from ragstone.kernel.tables.interchange.marks import (
+    is_azure,
     is_conversation,
     is_deepeval,
     is_eee_instance,
     is_eee_record,
     is_inspect,
     is_langfuse,
+    is_mlflow,
     is_openinference,
+    is_phoenix_evals,
     is_precomputed,
     is_promptfoo,
     is_ragas,
     is_run,
+    is_run_or_feedback,
+    is_scored_trace,
     is_table,
     is_telemetry,
 )
@@ -48,12 +55,13 @@ class Format(NamedTuple):
 
     answers: yields rows of an answer sheet. verdicts: yields an `Assessment` for each verdict. Both take
     (number, row) and the file's name, and yield (number, what was read), errors as they are. None where the
-    format holds no such thing.
+    format holds no such thing. sheet: what columns of an answer sheet begin with, beside columns of verdicts.
     """
 
     fits: Callable[[Mapping[str, Any]], bool]
     answers: str | None = None
     verdicts: str | None = None
+    sheet: str | None = None
 
 
 # The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
@@ -64,7 +72,12 @@ FORMATS: tuple[Format, ...] = (
     Format(is_openinference, "openinference:read_openinference"),
     Format(is_telemetry, verdicts="events:read_events"),
     Format(is_langfuse, "langfuse:read_langfuse"),
+    Format(is_scored_trace, verdicts="langfuse:read_scores"),
     Format(is_run, "runs:read_runs"),
+    Format(is_run_or_feedback, verdicts="runs:read_feedback"),
+    Format(is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
+    Format(is_azure, verdicts="azure:read_azure", sheet="inputs."),
+    Format(is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
     Format(is_deepeval, "samples:read_deepeval", "graded:read_deepeval_verdicts"),
     Format(is_inspect, "samples:read_inspect", "graded:read_inspect_verdicts"),
     Format(is_precomputed, verdicts="graded:read_precomputed"),
@@ -117,23 +130,39 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     yield from before
 
 
+def is_of_tool(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is of a tool whose files may hold verdicts."""
+    return _verdict_reader(raw) is not None
+
+
 def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
     """Return which rows of ours objects of other tools hold: Judgement, Label, and beside these Answer.
 
     Empty where there is no verdict, of an evaluator or of a person.
     """
-    if not any(map(_verdict_reader, rows)):
+    if not any(map(is_of_tool, rows)):
         return set()
     read = [one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment | dict)]
     found: set[type] = {
         Judgement if isinstance(one, dict) or one.by == "evaluator" else Label for one in read
     }
-    return found | {Answer} if found and any(map(holds_answers, rows)) else found
+    return found | {Answer} if found and any(sheet_rows(rows)) else found
 
 
-def holds_answers(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is of a tool whose files hold answers."""
-    return any(form.answers and form.fits(raw) for form in FORMATS)
+def sheet_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield those of a tool's objects that hold answers; of a sheet with verdicts in columns, the sheet."""
+    for raw in rows:
+        form = next((form for form in FORMATS if form.fits(raw) and (form.answers or form.sheet)), None)
+        if form is not None and form.answers:
+            yield raw
+        elif form is not None and form.sheet:
+            yield {
+                name.removeprefix(form.sheet): value for name, value in raw.items() if not _is_verdict(name)
+            }
+
+
+def _is_verdict(column: str) -> bool:
+    return column.startswith("outputs.") or column.endswith(("_execution_details", "_score"))
 
 
 def _verdicts_in(
@@ -160,14 +189,14 @@ def _assessments(
     rows: list[Numbered], where: str, row_type: type, words: Mapping[str, float]
 ) -> Iterator[Numbered]:
     found = [*_assessed(rows, where)]
+    first = next(raw for _, raw in rows if isinstance(raw, dict))
     assessments = [one for _, one in found if isinstance(one, Assessment)]
     mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
     if row_type is Judgement and any(isinstance(one, dict) for _, one in mistakes):
         yield from mistakes  # rows that Ragstone exported, as they were
         return
     if not assessments:
-        first = next(raw for _, raw in rows if isinstance(raw, dict))
-        if row_type is Judgement and not mistakes and holds_answers(first):
+        if row_type is Judgement and not mistakes and any(sheet_rows([first])):
             raise no_verdicts(where)
         yield from rows
         return
@@ -176,9 +205,10 @@ def _assessments(
             raise no_evaluators(where, len(assessments))
         yield from chain(judgement_rows(assessments, where, words), mistakes)
         return
+    if is_precomputed(first):  # scores for Inspect: of people, where they are given as labels
+        assessments = [msgspec.structs.replace(one, by="person", name="rating") for one in assessments]
     if all(one.by == "evaluator" for one in assessments):
-        first = next(raw for _, raw in rows if isinstance(raw, dict))
-        if (holds_answers(first) or is_precomputed(first)) and any(map(_is_score, first)):
+        if any(sheet_rows([first])) and any(_is_score(name) for name in first):
             yield from rows  # a sheet with people's scores beside, in columns of its own
             return
         raise no_people(where, assessments)
