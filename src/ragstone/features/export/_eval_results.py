@@ -39,7 +39,7 @@ def write_eval_results(judged: JudgedSystem, path: Path, dataset: str) -> int:
     entries = [_entry(judged, metric, dataset) for metric in judged.metrics if metric.estimate]
     if not entries:
         raise DataError(
-            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and an entry is a number."
+            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and results on the Hub are numbers."
         )
     path.write_text("".join(_yaml(entry) for entry in entries), encoding="utf-8")
     return len(entries)
@@ -63,7 +63,7 @@ def _notes(judged: JudgedSystem, metric: MetricSummary) -> str:
     by = "no model" if metric.model == NO_MODEL else metric.model
     card = judged.card(metric)
     measured = (
-        f"judge against people: {agreement_text(card)}" if card else "judge not measured against people"
+        f"judge against people: {agreement_text(card)}" if card else "no report card of this judge in the run"
     )
     return "; ".join(
         [

@@ -147,7 +147,7 @@ def _samples(judged: JudgedSystem) -> Iterator[dict[str, Any]]:
             "id": question_id,
             "epoch": repeat,
             **_asked(question, answer),
-            **(_output(judged, answer) if answer else {}),
+            **_output(judged, answer),
             "scores": {judged.scored_as(row): _score(row, answer) for row in judged.judgements.get(key, [])},
             "metadata": _metadata(question, answer),
         }
@@ -166,8 +166,11 @@ def _asked(question: Question | None, answer: Answer | None) -> dict[str, Any]:
     }
 
 
-def _output(judged: JudgedSystem, answer: Answer) -> dict[str, Any]:
+def _output(judged: JudgedSystem, answer: Answer | None) -> dict[str, Any]:
+    """Return what was answered; nothing chosen where the run holds no answer, or the application failed."""
     model = judged.answer_model or judged.name
+    if answer is None:
+        return {"output": {"model": model, "choices": [], "completion": ""}}
     fields: dict[str, Any] = {
         "output": {
             "model": model,

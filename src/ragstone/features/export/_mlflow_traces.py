@@ -7,7 +7,8 @@ means, too. Written from MLflow 3.17.
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
@@ -25,8 +26,6 @@ _PAGE = 500  # traces in one reply of a search; MLflow gives no more
 _SYNCHRONOUS = "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"
 _S = 1_000_000_000
 
-Feedback = Callable[[Judgement, MetricSummary], Any]
-
 
 def log_traces(
     mlflow: ModuleType,
@@ -39,7 +38,8 @@ def log_traces(
     """Log what is not there yet of answers and their judgements, and return how many feedbacks were added.
 
     place: ids of experiment and run. digest: of what the run was made from, by which its traces are found
-    again. Raises DataError for an MLflow without feedback, and MlflowException where the server refuses.
+    again. Raises DataError for an MLflow without feedback, and where it did not keep all; MlflowException
+    where the server refuses.
     """
     if not hasattr(mlflow, "log_assessment") or not hasattr(entities, "AssessmentError"):
         raise DataError("Traces with feedback need MLflow 3. Install it: pip install -U mlflow-skinny.")
@@ -64,7 +64,19 @@ def log_traces(
         with ThreadPoolExecutor(_THREADS) as pool:
             for done in [pool.submit(mlflow.log_assessment, *pair) for pair in added]:
                 done.result()
+        # A trace that fails is a line in MLflow's log alone, so what is there now is counted.
+        n_kept = _n_feedback(_logged(client, experiment_id, run_id, digest))
+        n_missing = _n_feedback(logged) + len(added) - n_kept
+    if n_missing > 0:
+        raise DataError(
+            f"MLflow holds {n_kept:,} judgements on traces of this run, and {n_missing:,} are missing: the log "
+            "of `mlflow` says why. Run again: what is there is not doubled."
+        )
     return len(added)
+
+
+def _n_feedback(logged: Mapping[str, tuple[str, set[str]]]) -> int:
+    return sum(len(names) for _, names in logged.values())
 
 
 @contextlib.contextmanager
@@ -74,7 +86,9 @@ def _sent_to(mlflow: ModuleType, tracking_uri: str) -> Iterator[None]:
     os.environ[_SYNCHRONOUS] = "false"
     mlflow.set_tracking_uri(tracking_uri)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of MLflow, about its own functions
+            yield
     finally:
         mlflow.set_tracking_uri(before)
         if asynchronous is None:

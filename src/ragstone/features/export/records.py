@@ -23,7 +23,7 @@ RECORDS = {
 
 
 class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written. paths: the files. n: samples of a log, instances, or entries for the Hub.
+    """What was written. paths: the files. n: samples of a log, instances, or results for the Hub.
 
     what: these in a word.
     """
@@ -68,7 +68,7 @@ def export_record(
         if kind == ".eval":
             n, what = write_inspect_log(judged, partial_path(path), digest), "sample"
         else:
-            n, what = eval_results.write_eval_results(judged, partial_path(path), dataset or ""), "entry"
+            n, what = eval_results.write_eval_results(judged, partial_path(path), dataset or ""), "result"
         partial_path(path).replace(path)
     return ExportedRecord(paths=paths, n=n, what=what)
 

@@ -90,7 +90,10 @@ def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[
     Raises DataError for a log without samples.
     """
     for number, sample in samples_in(rows, where):
-        yield number, inspect_row(sample) if isinstance(sample, dict) else sample
+        if not isinstance(sample, dict):
+            yield number, sample
+        elif own_system(sample) is None or sample.get("error") or fields_in(sample["output"]).get("choices"):
+            yield number, inspect_row(sample)
 
 
 def samples_in(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
