@@ -70,8 +70,8 @@ def import_verdicts(
 ) -> ImportedVerdicts:
     """Write what other tools' evaluators said, what people said there, and the answers that they speak of.
 
-    found_rows: of the sources, see rows_with_verdicts. output: a folder, for judgements.jsonl, labels.jsonl and
-    answers.jsonl; or a file, for the judgements alone.
+    found_rows: of the sources, see rows_with_verdicts. output: a folder, for judgements.jsonl, labels.jsonl
+    and answers.jsonl; or a file, for the judgements alone.
     Raises DataError for verdicts that are broken, and where files exist and `force` is not given.
     """
     alone = ending_of(output) in READERS

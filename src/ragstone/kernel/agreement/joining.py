@@ -74,40 +74,54 @@ def _tell(n: int, n_many: int, n_other: int) -> None:
         )
 
 
+class _Names:
+    """What answers are called -> the answers, of all systems and of each; two at most, for one is wanted."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[object, str | None], tuple[Key, ...]] = {}
+
+    def add(self, name: object, key: Key) -> None:
+        for system in (None, key[1]):
+            known = self._keys.get((name, system), ())
+            if len(known) < 2 and key not in known:
+                self._keys[name, system] = (*known, key)
+
+    def find(self, name: object, system: str) -> set[Key]:
+        """Return the answers of this name and system; of any system where a side names none."""
+        if system == UNNAMED:
+            return {*self._keys.get((name, None), ())}
+        return {*self._keys.get((name, system), ()), *self._keys.get((name, UNNAMED), ())}
+
+
 class _AnswerIndex:
     """The judged answers, by all that they can be found by."""
 
     def __init__(self, judgements: Iterable[Judgement], answers: Iterable[Answer]) -> None:
-        self._by_id: dict[str, set[Key]] = {}
-        self._by_texts: dict[tuple[str, str], set[Key]] = {}
-        self._by_question: dict[str, set[Key]] = {}
+        self._by_id, self._by_texts, self._by_question = _Names(), _Names(), _Names()
         self._texts: dict[Key, tuple[str | None, str | None]] = {}
         for row in judgements:
             key = (row.question_id, row.system)
-            notes = row.metadata or {}
-            if key in self._texts:
-                continue
-            question, answer = _texts(notes)
-            self._texts[key] = question, answer
-            self._add(key, {row.question_id, *_ids_in(notes)}, question, answer)
+            if key not in self._texts:
+                notes = row.metadata or {}
+                self._texts[key] = _texts(notes)
+                self._add(key, {row.question_id, *_ids_in(notes)}, *self._texts[key])
         for sheet_row in answers:
-            notes = sheet_row.metadata or {}
             question, answer = _plain(sheet_row.question), _plain(sheet_row.answer)
-            ids = {sheet_row.question_id, *_ids_in(notes)}
+            ids = {sheet_row.question_id, *_ids_in(sheet_row.metadata or {})}
             keys = self._of(ids, question, answer, sheet_row.system)
             if len(keys) == 1:
                 self._add(next(iter(keys)), ids, question, answer)
 
     def _add(self, key: Key, ids: Iterable[str], question: str | None, answer: str | None) -> None:
         for name in ids:
-            self._by_id.setdefault(name, set()).add(key)
+            self._by_id.add(name, key)
         if question is not None:
-            self._by_question.setdefault(question, set()).add(key)
+            self._by_question.add(question, key)
             if answer is not None:
-                self._by_texts.setdefault((question, answer), set()).add(key)
+                self._by_texts.add((question, answer), key)
 
     def find(self, label: Label) -> set[Key]:
-        """Return the answers that a label may be for: none, one, or those among which it does not choose."""
+        """Return the answer that a label is for; none, or two of those among which it does not choose."""
         notes = label.metadata or {}
         question, answer = _texts(notes)
         return self._of({label.question_id, *_ids_in(notes)}, question, answer, label.system)
@@ -116,30 +130,29 @@ class _AnswerIndex:
         """Return the answers of this system that have one of the ids, else the texts, else the question."""
         several: set[Key] = set()
         for name in ids:
-            keys = _of_system(self._by_id.get(name, ()), system)
-            if _MADE_ID.fullmatch(name):  # of the question's text: which answer to it, the texts say
-                keys = {key for key in keys if self._may_be(key, question, answer)}
-            if len(keys) == 1:
+            keys = self._by_id.find(name, system)
+            # An id that was made of the question's text is that of each answer to it: the texts choose.
+            if len(keys) == 1 and (
+                not _MADE_ID.fullmatch(name) or self._may_be(next(iter(keys)), question, answer)
+            ):
                 return keys
-            several |= keys
+            several |= keys if len(keys) > 1 else set()
         if question is None:
             return several
-        if answer is not None and (keys := _of_system(self._by_texts.get((question, answer), ()), system)):
+        if answer is not None and (keys := self._by_texts.find((question, answer), system)):
             return keys
-        keys = _of_system(self._by_question.get(question, ()), system)
-        return {key for key in keys if self._may_be(key, None, answer)} or several
+        keys = self._by_question.find(question, system)
+        if len(keys) == 1:
+            return keys if self._may_be(next(iter(keys)), question, answer) else several
+        return keys or several
 
     def _may_be(self, key: Key, question: str | None, answer: str | None) -> bool:
         """Say whether it may be this answer: its text is the same, or its question has one answer alone."""
         own_question, own_answer = self._texts[key]
         if answer is not None and own_answer is not None:
             return answer == own_answer
-        return question is None or own_question != question or len(self._by_question[question]) == 1
-
-
-def _of_system(keys: Iterable[Key], system: str) -> set[Key]:
-    """Return the answers that may be of a system: that is not said where a side names none."""
-    return {key for key in keys if system in (UNNAMED, key[1]) or key[1] == UNNAMED}
+        alone = question is None or len(self._by_question.find(question, key[1])) == 1
+        return alone or own_question != question
 
 
 def _ids_in(notes: Mapping[str, Any]) -> Iterator[str]:

@@ -162,7 +162,8 @@ def _result_with_nan(content: bytes) -> Any:
         return None
     try:
         found = json.loads(content)
-    except (ValueError, RecursionError):
+        msgspec.json.encode(found)  # the other reader takes more than can be written
+    except (ValueError, OverflowError, RecursionError):
         return None
     inside = [*found.values()] if isinstance(found, dict) else []
     lists = [found, *inside] if isinstance(found, list) else inside

@@ -84,6 +84,7 @@ _OPINIONS: Mapping[str, Status] = {
     **dict.fromkeys(("unknown", "cannottell", "unsure"), "abstained"),
 }
 _LOOKED_AT = 300  # characters of an error's text
+_MOST_SOURCES = 20  # of an evaluator of one name and version
 _WORD = 100  # characters of a label that is shown
 _NUMERAL = re.compile(
     r"\s*[-+]?(?:[\d.,]+(?:e[-+]?\d+)?\s*%?|nan|inf(?:inity)?)\s*", re.ASCII | re.IGNORECASE
@@ -105,7 +106,7 @@ def judgement_rows(
     repeats, what names no answer and which labels have no score. Raises ColumnsError where no verdict has a
     score because all are such labels.
     """
-    told = _once(_with_models([one for one in assessments if one.by == "evaluator"]), where)
+    told = _once(_as_judges([one for one in assessments if one.by == "evaluator"], where), where)
     names = _judge_names([one for one, _ in told])
     outcomes = [_outcome(one, words) for one, _ in told]
     unknown: dict[str, int] = {}
@@ -117,8 +118,8 @@ def judgement_rows(
         raise words_error(where, unknown)
     if unknown:
         LOG.warning(
-            "%s: no score is known for the label%s %s: these verdicts have status unparsable. `ragstone agree "
-            "--map LABEL=SCORE` says what a label stands for.",
+            "%s: no score is known for the label%s %s: these verdicts have status unparsable. `ragstone "
+            "agree --map LABEL=SCORE` says what a label stands for.",
             where,
             "s" * (len(unknown) > 1),
             ", ".join(f"{word} ({n:,})" for word, n in [*unknown.items()][:10]),
@@ -352,9 +353,10 @@ def _once(assessments: Sequence[Assessment], where: str) -> list[tuple[Assessmen
         once.append((latest, earlier))
     if n_same or n_replaced:
         LOG.warning(
-            "%s: %s repeat an earlier one on the same answer%s.",
+            "%s: %s %s an earlier one on the same answer%s.",
             where,
             plural(n_same + n_replaced, "verdict"),
+            "repeats" if n_same + n_replaced == 1 else "repeat",
             f", {n_replaced:,} with another value: the latest counts, and keeps the others as `earlier`"
             if n_replaced
             else ": each counts once",
@@ -362,29 +364,47 @@ def _once(assessments: Sequence[Assessment], where: str) -> list[tuple[Assessmen
     return once
 
 
-def _with_models(assessments: Sequence[Assessment]) -> list[Assessment]:
-    """Return verdicts with the model of their evaluator where they do not name it, as those that failed do not.
+def _as_judges(assessments: Sequence[Assessment], where: str) -> list[Assessment]:
+    """Return verdicts with what tells their evaluators apart made whole.
 
-    That is the only model that this evaluator names elsewhere in the file.
+    One that does not name its model, as those that failed do not, has the only model that its evaluator
+    names elsewhere. An evaluator whose source changes from row to row, such as one with a rubric for each
+    case, is one judge: the source is then a note.
     """
-    models: dict[_JudgeKey, set[str]] = {}
+    sources: dict[tuple[str, str | int | None], set[str | None]] = {}
     for one in assessments:
-        if one.model is not None:
-            models.setdefault((one.name, one.version, one.source, None), set()).add(one.model)
-    alone = {key: next(iter(known)) for key, known in models.items() if len(known) == 1}
-    return [
-        msgspec.structs.replace(one, model=alone[_key_of_judge(one)])
-        if one.model is None and _key_of_judge(one) in alone
+        sources.setdefault((one.name, one.version), set()).add(one.source)
+    changing = {key for key, known in sources.items() if len(known) > _MOST_SOURCES}
+    for name, _ in changing:
+        LOG.warning(
+            "%s: the evaluator %s has more than %d sources, and counts as one judge; its metadata names "
+            "them.",
+            where,
+            name[:_WORD],
+            _MOST_SOURCES,
+        )
+    whole = [
+        msgspec.structs.replace(one, source=None, notes={**one.notes, "evaluator_source": one.source})
+        if one.source is not None and (one.name, one.version) in changing
         else one
         for one in assessments
     ]
+    models: dict[_JudgeKey, set[str]] = {}
+    for one in whole:
+        if one.model is not None:
+            models.setdefault((one.name, one.version, one.source, None, one.tool), set()).add(one.model)
+    alone = {key: next(iter(known)) for key, known in models.items() if len(known) == 1}
+    return [
+        msgspec.structs.replace(one, model=alone[_key_of_judge(one)]) if _key_of_judge(one) in alone else one
+        for one in whole
+    ]
 
 
-_JudgeKey = tuple[str, str | int | None, str | None, str | None]
+_JudgeKey = tuple[str, str | int | None, str | None, str | None, str]
 
 
 def _key_of_judge(one: Assessment) -> _JudgeKey:
-    return one.name, one.version, one.source, one.model
+    return one.name, one.version, one.source, one.model, one.tool
 
 
 def _judge_names(assessments: Sequence[Assessment]) -> dict[_JudgeKey, str]:
@@ -398,14 +418,20 @@ def _judge_names(assessments: Sequence[Assessment]) -> dict[_JudgeKey, str]:
         by_name.setdefault((key[0], key[3]), []).append(key)
     names: dict[_JudgeKey, str] = {}
     for (name, _), alike in by_name.items():
-        several = len({key[1] for key in alike}) > 1
+        sources: dict[str | int | None, dict[str | None, int]] = {}
+        several_tools = len({key[4] for key in alike}) > 1
+        for _, version, source, _, _ in alike:
+            numbered = sources.setdefault(version, {})
+            numbered.setdefault(source, len(numbered) + 1)
         for key in alike:
-            _, version, source, _ = key
-            is_named = version is not None and (several or _version_number(version) is None)
-            judge = f"{name}@version={version}" if is_named else name
-            others = sorted({str(other[2]) for other in alike if other[1] == version})
-            if len(others) > 1:
-                judge += f"{',' if is_named else '@'}source={others.index(str(source)) + 1}"
+            _, version, source, _, tool = key
+            details = {
+                "version": version if len(sources) > 1 or _version_number(version) is None else None,
+                "source": sources[version][source] if len(sources[version]) > 1 else None,
+                "tool": tool if several_tools else None,
+            }
+            told = ",".join(f"{detail}={one}" for detail, one in details.items() if one is not None)
+            judge = f"{name}@{told}" if told else name
             names[key] = judge
     return names
 
