@@ -189,14 +189,17 @@ def test_without_mlflow_it_says_what_installs_it(run, monkeypatch):
         log_to_mlflow(run, tracking_uri="file:x")
 
 
-@pytest.fixture(params=["folder", "server"])
+@pytest.fixture(params=["folder", "sqlite", "server"])
 def traced(request, store, tmp_path):
-    """A store that keeps traces: a folder, which mlflow-skinny has, and a real server with a database."""
+    """A store that keeps traces: a folder, which mlflow-skinny has, a database, and a real server with one."""
     if request.param == "folder":
         yield store
         return
     if find_spec("sqlalchemy") is None or find_spec("flask") is None:
         pytest.skip("the whole package mlflow, which has the server, is not installed (dev has mlflow-skinny)")
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/direct.db"
+        return
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -294,6 +297,20 @@ def test_traces_that_mlflow_loses_without_a_word_are_missed(run, store, monkeypa
     with pytest.raises(DataError) as error:
         log_to_mlflow(run, tracking_uri=store, traces=True)
     says(error.value)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_files_that_the_server_refuses_are_told_and_sent_again(run, store, monkeypatch):
+    from mlflow import MlflowClient
+
+    def refuses(*_):
+        raise OSError("413 Client Error: Payload Too Large")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MlflowClient, "log_artifact", refuses)
+        with pytest.raises(DataError, match="MLflow did not take the run: 413 Client Error"):
+            log_to_mlflow(run, tracking_uri=store)
+    assert log_to_mlflow(run, tracking_uri=store).updated
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")

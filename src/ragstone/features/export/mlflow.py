@@ -88,7 +88,7 @@ def log_to_mlflow(
             named = experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
             tracked = _log(client, run, named)
             return _with_traces(client, run, tracked, tracking_uri) if traces else tracked
-        except mlflow.exceptions.MlflowException as mistake:
+        except (mlflow.exceptions.MlflowException, OSError) as mistake:  # the latter of files that it sends
             hint = ""
             if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
                 hint = " A database needs the whole package: pip install mlflow, or log to a server."
