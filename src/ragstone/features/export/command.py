@@ -57,6 +57,10 @@ def export(
     dataset: Annotated[
         str | None, typer.Option("--dataset", help="Of .yaml: the benchmark on the Hub, OWNER/NAME.")
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", help='Rows to write, e.g. "correctness < 50 and lang = de".'),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a run as a table, as a record that other programs read, or log it to MLflow.
@@ -65,6 +69,7 @@ def export(
 
     - `ragstone export runs/mine table.csv`
     - `ragstone export runs/mine -o table.parquet`
+    - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
     - `ragstone export runs/mine mine.eval`
     - `ragstone export runs/mine data --organization "Example Farming"`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
@@ -83,6 +88,8 @@ def export(
     records = [path for path in outputs if record_kind(path)]
     fields = {"system": system, "organization": organization, "dataset": dataset}
     _check_options(fields, needed=bool(records))
+    if where is not None and len(records) == len(outputs):
+        raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
     for path in outputs:
         if path not in records:
             check_export(path, force, run)
@@ -94,9 +101,8 @@ def export(
             record = export_record(finished, path, **fields, force=force)
             say(f"{record.paths[0]}: {plural(record.n, record.what)}.")
         else:
-            n_rows = export_table(finished, path, force=force)
-            say(f"{path}: {n_rows:,} rows.")
-            _tell_cut_cells(finished, path)
+            say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
+            _tell_cut_cells(finished, path, where)
     if mlflow:
         with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
             there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment, traces=traces)
@@ -112,11 +118,11 @@ def _check_options(options: dict[str, str | None], *, needed: bool) -> None:
         raise ConfigError(f"{', '.join(given)}: of .eval, .yaml and data alone. Leave it out, or name one.")
 
 
-def _tell_cut_cells(run: "FinishedRun", path: Path) -> None:
+def _tell_cut_cells(run: "FinishedRun", path: Path, where: str | None) -> None:
     """Say how many cells of a CSV Excel cuts."""
-    from ragstone.features.export.table import n_cut_by_excel
+    from ragstone.features.export.table import n_cut_by_excel, table_of
     from ragstone.kernel.runs.wording import plural
 
-    cut = n_cut_by_excel(run.table()) if path.suffix.lower() == ".csv" else 0
+    cut = n_cut_by_excel(table_of(run, where)) if path.suffix.lower() == ".csv" else 0
     if cut:
         say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
