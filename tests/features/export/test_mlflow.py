@@ -191,12 +191,14 @@ def test_without_mlflow_it_says_what_installs_it(run, monkeypatch):
 
 @pytest.fixture(params=["folder", "sqlite", "server"])
 def traced(request, store, tmp_path):
-    """A store that keeps traces: a folder, which mlflow-skinny has, a database, and a real server with one."""
+    """A store that keeps traces: a folder, which mlflow-skinny has; a database; a real server with one."""
     if request.param == "folder":
         yield store
         return
     if find_spec("sqlalchemy") is None or find_spec("flask") is None:
-        pytest.skip("the whole package mlflow, which has the server, is not installed (dev has mlflow-skinny)")
+        pytest.skip(
+            "the whole package mlflow, which has the server, is not installed (dev has mlflow-skinny)"
+        )
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/direct.db"
         return
@@ -206,7 +208,9 @@ def traced(request, store, tmp_path):
     command = [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--host", "127.0.0.1"]
     command += ["--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--workers", "1"]
     command += ["--default-artifact-root", "mlflow-artifacts:/", "--artifacts-destination", f"{tmp_path}/a"]
-    server = subprocess.Popen(command, start_new_session=True, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        command, start_new_session=True, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""A run as records of other programs: valid there, equal in numbers, and read back as the rows that it has."""
+"""A run as records of other programs: valid there, equal in numbers, read back as the rows that it has."""
 
 import hashlib
 import json
@@ -82,7 +82,11 @@ class TestInspect:
         answers = {row.question_id: row for row in library.read_rows(tmp_path / "a.eval", Answer)}
         for row in run.answers:
             again = answers[row.question_id]
-            assert (again.answer, again.contexts or [], again.system) == (row.answer, row.contexts, row.system)
+            assert (again.answer, again.contexts or [], again.system) == (
+                row.answer,
+                row.contexts,
+                row.system,
+            )
             assert (again.error, again.latency_s) == (row.error, row.latency_s)
 
     def test_repeats_are_epochs_and_come_back(self, folder, tmp_path) -> None:
@@ -135,9 +139,7 @@ class TestInspect:
                 metric.statuses["scored"],
                 metric.n_rows - metric.statuses["scored"],
             )
-        values = {
-            (sample.id, name): score for sample in log.samples for name, score in sample.scores.items()
-        }
+        values = {(sample.id, name): score for sample in log.samples for name, score in sample.scores.items()}
         for row in run.judgements:
             score = values[row.question_id, row.judge]
             assert score.value == row.score if row.score is not None else score.value != score.value
@@ -263,7 +265,8 @@ class TestHub:
         entries = yaml.safe_load(record.paths[0].read_text())
         assert (record.n, record.what) == (3, "result")
         assert [entry["dataset"] for entry in entries] == [
-            {"id": "example/farming", "task_id": name} for name in ("correctness", "faithfulness", "containment")
+            {"id": "example/farming", "task_id": name}
+            for name in ("correctness", "faithfulness", "containment")
         ]
         assert [entry["value"] for entry in entries] == [
             metric.estimate.value for metric in run.summary.metrics

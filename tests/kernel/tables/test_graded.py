@@ -118,7 +118,6 @@ class TestInspect:
         assert outcomes(found) == [1, 1, 0.5, 0, 0.25, "unparsable", 0]
         assert found[0].rationale == "says October"
 
-
     def test_the_same_scores_are_labels_where_people_gave_them(self) -> None:
         labels = list(read_rows(FIXTURES / "precomputed.jsonl", Label))
         assert [(row.question_id, row.score, row.metric) for row in labels][:3] == [
@@ -138,7 +137,8 @@ class TestArchive:
 
     def log(self, path: Path, *samples: dict[str, object]) -> Path:
         members = {
-            f"samples/{place}_epoch_1.json": json.dumps(sample).encode() for place, sample in enumerate(samples)
+            f"samples/{place}_epoch_1.json": json.dumps(sample).encode()
+            for place, sample in enumerate(samples)
         }
         header = {"version": 2, "status": "success", "eval": {"task": "t", "scorers": []}}
         return self.archive(path, {**members, "header.json": json.dumps(header).encode()})
@@ -170,7 +170,9 @@ class TestArchive:
             judgements(tmp_path / "bad.eval")
 
     def test_a_bomb_and_a_sample_too_large_are_refused(self, tmp_path, monkeypatch, says) -> None:
-        bomb = self.archive(tmp_path / "bomb.eval", {"header.json": b"{}", "samples/a.json": bytes(60_000_000)})
+        bomb = self.archive(
+            tmp_path / "bomb.eval", {"header.json": b"{}", "samples/a.json": bytes(60_000_000)}
+        )
         with pytest.raises(DataError) as error:
             judgements(bomb)
         says(error.value)
@@ -210,11 +212,14 @@ class TestArchive:
         sample = json.dumps(self.sample("a", ok={"value": "C"})).encode()
         log = self.archive(
             inside / "a.eval",
-            {"samples/../../../out_epoch_1.json": sample, "header.json": b'{"status": "success", "eval": {}}'},
+            {
+                "samples/../../../out_epoch_1.json": sample,
+                "header.json": b'{"status": "success", "eval": {}}',
+            },
         )
-        before = {path for path in tmp_path.rglob("*")}
+        before = set(tmp_path.rglob("*"))
         assert outcomes(judgements(log)) == [1]
-        assert {path for path in tmp_path.rglob("*")} == before
+        assert set(tmp_path.rglob("*")) == before
 
     def test_an_explanation_of_ten_megabytes_is_kept_whole(self, tmp_path) -> None:
         reason = "because of this, " * 600_000
@@ -302,7 +307,9 @@ class TestRagas:
         assert of_judge("ragas.csv", "exact_match")[0].model == NO_MODEL
         assert of_judge("ragas.csv", "correct")[0].model == "unknown"
 
-    def test_a_metric_that_failed_throughout_is_there_and_other_numbers_are_told(self, tmp_path, caplog) -> None:
+    def test_a_metric_that_failed_throughout_is_there_and_other_numbers_are_told(
+        self, tmp_path, caplog
+    ) -> None:
         rows = json.loads((FIXTURES / "ragas.json").read_text())
         rows = [row | {"faithfulness": None, "n_words": 17, "seconds": 3.5} for row in rows]
         (tmp_path / "r.json").write_text(json.dumps(rows))

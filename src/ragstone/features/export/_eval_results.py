@@ -39,7 +39,8 @@ def write_eval_results(judged: JudgedSystem, path: Path, dataset: str) -> int:
     entries = [_entry(judged, metric, dataset) for metric in judged.metrics if metric.estimate]
     if not entries:
         raise DataError(
-            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and results on the Hub are numbers."
+            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and results on the "
+            "Hub are numbers."
         )
     path.write_text("".join(_yaml(entry) for entry in entries), encoding="utf-8")
     return len(entries)

@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 MOST_OF_A_LINE = 64 << 20
 
 
-def decode_json(content: bytes | str) -> Any:  # noqa: ANN401
+def decode_json(content: bytes | str) -> Any:
     """Return what JSON stands for; of results of other tools also with NaN in it, which Python's json writes.
 
     Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError.
