@@ -7,7 +7,7 @@ alone, and a judge that scored nothing is named in `eval_library`.
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -103,16 +103,13 @@ def _identity(judged: JudgedSystem, organization: str) -> tuple[str, str]:
 
 def _left_out(judged: JudgedSystem, written: Iterable[str]) -> dict[str, str]:
     """Return, as text, what of the run the record cannot hold."""
-    names = {judged.names[row.judge, row.metric, row.model]: row for row in judged.metrics}
-    without = [name for name in names if name not in {*written}]
-    return {
-        f"without_a_mean.{name}": f"{_shares(names[name])}{statuses_text(names[name])}" for name in without
-    }
-
-
-def _shares(metric: MetricSummary) -> str:
-    shares = (f"{label}: {estimate_text(share)}" for label, share in metric.labels.items())
-    return "; ".join([*shares, ""]) if metric.labels else ""
+    left_out: dict[str, str] = {}
+    for metric in judged.metrics:
+        name = judged.names[metric.judge, metric.metric, metric.model]
+        shares = (f"{label}: {estimate_text(share)}" for label, share in metric.labels.items())
+        if name not in {*written}:
+            left_out[f"without_a_mean.{name}"] = "; ".join([*shares, statuses_text(metric)])
+    return left_out
 
 
 def _system(judged: JudgedSystem, organization: str, identity: str) -> dict[str, Any]:
@@ -235,7 +232,11 @@ def _interaction(question: Question | None, answer: Answer | None) -> dict[str, 
     for role, content in turns or [("user", asked)]:
         messages.append({"turn_idx": len(messages), "role": role, "content": content})
     for number, step in enumerate(steps, 1):
-        call = {"id": f"call-{number}", "name": step.tool, "arguments": _texts(step.arguments)}
+        arguments = {
+            str(name): value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            for name, value in step.arguments.items()
+        }
+        call = {"id": f"call-{number}", "name": step.tool, "arguments": arguments}
         messages.append({"turn_idx": len(messages), "role": "assistant", "tool_calls": [call]})
         result = step.error if step.error is not None else step.result
         messages.append(
@@ -259,13 +260,6 @@ def _interaction(question: Question | None, answer: Answer | None) -> dict[str, 
                 "is_terminal": True,
             }
         ],
-    }
-
-
-def _texts(arguments: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        str(name): value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        for name, value in arguments.items()
     }
 
 

@@ -20,6 +20,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import Answer, Judgement, Question, Status, Usage, references
 
+_HARMLESS = str.maketrans("/\\:", "___")
 _VERSION = 2  # of the format of logs
 # Inspect's own words for a score that there is not, where one says the same; else our status itself.
 _REASONS: Mapping[Status, str] = {
@@ -38,7 +39,11 @@ def write_inspect_log(judged: JudgedSystem, path: Path, digest: str) -> int:
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         names: set[str] = set()
         for sample in samples:
-            name = f"samples/{_member(sample['id'])}_epoch_{sample['epoch']}.json"
+            # As Inspect has it, but for an id that would lead elsewhere when somebody unpacks the log.
+            member = str(sample["id"])
+            if "\\" in member or ":" in member or {"", ".", ".."} & {*member.split("/")}:
+                member = member.translate(_HARMLESS)
+            name = f"samples/{member}_epoch_{sample['epoch']}.json"
             while name in names:
                 name = name.replace("_epoch_", "__epoch_")
             names.add(name)
@@ -53,13 +58,6 @@ def _add(archive: ZipFile, name: str, content: object, finished: datetime) -> No
     member = ZipInfo(name, (max(finished.year, 1980), *finished.timetuple()[1:6]))
     member.compress_type = ZIP_DEFLATED
     archive.writestr(member, json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _member(question_id: str) -> str:
-    """Return an id as Inspect has it in the name of a member, or one that leads nowhere when unpacked."""
-    parts = question_id.replace("\\", "/").split("/")
-    outside = "\\" in question_id or ":" in question_id or {"", ".", ".."} & {*parts}
-    return question_id.translate(str.maketrans("/\\:", "___")) if outside else question_id
 
 
 def _header(judged: JudgedSystem, samples: list[dict[str, Any]], digest: str) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def log_traces(
         for judged in systems:
             metrics = {(row.judge, row.metric, row.model): row for row in judged.metrics}
             for key in dict.fromkeys([*judged.answers, *judged.judgements]):
-                identity = _identity(digest, key[0], name_repeat(judged.name, key[1]))
+                whole = msgspec.json.encode((digest, key[0], name_repeat(judged.name, key[1])))
+                identity = hashlib.blake2b(whole, digest_size=16).hexdigest()
                 trace_id, names = logged.get(identity, (None, set()))
                 if trace_id is None:
                     tags = {_MADE_FROM: digest, _ANSWER: identity}
@@ -121,11 +122,6 @@ def _logged(
         token = page.token
         if not token:
             return logged
-
-
-def _identity(digest: str, question_id: str, system: str) -> str:
-    whole = msgspec.json.encode((digest, question_id, system))
-    return hashlib.blake2b(whole, digest_size=16).hexdigest()
 
 
 def _log_trace(

@@ -9,7 +9,6 @@ import typer
 
 from ragstone.kernel.console.options import Force
 from ragstone.kernel.console.printing import say
-from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from ragstone.kernel.runs.joined import FinishedRun
@@ -75,7 +74,7 @@ def export(
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     """
     from ragstone.features.export.mlflow import log_to_mlflow
-    from ragstone.features.export.records import check_record, export_record, record_kind
+    from ragstone.features.export.records import check_records, export_record, record_kind
     from ragstone.features.export.table import check_export, export_table
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.runs.joined import read_run
@@ -87,15 +86,13 @@ def export(
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
     records = [path for path in outputs if record_kind(path)]
     fields = {"system": system, "organization": organization, "dataset": dataset}
-    _check_options(fields, needed=bool(records))
     if where is not None and len(records) == len(outputs):
         raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
     for path in outputs:
         if path not in records:
             check_export(path, force, run)
     finished = read_run(run)
-    for path in records:
-        check_record(finished, path, **fields, force=force)
+    check_records(finished, records, **fields, force=force)
     for path in outputs:
         if path in records:
             record = export_record(finished, path, **fields, force=force)
@@ -109,13 +106,6 @@ def export(
         done = "updated" if there.updated else "logged"
         added = f" {plural(there.n_feedback, 'judgement')} added to its traces." if traces else ""
         say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.{added}")
-
-
-def _check_options(options: dict[str, str | None], *, needed: bool) -> None:
-    """Raise ConfigError for options of records where none is written."""
-    given = [f"--{name}" for name, value in options.items() if value]
-    if given and not needed:
-        raise ConfigError(f"{', '.join(given)}: of .eval, .yaml and data alone. Leave it out, or name one.")
 
 
 def _tell_cut_cells(run: "FinishedRun", path: Path, where: str | None) -> None:

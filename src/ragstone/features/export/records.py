@@ -1,7 +1,7 @@
 """A run -> records that other programs read: Inspect, Every Eval Ever, the Hugging Face Hub."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -73,17 +73,25 @@ def export_record(
     return ExportedRecord(paths=paths, n=n, what=what)
 
 
-def check_record(
+def check_records(
     run: FinishedRun,
-    path: Path,
+    paths: Sequence[Path],
     *,
     system: str | None,
     organization: str | None,
     dataset: str | None,
     force: bool,
 ) -> None:
-    """Raise DataError or ConfigError as export_record would, before anything is written."""
-    _plan(run, path, system=system, organization=organization, dataset=dataset, force=force)
+    """Raise DataError or ConfigError as export_record would, before anything is written.
+
+    Also where there are no paths, and options that are of records alone.
+    """
+    options = {"--system": system, "--organization": organization, "--dataset": dataset}
+    given = [option for option, value in options.items() if value]
+    if given and not paths:
+        raise ConfigError(f"{', '.join(given)}: of .eval, .yaml and data alone. Leave it out, or name one.")
+    for path in paths:
+        _plan(run, path, system=system, organization=organization, dataset=dataset, force=force)
 
 
 def _plan(

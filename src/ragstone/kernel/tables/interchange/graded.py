@@ -118,6 +118,8 @@ def _text(value: object) -> str | None:
 
 _LETTERS: Mapping[str, float] = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # as its `value_to_float` has them
 _REASONS: Mapping[str, Status] = {
+    "": "abstained",  # it was left unscored on purpose
+    **{status: status for status in STATUSES if status != "scored"},
     "grader_failed": "unparsable",
     "scoring_failed": "error",
     **dict.fromkeys(("refusal", "invalid_response_format", "no_response"), "not_applicable"),
@@ -144,7 +146,8 @@ def read_inspect_verdicts(rows: Iterable[Numbered], where: str) -> Iterator[Numb
                 names.setdefault(key)
                 yield number, _of_score(number, sample, key, fields_in(score), value)
     for number, sample in failed:
-        for name in names or dict.fromkeys(_scorers(sample)):
+        scorers = objects_in(fields_in(sample.get("eval")).get("scorers"))
+        for name in names or [str(scorer["name"]) for scorer in scorers if scorer.get("name")]:
             yield number, _of_failed(number, sample, name)
 
 
@@ -185,18 +188,12 @@ def _of_score(number: int, sample: Mapping[str, Any], name: str, score: Mapping[
         value=_LETTERS[letter] if letter else value,
         label=letter,
         scale=YES_NO if letter or name.partition("/")[0] in _BY_CODE else None,
-        status=_status(reason) if unscored or value is None else None,
+        status=_REASONS.get(reason or "", "unparsable") if unscored or value is None else None,
         model=_grader(sample, name.partition("/")[0], score),
         rationale=_text(score.get("explanation")),
         notes={key: one for key, one in notes.items() if one is not None and one != {}},
         **answered_in(inspect_row(sample)),
     )
-
-
-def _status(reason: str | None) -> Status:
-    """Return the status of a score that there is not, by the reason for it."""
-    own = next((status for status in STATUSES if status == reason and status != "scored"), None)
-    return own or (_REASONS.get(reason, "unparsable") if reason else "abstained")
 
 
 def _grader(sample: Mapping[str, Any], scorer: str, score: Mapping[str, Any]) -> str | None:
@@ -209,11 +206,6 @@ def _grader(sample: Mapping[str, Any], scorer: str, score: Mapping[str, Any]) ->
     model = fields_in(used.get("options")).get("model")
     known = _text(fields_in(model).get("model")) or _text(model)
     return known or (NO_MODEL if scorer in _BY_CODE else None)
-
-
-def _scorers(sample: Mapping[str, Any]) -> list[str]:
-    scorers = objects_in(fields_in(sample.get("eval")).get("scorers"))
-    return [str(one["name"]) for one in scorers if one.get("name")]
 
 
 def _of_failed(number: int, sample: Mapping[str, Any], name: str) -> Assessment:

@@ -89,15 +89,12 @@ def _decoded(archive: ZipFile, member: ZipInfo, where: str) -> object:
             f"{MOST_OF_A_SAMPLE >> 20}"
         )
     try:
-        content = (_unzstandard if member.compress_type == _ZSTANDARD else _unpacked)(archive, member, where)
-        return json.loads(content)
+        if member.compress_type == _ZSTANDARD:
+            return json.loads(_unzstandard(archive, member, where))
+        check_entry(member)
+        return json.loads(archive.read(member))
     except (*DAMAGED, struct.error, RuntimeError, RecursionError) as mistake:
         raise Unreadable(f"{member.filename} is damaged ({mistake})") from None
-
-
-def _unpacked(archive: ZipFile, member: ZipInfo, _where: str) -> bytes:
-    check_entry(member)
-    return archive.read(member)
 
 
 def _unzstandard(archive: ZipFile, member: ZipInfo, where: str) -> bytes:
