@@ -7,6 +7,7 @@ from .assistant import Passage as Passage
 from .assistant import Said as Said
 from .assistant import build_knowledge as build_knowledge
 from .assistant import open_assistant as open_assistant
+from .features.agree.joining import join_labels as join_labels
 from .features.answer.answering import answer as answer
 from .features.ask.asking import AskedQuestion as AskedQuestion
 from .features.ask.asking import ask as ask
@@ -82,7 +83,6 @@ from .kernel.agreement.card import ReportCard as ReportCard
 from .kernel.agreement.corrected import corrected_means as corrected_means
 from .kernel.agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .kernel.agreement.grading import report_cards as report_cards
-from .kernel.agreement.joining import join_labels as join_labels
 from .kernel.agreement.sequential import SequentialAgreement as SequentialAgreement
 from .kernel.agreement.sequential import sequential_agreement as sequential_agreement
 from .kernel.config import Settings as Settings

@@ -129,11 +129,11 @@ def agree(
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
+    from ragstone.features.agree.joining import holds_labels, join_labels
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
-    from ragstone.kernel.agreement.joining import join_labels
-    from ragstone.kernel.agreement.labels import columns_of_run, holds_labels
+    from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
     from ragstone.kernel.records import Answer, Judgement

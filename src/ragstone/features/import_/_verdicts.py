@@ -1,5 +1,6 @@
 """Verdicts of other tools -> judgements, people's labels, and the answers that they are on."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -78,7 +79,9 @@ def import_verdicts(
     rows, kinds = found_rows
     judgements = _read(sources, rows, Judgement) if Judgement in kinds else []
     labels = _read(sources, rows, Label) if Label in kinds else []
-    answers = _answers(rows) if Answer in kinds else []
+    answers: list[Answer] = []
+    with contextlib.suppress(DataError):  # spans without inputs and outputs hold none
+        answers += parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer) if Answer in kinds else []
     if alone and not judgements:
         raise DataError(
             f"{', '.join(map(str, sources))}: {len(labels):,} labels by people are in it, and no verdict "
@@ -112,11 +115,3 @@ def import_verdicts(
 
 def _read(sources: Sequence[Path], rows: Sequence[dict[str, Any]], row_type: type[RowT]) -> list[RowT]:
     return list(read_rows(sources[0], row_type)) if len(sources) == 1 else parse_rows(list(rows), row_type)
-
-
-def _answers(rows: Sequence[dict[str, Any]]) -> list[Answer]:
-    """Return the answers of traces and sheets; none where spans lack inputs and outputs."""
-    try:
-        return parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer)
-    except DataError:
-        return []

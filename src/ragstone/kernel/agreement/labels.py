@@ -7,12 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import reply_notes
 from ragstone.kernel.records import Answer, Label
 from ragstone.kernel.tables.columns import CHOICE
-from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
-from ragstone.kernel.tables.interchange.recognise import is_of_tool, kinds_in
 from ragstone.kernel.tables.names import fold, question_key
 
 USUAL = "correctness"
@@ -43,18 +40,6 @@ class _Columns(msgspec.Struct, frozen=True):
     """What a run's summary says of the columns of its sheet."""
 
     columns: dict[str, str] = {}
-
-
-def holds_labels(judgements: Path) -> bool:
-    """Say whether a file of another tool's verdicts holds such of people too."""
-    if not judgements.is_file() or ending_of(judgements) not in READERS:
-        return False
-    try:
-        rows = (raw for _, raw in reader_of(judgements)(judgements) if isinstance(raw, dict))
-        first = next(rows, None)
-        return first is not None and is_of_tool(first) and Label in kinds_in([first, *rows])
-    except DataError:  # it is said where the file is read
-        return False
 
 
 def with_metrics(labels: Sequence[Label], metrics: Collection[str]) -> tuple[list[Label], str | None]:

@@ -31,24 +31,9 @@ LOG = logging.getLogger(__name__)
 MOST_OF_A_LINE = 64 << 20
 
 
-def decode_json(content: bytes | str) -> Any:
-    """Return what JSON stands for; of results of other tools also with NaN in it, which Python's json writes.
-
-    Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError.
-    """
-    try:
-        return msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        if "NaN" in text:
-            with contextlib.suppress(ValueError):
-                lenient = json.loads(content)
-                if isinstance(lenient, dict) and is_result(lenient):
-                    return lenient
-        raise
-
-
-def read_jsonl(path: Path, decode: Callable[[bytes], object] = decode_json) -> Iterator[tuple[int, Any]]:
+def read_jsonl(
+    path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
+) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every line that is not blank.
 
     A file that is in another encoding throughout is read in the one that it seems to be in, which is told. In
@@ -131,12 +116,12 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         with _unpacked(path) as file:
             content = file.read().removeprefix(b"\xef\xbb\xbf")
         try:
-            rows = decode_json(content)
+            rows = msgspec.json.decode(content)
         except UnicodeDecodeError:
             text = _decoded_json(path, content)
             if text is None:
                 raise DataError(_stray_line(path, content)) from None
-            rows = decode_json(text)
+            rows = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         rows = _result_with_nan(content)
         if rows is None:

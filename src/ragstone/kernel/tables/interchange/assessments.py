@@ -285,8 +285,10 @@ def _outcome(one: Assessment, words: Mapping[str, float]) -> dict[str, Any]:
     if one.status is not None and one.status != "scored":
         return {**said, "status": one.status}
     if one.error is not None or one.error_type is not None:
-        failed = one.error or one.rationale or one.error_type
-        return {**said, "status": _failed(one), "error": failed}
+        # What it was is told by the class or code of the error, else by its text.
+        text = (one.error_type or one.error or "")[:_LOOKED_AT].casefold()
+        known = next((status for pattern, status in _STATUSES if pattern.search(text)), "error")
+        return {**said, "status": known, "error": one.error or one.rationale or one.error_type}
     if isinstance(one.value, bool):
         return {**said, "status": "scored", "score": float(one.value), "scale": YES_NO}
     if isinstance(one.value, int | float):
@@ -294,9 +296,11 @@ def _outcome(one: Assessment, words: Mapping[str, float]) -> dict[str, Any]:
     if not texts:
         return {**said, "status": "unparsable", "rationale": one.rationale or "it gave no score and no label"}
     for text in texts:
-        if (known := _of_text(text, one, words)) is not None:
-            return {**said, **known}
-    return {**said, **_without_score(texts[-1], one)}
+        if (found := _of_text(text, one, words)) is not None:
+            return {**said, **found}
+    word = texts[-1].strip()[:_WORD]
+    why = one.rationale or f"no score is known for the label {word!r}"
+    return {**said, "status": "unparsable", "rationale": why, "word": word}
 
 
 def _of_text(text: str, one: Assessment, words: Mapping[str, float]) -> dict[str, Any] | None:
@@ -311,25 +315,13 @@ def _of_text(text: str, one: Assessment, words: Mapping[str, float]) -> dict[str
     return None if right is None else {"status": "scored", "score": float(right), "scale": YES_NO}
 
 
-def _without_score(text: str, one: Assessment) -> dict[str, Any]:
-    word = text.strip()[:_WORD]
-    why = one.rationale or f"no score is known for the label {word!r}"
-    return {"status": "unparsable", "rationale": why, "word": word}
-
-
 def _number(value: float | str, one: Assessment) -> dict[str, Any]:
     """Return the status of a value that is written as a number, and its score."""
     try:
         return {"status": "scored", "score": as_number(value), "scale": one.scale}
     except (ValueError, OverflowError):
-        why = f"its score is {str(value)[:_WORD]!r}, which is no number"
+        why = f"its score is {str(value)[:_WORD]!r}, which is not a number"
         return {"status": "unparsable", "rationale": one.rationale or why}
-
-
-def _failed(one: Assessment) -> Status:
-    """Return the status of an evaluator that failed, by the class or code of its error, else by its text."""
-    text = (one.error_type or one.error or "")[:_LOOKED_AT].casefold()
-    return next((status for pattern, status in _STATUSES if pattern.search(text)), "error")
 
 
 def _once(assessments: Sequence[Assessment], where: str) -> list[tuple[Assessment, list[Assessment]]]:

@@ -50,8 +50,12 @@ def _metrics(raw: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     metrics: dict[tuple[str, str], dict[str, Any]] = {}
     for evaluator, inside in columns.items():
         for column, value in inside.items():
-            base, suffix = _split(column, inside)
-            metrics.setdefault((evaluator, base), {})[suffix] = value
+            metric, _, suffix = column.rpartition("_")
+            is_beside = suffix in _SUFFIXES and (
+                metric in inside or any(f"{metric}_{x}" in inside for x in _TOLD)
+            )
+            key = (evaluator, metric) if metric and is_beside else (evaluator, column)
+            metrics.setdefault(key, {})[suffix if metric and is_beside else "value"] = value
     return {
         key: fields
         for key, fields in metrics.items()
@@ -60,15 +64,7 @@ def _metrics(raw: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def _split(column: str, there: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the metric that a column is of, and which of its values it holds."""
-    base, _, suffix = column.rpartition("_")
-    if base and suffix in _SUFFIXES and (base in there or any(f"{base}_{one}" in there for one in _PASSED)):
-        return base, suffix
-    return column, "value"
-
-
-_PASSED = ("result", "passed", "reason")
+_TOLD = ("result", "passed", "reason")
 
 
 def _threshold(rows: Sequence[Mapping[str, Any]]) -> float | None:
@@ -78,15 +74,12 @@ def _threshold(rows: Sequence[Mapping[str, Any]]) -> float | None:
     if only is None:
         return None
     for row in rows:
-        score, passed = number_in(row.get("value", row.get("score"))), _passed(row)
+        score, passed = number_in(row.get("value", row.get("score"))), row.get("passed")
+        if not isinstance(passed, bool):
+            passed = {"pass": True, "fail": False}.get(str(row.get("result")).casefold())
         if score is not None and passed is not None and passed != (score >= only):
             return None
     return only
-
-
-def _passed(row: Mapping[str, Any]) -> bool | None:
-    passed, result = row.get("passed"), str(row.get("result")).casefold()
-    return passed if isinstance(passed, bool) else {"pass": True, "fail": False}.get(result)
 
 
 def _assessment(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.tables.interchange.assessments import Assessment, Scale, answered_in
+from ragstone.kernel.tables.interchange.assessments import Assessment, answered_in
 from ragstone.kernel.tables.interchange.openinference import (
     EVALUATION,
     attributes_in,
@@ -64,9 +64,14 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
             except RecursionError:
                 yield number, ValueError("a span has attributes that are too deep in one another.")
                 continue
-            verdicts += _span_events(number, span)
+            verdicts += [
+                _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
+                for name, attributes, at in span["told"]
+                if _is_evaluation(name, attributes)
+            ]
             verdicts += _columns(number, span)
-            if _is_evaluator(span):
+            kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
+            if str(kind).upper() == "EVALUATOR":
                 evaluators.append((number, span))
     models = _below_evaluators(steps, [span for _, span in evaluators])
     for number, span in evaluators:
@@ -96,12 +101,6 @@ def _records(number: int, raw: Mapping[str, Any]) -> Iterator[SpanVerdict]:
                 if _is_evaluation(record.get("eventName"), attributes):
                     at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
                     yield _event(number, attributes, record.get("traceId"), record.get("spanId"), at)
-
-
-def _span_events(number: int, span: Span) -> Iterator[SpanVerdict]:
-    for name, attributes, at in span["told"]:
-        if _is_evaluation(name, attributes):
-            yield _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
 
 
 def _is_evaluation(name: object, attributes: Mapping[str, Any]) -> bool:
@@ -141,21 +140,13 @@ def _event(
             version=version if isinstance(version, str | int) else None,
             source=written(source),
             model=model if isinstance(model, str) else None,
-            scale=_scale(low, high),
+            scale=(low, high) if low is not None and high is not None and low < high else None,
             threshold=number_in(more.get(f"{_EVENT}threshold")),
             ids={} if response is None else {"response_id": response},
             at=seconds_at(at),
             notes=notes,
         ),
     )
-
-
-def _scale(low: float | None, high: float | None) -> Scale | None:
-    return None if low is None or high is None or low >= high else (low, high)
-
-
-def _is_evaluator(span: Span) -> bool:
-    return str(_attribute(span, "openinference.span.kind") or span.get("span_kind")).upper() == "EVALUATOR"
 
 
 def _attribute(span: Span, name: str) -> Any:

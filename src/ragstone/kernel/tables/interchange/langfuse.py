@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.assessments import Assessment
-from ragstone.kernel.tables.interchange.marks import is_observation, is_score
+from ragstone.kernel.tables.interchange.marks import is_observation
 from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
@@ -26,6 +26,7 @@ from ragstone.kernel.tables.interchange.values import (
     seconds_between,
     written,
 )
+from ragstone.kernel.tables.interchange.verdict_marks import is_score
 
 _KINDS: Mapping[str, Kind] = {
     "GENERATION": "model",

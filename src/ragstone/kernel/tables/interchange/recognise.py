@@ -13,6 +13,7 @@ import msgspec
 
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables.columns import field_of
+from ragstone.kernel.tables.interchange import marks, verdict_marks
 from ragstone.kernel.tables.interchange.assessments import (
     Assessment,
     judgement_rows,
@@ -20,26 +21,6 @@ from ragstone.kernel.tables.interchange.assessments import (
     no_evaluators,
     no_people,
     no_verdicts,
-)
-from ragstone.kernel.tables.interchange.marks import (
-    is_azure,
-    is_conversation,
-    is_deepeval,
-    is_eee_instance,
-    is_eee_record,
-    is_inspect,
-    is_langfuse,
-    is_mlflow,
-    is_openinference,
-    is_phoenix_evals,
-    is_precomputed,
-    is_promptfoo,
-    is_ragas,
-    is_run,
-    is_run_or_feedback,
-    is_scored_trace,
-    is_table,
-    is_telemetry,
 )
 from ragstone.kernel.tables.labels import CRITERIA
 from ragstone.kernel.tables.names import fold
@@ -67,24 +48,24 @@ class Format(NamedTuple):
 # The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
 # is imported when a row of its tool is there.
 FORMATS: tuple[Format, ...] = (
-    Format(is_promptfoo, "promptfoo:read_promptfoo", "promptfoo:read_promptfoo_verdicts"),
-    Format(is_table, "promptfoo:refuse_table"),
-    Format(is_openinference, "openinference:read_openinference"),
-    Format(is_telemetry, verdicts="events:read_events"),
-    Format(is_langfuse, "langfuse:read_langfuse"),
-    Format(is_scored_trace, verdicts="langfuse:read_scores"),
-    Format(is_run, "runs:read_runs"),
-    Format(is_run_or_feedback, verdicts="runs:read_feedback"),
-    Format(is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
-    Format(is_azure, verdicts="azure:read_azure", sheet="inputs."),
-    Format(is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
-    Format(is_deepeval, "samples:read_deepeval", "graded:read_deepeval_verdicts"),
-    Format(is_inspect, "samples:read_inspect", "graded:read_inspect_verdicts"),
-    Format(is_precomputed, verdicts="graded:read_precomputed"),
-    Format(is_ragas, "samples:read_ragas", "graded:read_ragas_verdicts"),
-    Format(is_eee_instance, "graded:read_eee_answers", "graded:read_eee_verdicts"),
-    Format(is_eee_record, "graded:refuse_record", "graded:refuse_record"),
-    Format(is_conversation, "conversations:read_conversations"),
+    Format(marks.is_promptfoo, "promptfoo:read_promptfoo", "promptfoo:read_promptfoo_verdicts"),
+    Format(marks.is_table, "promptfoo:refuse_table"),
+    Format(marks.is_openinference, "openinference:read_openinference"),
+    Format(verdict_marks.is_telemetry, verdicts="events:read_events"),
+    Format(marks.is_langfuse, "langfuse:read_langfuse"),
+    Format(verdict_marks.is_scored_trace, verdicts="langfuse:read_scores"),
+    Format(marks.is_run, "runs:read_runs"),
+    Format(verdict_marks.is_run_or_feedback, verdicts="runs:read_feedback"),
+    Format(verdict_marks.is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
+    Format(verdict_marks.is_azure, verdicts="azure:read_azure", sheet="inputs."),
+    Format(verdict_marks.is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
+    Format(marks.is_deepeval, "samples:read_deepeval", "graded:read_deepeval_verdicts"),
+    Format(marks.is_inspect, "samples:read_inspect", "graded:read_inspect_verdicts"),
+    Format(marks.is_precomputed, verdicts="graded:read_precomputed"),
+    Format(marks.is_ragas, "samples:read_ragas", "graded:read_ragas_verdicts"),
+    Format(marks.is_eee_instance, "graded:read_eee_answers", "graded:read_eee_verdicts"),
+    Format(marks.is_eee_record, "graded:refuse_record", "graded:refuse_record"),
+    Format(marks.is_conversation, "conversations:read_conversations"),
 )
 
 
@@ -95,7 +76,7 @@ def is_result(raw: Mapping[str, Any]) -> bool:
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is part of a trace: a span or a batch of them, a trace, an observation, a run."""
-    return is_openinference(raw) or is_langfuse(raw) or is_run(raw)
+    return marks.is_openinference(raw) or marks.is_langfuse(raw) or marks.is_run(raw)
 
 
 def rows_of_tools(
@@ -157,12 +138,10 @@ def sheet_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield raw
         elif form is not None and form.sheet:
             yield {
-                name.removeprefix(form.sheet): value for name, value in raw.items() if not _is_verdict(name)
+                name.removeprefix(form.sheet): value
+                for name, value in raw.items()
+                if not name.startswith("outputs.") and not name.endswith(("_execution_details", "_score"))
             }
-
-
-def _is_verdict(column: str) -> bool:
-    return column.startswith("outputs.") or column.endswith(("_execution_details", "_score"))
 
 
 def _verdicts_in(
@@ -205,18 +184,16 @@ def _assessments(
             raise no_evaluators(where, len(assessments))
         yield from chain(judgement_rows(assessments, where, words), mistakes)
         return
-    if is_precomputed(first):  # scores for Inspect: of people, where they are given as labels
+    if marks.is_precomputed(first):  # scores for Inspect: of people, where they are given as labels
         assessments = [msgspec.structs.replace(one, by="person", name="rating") for one in assessments]
     if all(one.by == "evaluator" for one in assessments):
-        if any(sheet_rows([first])) and any(_is_score(name) for name in first):
+        if any(sheet_rows([first])) and any(
+            fold(name) in CRITERIA or field_of(name, Label) == "score" for name in first
+        ):
             yield from rows  # a sheet with people's scores beside, in columns of its own
             return
         raise no_people(where, assessments)
     yield from chain(label_rows(assessments, where), mistakes)
-
-
-def _is_score(column: str) -> bool:
-    return fold(column) in CRITERIA or field_of(column, Label) == "score"
 
 
 def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:

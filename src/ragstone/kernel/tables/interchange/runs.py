@@ -9,7 +9,6 @@ from typing import Any
 
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.assessments import Assessment
-from ragstone.kernel.tables.interchange.marks import is_feedback
 from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
@@ -25,6 +24,7 @@ from ragstone.kernel.tables.interchange.values import (
     seconds_at,
     seconds_between,
 )
+from ragstone.kernel.tables.interchange.verdict_marks import is_feedback
 
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("llm", "generation", "response"), "model"),

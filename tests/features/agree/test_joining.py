@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from tests.support.linear import grow
 
-from ragstone.kernel.agreement.joining import join_labels
+from ragstone.features.agree.joining import join_labels
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import parse_rows
 from ragstone.kernel.tables.names import question_key

@@ -4,14 +4,17 @@ import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ragstone.kernel.agreement.pairing import UNNAMED, Key
-from ragstone.kernel.errors import plural, takes_rows
+from ragstone.kernel.errors import DataError, plural, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import Rows
+from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
+from ragstone.kernel.tables.interchange.recognise import is_of_tool, kinds_in
 from ragstone.kernel.tables.names import accepted_names, fold
 
 LOG = logging.getLogger(__name__)
@@ -22,6 +25,18 @@ _QUESTION_NAMES = frozenset(map(fold, accepted_names(Answer, "question")))
 _MADE_ID = re.compile(r"q-[0-9a-f]{12}(-\d+)?", re.ASCII)  # see names.question_key
 _MANY = "{} an answer of which there are several, and {} not which"
 _OTHER = "{} no answer that was judged: neither the id nor the texts are in the judgements"
+
+
+def holds_labels(judgements: Path) -> bool:
+    """Say whether a file of another tool's verdicts holds such of people too."""
+    if not judgements.is_file() or ending_of(judgements) not in READERS:
+        return False
+    try:
+        rows = (raw for _, raw in reader_of(judgements)(judgements) if isinstance(raw, dict))
+        first = next(rows, None)
+        return first is not None and is_of_tool(first) and Label in kinds_in([first, *rows])
+    except DataError:  # it is said where the file is read
+        return False
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
