@@ -108,6 +108,16 @@ def test_what_no_label_is_for_is_said(recorded, says, caplog):
     says("\n".join(message for message in caplog.messages if "few.csv" not in message))
 
 
+def test_a_tools_file_without_labels_asks_for_them(recorded, says):
+    says(ragstone("agree", "azure-evaluation.json").err)
+    says(ragstone("agree", "langfuse-scores-v3.jsonl").err)  # a note and a correction are no labels
+
+
+def test_judges_of_one_name_in_two_tools_are_not_one_judge(recorded, says):
+    ran = ragstone("compare", "langfuse.jsonl", "langsmith.jsonl")
+    says((ran.code, ran.err))
+
+
 def test_a_run_of_ours_without_labels_is_still_refused(project):
     ragstone("judge", "answers.jsonl", "--judge", "containment", "-o", "j.jsonl")
     assert ragstone("agree", "j.jsonl", "--trust", "0.5").code == 2

@@ -97,6 +97,12 @@ def test_what_does_not_fit_is_said(recorded, says):
     assert not (recorded / "imported").exists()
 
 
+def test_what_people_wrote_that_is_no_label_is_counted(recorded, caplog):
+    assert ragstone("import", "langfuse-scores-v3.jsonl").code == 0
+    assert not (recorded / "imported" / "labels.jsonl").exists()
+    assert any("2 annotations of people have no score" in message for message in caplog.messages)
+
+
 def test_a_set_of_questions_is_still_one(recorded):
     (recorded / "q.csv").write_text("question,answer\nWhen?,Now.\n")
     assert ragstone("import", "q.csv").code == 0

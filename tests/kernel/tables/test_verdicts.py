@@ -75,13 +75,13 @@ def _scored() -> Assessment:
 
 RECORDED = {
     "otel-pydantic-evals.jsonl": {
-        ("Correctness", "correctness", "unknown", 2, "scored"): 15,
-        ("Correctness", "correctness", "unknown", 2, "timeout"): 1,
-        ("Tone", "tone", "unknown", 0, "unparsable"): 16,
+        ("Correctness", "correctness", "unknown (OpenTelemetry)", 2, "scored"): 15,
+        ("Correctness", "correctness", "unknown (OpenTelemetry)", 2, "timeout"): 1,
+        ("Tone", "tone", "unknown (OpenTelemetry)", 0, "unparsable"): 16,
     },
     "otel-sdk-printed.jsonl": {
-        ("Correctness", "correctness", "unknown", 2, "scored"): 2,
-        ("Tone", "tone", "unknown", 0, "unparsable"): 2,
+        ("Correctness", "correctness", "unknown (OpenTelemetry)", 2, "scored"): 2,
+        ("Tone", "tone", "unknown (OpenTelemetry)", 0, "unparsable"): 2,
     },
     "openinference-evaluators.jsonl": {
         ("correctness", "correctness", "gpt-4o-mini", 0, "scored"): 12,
@@ -100,18 +100,18 @@ RECORDED = {
         ("is_short", "is_short", "none", 0, "unparsable"): 4,
     },
     "langfuse.jsonl": {
-        ("correctness", "correctness", "unknown", 0, "scored"): 16,
-        ("helpfulness", "helpfulness", "unknown", 0, "scored"): 16,
-        ("tone", "tone", "unknown", 0, "unparsable"): 16,
+        ("correctness", "correctness", "unknown (Langfuse)", 0, "scored"): 16,
+        ("helpfulness", "helpfulness", "unknown (Langfuse)", 0, "scored"): 16,
+        ("tone", "tone", "unknown (Langfuse)", 0, "unparsable"): 16,
     },
     "langfuse-scores-v3.jsonl": {
-        ("correctness", "correctness", "unknown", 0, "scored"): 6,
-        ("satisfaction", "satisfaction", "unknown", 0, "scored"): 1,
-        ("topic", "topic", "unknown", 0, "unparsable"): 1,
+        ("correctness", "correctness", "unknown (Langfuse)", 0, "scored"): 6,
+        ("satisfaction", "satisfaction", "unknown (Langfuse)", 0, "scored"): 1,
+        ("topic", "topic", "unknown (Langfuse)", 0, "unparsable"): 1,
     },
     "langsmith.jsonl": {
-        ("correctness", "correctness", "unknown", 0, "scored"): 15,
-        ("correctness", "correctness", "unknown", 0, "timeout"): 1,
+        ("correctness", "correctness", "unknown (LangSmith)", 0, "scored"): 15,
+        ("correctness", "correctness", "unknown (LangSmith)", 0, "timeout"): 1,
     },
     "mlflow-traces.jsonl": {
         ("correctness", "correctness", "openai:/gpt-4o-mini", 0, "scored"): 15,
@@ -119,10 +119,10 @@ RECORDED = {
         ("is_short", "is_short", "none", 0, "scored"): 16,
     },
     "azure-evaluation.json": {
-        ("f1_score", "f1_score", "unknown", 0, "scored"): 16,
+        ("f1_score", "f1_score", "unknown (Azure AI evaluation)", 0, "scored"): 16,
         ("similarity", "similarity", "gpt-4o-mini", 0, "scored"): 15,
         ("similarity", "similarity", "gpt-4o-mini", 0, "error"): 1,
-        ("short", "short", "unknown", 0, "scored"): 16,
+        ("short", "short", "unknown (Azure AI evaluation)", 0, "scored"): 16,
     },
 }
 
@@ -479,9 +479,16 @@ def test_tools_in_one_file_are_told_apart_and_what_is_of_none_is_named(
     assert {row.metadata["tool"] for row in judged(write(tmp_path / "a.jsonl", *mixed)) if row.metadata} == {
         *("Langfuse", "LangSmith", "MLflow")
     }
-    assert {row.judge for row in judged(tmp_path / "a.jsonl")} == {
-        *("correctness@tool=Langfuse", "correctness@tool=LangSmith", "correctness", "is_short")
+    assert {(row.judge, row.model) for row in judged(tmp_path / "a.jsonl")} == {
+        ("correctness", "unknown (Langfuse)"),
+        ("correctness", "unknown (LangSmith)"),
+        ("correctness", "openai:/gpt-4o-mini"),
+        ("is_short", "none"),
     }
+    same = [
+        Assessment(number=n, tool=t, name="c", value=1, subject="1", model="m") for n, t in enumerate("AB")
+    ]
+    assert [row["judge"] for _, row in judgement_rows(same, "f")] == ["c@tool=A", "c@tool=B"]
     with pytest.raises(DataError) as mistake:
         judged(write(tmp_path / "b.jsonl", *mixed, {"foo": 1}))
     says(mistake.value)
@@ -521,7 +528,7 @@ def test_a_note_or_a_correction_by_a_person_is_no_label(
 def test_a_source_of_an_unknown_type_is_an_evaluators(kind: object) -> None:
     row = {"assessment_name": "c", "source": {"source_type": kind}, "trace_id": "t", "feedback": {"value": 1}}
     [found] = parse_rows([row], Judgement)
-    assert (found.score, found.model) == (1.0, "unknown")
+    assert (found.score, found.model) == (1.0, "unknown (MLflow)")
 
 
 def test_nan_is_read_from_a_tools_file_alone(tmp_path: Path) -> None:
@@ -549,6 +556,23 @@ def test_deep_objects_are_told_or_read_and_others_beside_them_stay(depth: int, t
     path = write(tmp_path / "a.jsonl", event(**{"score.value": 1.0}), odd)
     with contextlib.suppress(DataError):  # where a tool's row is too deep to be read, its line is named
         assert len(judged(path)) == 2
+
+
+def test_attributes_that_are_too_deep_are_one_sentence_and_the_rest_is_read(
+    says: Callable[[object], None],
+) -> None:
+    deep: dict[str, Any] = {"stringValue": "x"}
+    for _ in range(2000):
+        deep = {"kvlistValue": {"values": [{"key": "a", "value": deep}]}}
+    attributes = [
+        {"key": "gen_ai.evaluation.name", "value": {"stringValue": "tone"}},
+        {"key": "d", "value": deep},
+    ]
+    record = {"eventName": "gen_ai.evaluation.result", "traceId": "t", "attributes": attributes}
+    log = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+    rows = [*rows_of_tools([(1, log), (2, event(**{"score.value": 1.0}))], "f", Judgement)]
+    assert [number for number, _ in rows] == [2, 1]
+    says(rows[1][1])
 
 
 ODD = st.sampled_from(
@@ -590,6 +614,25 @@ def test_a_sheet_with_peoples_scores_beside_is_read_as_labels() -> None:
 def test_rows_of_ours_pass_untouched() -> None:
     row = msgspec.to_builtins(judged("langsmith.jsonl")[0])
     assert [*rows_of_tools([(1, row)], "f", Judgement)] == [(1, row)]
+
+
+def test_scores_of_langfuse_in_csv_say_the_same() -> None:
+    scores = [score for trace in lines("langfuse.jsonl") for score in trace["scores"]]
+    texts = [{name: str(value) for name, value in score.items()} for score in scores]
+    assert [(row.question_id, row.judge, row.score) for row in parse_rows(texts, Judgement)] == [
+        (row.question_id, row.judge, row.score) for row in parse_rows(scores, Judgement)
+    ]
+    assert [row.score for row in parse_rows(texts, Label)] == [row.score for row in parse_rows(scores, Label)]
+
+
+def test_an_annotation_of_phoenix_by_a_person_is_a_label_of_the_spans_answer() -> None:
+    note = {"name": "correctness", "annotator_kind": "HUMAN", "span_id": "s", "user_id": "u1"}
+    note |= {"result": {"label": "incorrect", "explanation": "It is later."}, "id": "a", "source": "APP"}
+    rows = [span("t", "s", "When?", "Now."), note]
+    [label] = parse_rows(rows, Label)
+    [answer] = parse_rows(rows[:1], Answer)
+    assert (label.question_id, label.score, label.annotator) == (answer.question_id, 0.0, "u1")
+    assert (label.metric, label.rationale) == ("correctness", "It is later.")
 
 
 def test_feedback_of_users_speaks_of_any_metric() -> None:

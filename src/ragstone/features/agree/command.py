@@ -129,7 +129,7 @@ def agree(
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
-    from ragstone.features.agree.joining import holds_labels, join_labels
+    from ragstone.features.agree.joining import join_labels, labels_within
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
@@ -140,8 +140,8 @@ def agree(
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
-    if labels is None and holds_labels(judgements):
-        labels = judgements
+    if labels is None:
+        labels = labels_within(judgements, needed=not (parallel or base or sheet))
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     measures = {

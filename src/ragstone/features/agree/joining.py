@@ -27,16 +27,26 @@ _MANY = "{} an answer of which there are several, and {} not which"
 _OTHER = "{} no answer that was judged: neither the id nor the texts are in the judgements"
 
 
-def holds_labels(judgements: Path) -> bool:
-    """Say whether a file of another tool's verdicts holds such of people too."""
+def labels_within(judgements: Path, *, needed: bool) -> Path | None:
+    """Return the file of judgements itself where it is another tool's and people have annotated in it.
+
+    needed: without labels there is nothing to do. Raises DataError where they are needed, and verdicts of
+    evaluators alone are in a file of another tool.
+    """
     if not judgements.is_file() or ending_of(judgements) not in READERS:
-        return False
+        return None
     try:
         rows = (raw for _, raw in reader_of(judgements)(judgements) if isinstance(raw, dict))
         first = next(rows, None)
-        return first is not None and is_of_tool(first) and Label in kinds_in([first, *rows])
+        kinds = kinds_in([first, *rows]) if first is not None and is_of_tool(first) else set()
     except DataError:  # it is said where the file is read
-        return False
+        return None
+    if needed and Judgement in kinds and Label not in kinds:
+        raise DataError(
+            f"{judgements}: it holds verdicts of evaluators, and no labels by people. Give these as the "
+            f"second file: ragstone agree {judgements} LABELS."
+        )
+    return judgements if Label in kinds else None
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)

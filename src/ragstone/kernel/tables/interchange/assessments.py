@@ -22,9 +22,6 @@ from ragstone.kernel.tables.names import accepted_names, fold, question_key
 
 LOG = logging.getLogger(__name__)
 
-NOT_TOLD = "unknown"
-"""The `model` of a judgement whose tool does not say which model was asked, or whether one was."""
-
 Scale = tuple[float, float]
 Value = bool | int | float | str | None
 
@@ -138,10 +135,10 @@ def judgement_rows(
             "system": one.system or "default",
             "judge": judge,
             "metric": metric_of(one.name),
-            "model": one.model or NOT_TOLD,
+            "model": _model(one.model, one.tool),
             "prompt_version": _version_number(one.version) or 0,
             **outcome,
-            "scale": list(scale) if scale and outcome["status"] == "scored" else None,
+            "scale": list(scale) if scale else None,
             "label": None if beside else label,
             "metadata": notes,
         }
@@ -154,7 +151,7 @@ def label_rows(assessments: Iterable[Assessment], where: str) -> Iterator[Number
     Tells (logging) how many have no value: a note, or a text that corrects the answer, is no label.
     """
     people = [one for one in assessments if one.by == "person"]
-    valued = [one for one in people if _graded(one) is not None]
+    valued = [one for one in people if grade_in(one) is not None]
     if len(valued) < len(people):
         LOG.warning(
             "%s: %s of people %s no score and no label: no label is made of it.",
@@ -169,7 +166,7 @@ def label_rows(assessments: Iterable[Assessment], where: str) -> Iterator[Number
         row = {
             "question_id": question_id,
             "system": one.system or "default",
-            "score": _graded(one),
+            "score": grade_in(one),
             "metric": metric,
             "annotator": one.annotator,
             "rationale": one.rationale,
@@ -237,7 +234,8 @@ _ANSWERED = {
 }
 
 
-def _graded(one: Assessment) -> Value:
+def grade_in(one: Assessment) -> Value:
+    """Return what a person gave: the value, else the label; None where there is neither, as in a note."""
     value = one.label if one.value is None or one.value == "" else one.value
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -399,15 +397,23 @@ def _key_of_judge(one: Assessment) -> _JudgeKey:
     return one.name, one.version, one.source, one.model, one.tool
 
 
+def _model(model: str | None, tool: str) -> str:
+    """Return the model of a judgement: `unknown (Langfuse)` where the tool does not say which was asked.
+
+    The tool is in it, for judges of one name in two tools are not the same judge.
+    """
+    return model or f"unknown ({tool})"
+
+
 def _judge_names(assessments: Sequence[Assessment]) -> dict[_JudgeKey, str]:
     """Return what each evaluator is called. Of one name, those with another version or source are told apart.
 
     A version that is no whole number is always part of the name, for `prompt_version` cannot hold it.
     """
     keys = list(dict.fromkeys(map(_key_of_judge, assessments)))
-    by_name: dict[tuple[str, str | None], list[_JudgeKey]] = {}
+    by_name: dict[tuple[str, str], list[_JudgeKey]] = {}
     for key in keys:
-        by_name.setdefault((key[0], key[3]), []).append(key)
+        by_name.setdefault((key[0], _model(key[3], key[4])), []).append(key)
     names: dict[_JudgeKey, str] = {}
     for (name, _), alike in by_name.items():
         sources: dict[str | int | None, dict[str | None, int]] = {}

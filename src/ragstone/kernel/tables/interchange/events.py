@@ -52,32 +52,36 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
     verdicts: list[SpanVerdict] = []
     evaluators: list[tuple[int, dict[str, Any]]] = []
     for number, raw in rows:
-        if "annotator_kind" in raw:
-            verdicts.append(_annotation(number, raw))
-            continue
-        if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
-            verdicts += _records(number, raw)
-            continue
-        for span in spans_in(raw):
-            try:
-                steps.append(step_in(number, span))
-            except RecursionError:
-                yield number, ValueError("a span has attributes that are too deep in one another.")
+        try:
+            if "annotator_kind" in raw:
+                verdicts.append(_annotation(number, raw))
                 continue
-            verdicts += [
-                _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
-                for name, attributes, at in span["told"]
-                if _is_evaluation(name, attributes)
-            ]
-            verdicts += _columns(number, span)
-            kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
-            if str(kind).upper() == "EVALUATOR":
-                evaluators.append((number, span))
+            if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
+                verdicts += _records(number, raw)
+                continue
+            for span in spans_in(raw):
+                steps.append(step_in(number, span))
+                verdicts += _on_span(number, span)
+                kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
+                if str(kind).upper() == "EVALUATOR":
+                    evaluators.append((number, span))
+        except RecursionError:
+            yield number, ValueError("it has attributes that are too deep in one another.")
     models = _below_evaluators(steps, [span for _, span in evaluators])
     for number, span in evaluators:
         verdicts += _evaluator_span(number, span, models)
     for one in AnsweredSpans(steps).placed(verdicts):
         yield one.number, one
+
+
+def _on_span(number: int, span: Span) -> list[SpanVerdict]:
+    """Return the verdicts that a span holds: in events, and in columns of its row."""
+    events = [
+        _event(number, attributes, span.get("trace_id"), span.get("span_id"), at)
+        for name, attributes, at in span["told"]
+        if _is_evaluation(name, attributes)
+    ]
+    return [*events, *_columns(number, span)]
 
 
 def _records(number: int, raw: Mapping[str, Any]) -> Iterator[SpanVerdict]:

@@ -16,6 +16,7 @@ from ragstone.kernel.tables.columns import field_of
 from ragstone.kernel.tables.interchange import marks, verdict_marks
 from ragstone.kernel.tables.interchange.assessments import (
     Assessment,
+    grade_in,
     judgement_rows,
     label_rows,
     no_evaluators,
@@ -125,7 +126,9 @@ def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
         return set()
     read = [one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment | dict)]
     found: set[type] = {
-        Judgement if isinstance(one, dict) or one.by == "evaluator" else Label for one in read
+        Judgement if isinstance(one, dict) or one.by == "evaluator" else Label
+        for one in read
+        if isinstance(one, dict) or one.by == "evaluator" or grade_in(one) is not None
     }
     return found | {Answer} if found and any(sheet_rows(rows)) else found
 
@@ -183,6 +186,8 @@ def _assessments(
         if all(one.by == "person" for one in assessments):
             raise no_evaluators(where, len(assessments))
         yield from chain(judgement_rows(assessments, where, words), mistakes)
+        if all(grade_in(one) is None for one in assessments if one.by == "person"):
+            yield from label_rows(assessments, where)  # none, and it tells why
         return
     if marks.is_precomputed(first):  # scores for Inspect: of people, where they are given as labels
         assessments = [msgspec.structs.replace(one, by="person", name="rating") for one in assessments]
