@@ -83,7 +83,7 @@ class TestInspect:
         assert (graded.label, graded.scale, graded.model) == ("C", (0, 1), "mockllm/judge")
         assert graded.rationale == "The submission says so: Five centimetres deep.\n\nGRADE: C"
         assert by_judge["includes"].model == NO_MODEL
-        assert by_judge["overlap"].model == "unknown"
+        assert by_judge["overlap"].model == "unknown (Inspect)"
         assert by_judge["overlap"].scale is None
 
     def test_what_is_unscored_is_a_status_and_no_score(self) -> None:
@@ -305,7 +305,7 @@ class TestRagas:
             assert outcomes(of_judge(name, "faithfulness")) == [1, 1, 1, 0, 1, "error"]
             assert outcomes(of_judge(name, "exact_match")) == [0] * 6
         assert of_judge("ragas.csv", "exact_match")[0].model == NO_MODEL
-        assert of_judge("ragas.csv", "correct")[0].model == "unknown"
+        assert of_judge("ragas.csv", "correct")[0].model == "unknown (ragas)"
 
     def test_a_metric_that_failed_throughout_is_there_and_other_numbers_are_told(
         self, tmp_path, caplog
