@@ -190,7 +190,7 @@ def test_without_mlflow_it_says_what_installs_it(run, monkeypatch):
 
 
 @pytest.fixture(params=["folder", "sqlite", "server"])
-def traced(request, store, tmp_path):
+def traced(request, store, tmp_path, monkeypatch):
     """A store that keeps traces: a folder, which mlflow-skinny has; a database; a real server with one."""
     if request.param == "folder":
         yield store
@@ -199,6 +199,7 @@ def traced(request, store, tmp_path):
         pytest.skip(
             "the whole package mlflow, which has the server, is not installed (dev has mlflow-skinny)"
         )
+    monkeypatch.chdir(tmp_path)  # where a database keeps its files
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/direct.db"
         return
@@ -238,9 +239,11 @@ def test_answers_are_traces_and_judgements_are_their_feedback(run, traced):
     tracked = log_to_mlflow(run, tracking_uri=traced, traces=True)
     assert tracked.n_feedback == len(JUDGEMENTS)
     assert mlflow.get_tracking_uri() == before
+    assert not {"MLFLOW_TRACKING_URI", "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"} & os.environ.keys()
     mlflow.set_tracking_uri(traced)
     traces = traces_in(traced)
     mlflow.set_tracking_uri(before)
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
     assert len(traces) == 4
     said = {
         (trace.data.spans[0].attributes["ragstone.question_id"], feedback.name): feedback
@@ -290,6 +293,7 @@ def test_a_log_of_traces_that_broke_off_is_continued_and_doubles_nothing(run, tr
         for feedback in trace.info.assessments
     ]
     mlflow.set_tracking_uri(before)
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
     assert len(names) == len({*names}) == len(JUDGEMENTS)
 
 

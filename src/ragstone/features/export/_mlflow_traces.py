@@ -23,7 +23,8 @@ from ragstone.kernel.records import NO_MODEL, Answer, Judgement, name_repeat, re
 _MADE_FROM, _ANSWER = "ragstone.made_from", "ragstone.answer"
 _THREADS = 8
 _PAGE = 500  # traces in one reply of a search; MLflow gives no more
-_SYNCHRONOUS = "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"
+_ASYNCHRONOUS = "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"
+_VARIABLES = (_ASYNCHRONOUS, "MLFLOW_TRACKING_URI")  # MLflow sets the latter itself
 _S = 1_000_000_000
 
 
@@ -83,8 +84,8 @@ def _n_feedback(logged: Mapping[str, tuple[str, set[str]]]) -> int:
 @contextlib.contextmanager
 def _sent_to(mlflow: ModuleType, tracking_uri: str) -> Iterator[None]:
     """Within the block traces go to this store, each before the next: what fails is heard of."""
-    before, asynchronous = mlflow.get_tracking_uri(), os.environ.get(_SYNCHRONOUS)
-    os.environ[_SYNCHRONOUS] = "false"
+    before, variables = mlflow.get_tracking_uri(), {name: os.environ.get(name) for name in _VARIABLES}
+    os.environ[_ASYNCHRONOUS] = "false"
     mlflow.set_tracking_uri(tracking_uri)
     try:
         with warnings.catch_warnings():
@@ -92,10 +93,10 @@ def _sent_to(mlflow: ModuleType, tracking_uri: str) -> Iterator[None]:
             yield
     finally:
         mlflow.set_tracking_uri(before)
-        if asynchronous is None:
-            del os.environ[_SYNCHRONOUS]
-        else:
-            os.environ[_SYNCHRONOUS] = asynchronous
+        for name, value in variables.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _logged(
