@@ -1,10 +1,16 @@
 """A run in MLflow: a real store in a folder, and servers that are not there or are no MLflow."""
 
+import contextlib
 import http.server
 import os
+import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
+import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -12,7 +18,8 @@ import pytest
 from tests.support.tiny_run import JUDGEMENTS, MODEL, judgement, summary_of
 
 import ragstone
-from ragstone.features.export.mlflow import PATIENCE, TABLE, log_to_mlflow, made_from, metrics_of, params_of
+from ragstone.features.export._judged_system import made_from
+from ragstone.features.export.mlflow import PATIENCE, TABLE, log_to_mlflow, metrics_of, params_of
 from ragstone.kernel.errors import DataError, MissingExtra
 
 pytest.importorskip("mlflow")
@@ -180,3 +187,145 @@ def test_without_mlflow_it_says_what_installs_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(MissingExtra, match=r"ragstone\[mlflow\]"):
         log_to_mlflow(run, tracking_uri="file:x")
+
+
+@pytest.fixture(params=["folder", "sqlite", "server"])
+def traced(request, store, tmp_path, monkeypatch):
+    """A store that keeps traces: a folder, which mlflow-skinny has; a database; a real server with one."""
+    if request.param == "folder":
+        yield store
+        return
+    if find_spec("sqlalchemy") is None or find_spec("flask") is None:
+        pytest.skip(
+            "the whole package mlflow, which has the server, is not installed (dev has mlflow-skinny)"
+        )
+    monkeypatch.chdir(tmp_path)  # where a database keeps its files
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/direct.db"
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--host", "127.0.0.1"]
+    command += ["--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--workers", "1"]
+    command += ["--default-artifact-root", "mlflow-artifacts:/", "--artifacts-destination", f"{tmp_path}/a"]
+    server = subprocess.Popen(
+        command, start_new_session=True, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2).close()
+                break
+            time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+
+
+def traces_in(store):
+    client = client_of(store)
+    place = client.get_experiment_by_name("ragstone").experiment_id
+    return client.search_traces(locations=[place])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_answers_are_traces_and_judgements_are_their_feedback(run, traced):
+    import mlflow
+
+    before = mlflow.get_tracking_uri()
+    tracked = log_to_mlflow(run, tracking_uri=traced, traces=True)
+    assert tracked.n_feedback == len(JUDGEMENTS)
+    assert mlflow.get_tracking_uri() == before
+    assert not {"MLFLOW_TRACKING_URI", "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"} & os.environ.keys()
+    mlflow.set_tracking_uri(traced)
+    traces = traces_in(traced)
+    mlflow.set_tracking_uri(before)
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
+    assert len(traces) == 4
+    said = {
+        (trace.data.spans[0].attributes["ragstone.question_id"], feedback.name): feedback
+        for trace in traces
+        for feedback in trace.info.assessments
+    }
+    for row in run.judgements:
+        feedback = said[row.question_id, row.judge]
+        assert feedback.feedback.value == row.score
+        error = feedback.feedback.error
+        assert (error.error_code if error else "scored") == row.status
+        assert feedback.rationale == row.rationale
+    right = said["q1", "correctness"]
+    assert (right.source.source_type, right.source.source_id) == ("LLM_JUDGE", MODEL)
+    assert right.metadata["ragstone.digest"] == "ab12"
+    assert said["q1", "containment"].source.source_type == "CODE"
+    failed = next(trace for trace in traces if str(trace.info.state).endswith("ERROR"))
+    assert "HTTP 503" in failed.info.response_preview
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_a_log_of_traces_that_broke_off_is_continued_and_doubles_nothing(run, traced, monkeypatch):
+    import mlflow
+
+    whole, calls = mlflow.log_assessment, []
+
+    def breaks(*args):
+        if len(calls) == 5:
+            raise mlflow.exceptions.MlflowException("503 of the proxy")
+        calls.append(args)
+        return whole(*args)
+
+    monkeypatch.setattr(mlflow, "log_assessment", breaks)
+    monkeypatch.setattr("ragstone.features.export._mlflow_traces._THREADS", 1)
+    with pytest.raises(DataError, match="MLflow did not take the run: 503 of the proxy"):
+        log_to_mlflow(run, tracking_uri=traced, traces=True)
+    monkeypatch.undo()
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    again = log_to_mlflow(run, tracking_uri=traced, traces=True)
+    assert (again.updated, again.n_feedback) == (True, len(JUDGEMENTS) - 5)
+    assert log_to_mlflow(run, tracking_uri=traced, traces=True).n_feedback == 0
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(traced)
+    names = [
+        (trace.info.trace_id, feedback.name)
+        for trace in traces_in(traced)
+        for feedback in trace.info.assessments
+    ]
+    mlflow.set_tracking_uri(before)
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
+    assert len(names) == len({*names}) == len(JUDGEMENTS)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_traces_that_mlflow_loses_without_a_word_are_missed(run, store, monkeypatch, says):
+    import mlflow
+
+    monkeypatch.setattr(mlflow, "log_assessment", lambda *_: None)
+    with pytest.raises(DataError) as error:
+        log_to_mlflow(run, tracking_uri=store, traces=True)
+    says(error.value)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_files_that_the_server_refuses_are_told_and_sent_again(run, store, monkeypatch):
+    from mlflow import MlflowClient
+
+    def refuses(*_):
+        raise OSError("413 Client Error: Payload Too Large")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MlflowClient, "log_artifact", refuses)
+        with pytest.raises(DataError, match="MLflow did not take the run: 413 Client Error"):
+            log_to_mlflow(run, tracking_uri=store)
+    assert log_to_mlflow(run, tracking_uri=store).updated
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_an_mlflow_without_feedback_is_told(run, store, monkeypatch, says):
+    import mlflow
+
+    monkeypatch.delattr(mlflow, "log_assessment")
+    with pytest.raises(DataError) as error:
+        log_to_mlflow(run, tracking_uri=store, traces=True)
+    says(error.value)

@@ -1,22 +1,20 @@
 """A run -> a run of MLflow: means with intervals, what decided the outcome, the joined table, the report."""
 
 import contextlib
-import hashlib
 import os
 import re
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ragstone.features.export._judged_system import judged_system, made_from, metric_name
 from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
-from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.frames import plain
@@ -48,24 +46,33 @@ SETTINGS = {
 
 
 class Tracked(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands in MLflow now. updated: it was there before."""
+    """Where a run stands in MLflow now.
+
+    updated: it was there before. n_feedback: judgements that were added to traces.
+    """
 
     experiment: str
     run_id: str
     updated: bool
     n_metrics: int
+    n_feedback: int = 0
 
 
 @checks_arguments
 def log_to_mlflow(
-    run: FinishedRun, *, tracking_uri: str | None = None, experiment: str | None = None
+    run: FinishedRun,
+    *,
+    tracking_uri: str | None = None,
+    experiment: str | None = None,
+    traces: bool = False,
 ) -> Tracked:
     """Log a run to an MLflow server or store, and return where it stands there.
 
     tracking_uri: default MLFLOW_TRACKING_URI; experiment: default MLFLOW_EXPERIMENT_NAME, else `ragstone`.
     The same run again (by its manifest) updates the run of MLflow that is there; a run that
-    was made anew is another one. Raises MissingExtra without mlflow, DataError where there is no store, or
-    it refuses.
+    was made anew is another one. traces: also log each answer as a trace with its judgements as feedback, of
+    which only those are added that are not there. Raises MissingExtra without mlflow, DataError where there
+    is no store, or it refuses.
     """
     tracking_uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
     if not tracking_uri:
@@ -78,8 +85,10 @@ def log_to_mlflow(
         mlflow = _mlflow("mlflow")
         try:
             client = mlflow.MlflowClient(tracking_uri=tracking_uri)
-            return _log(client, run, experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT)
-        except mlflow.exceptions.MlflowException as mistake:
+            named = experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
+            tracked = _log(client, run, named)
+            return _with_traces(client, run, tracked, tracking_uri) if traces else tracked
+        except (mlflow.exceptions.MlflowException, OSError) as mistake:  # the latter of files that it sends
             hint = ""
             if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
                 hint = " A database needs the whole package: pip install mlflow, or log to a server."
@@ -121,14 +130,24 @@ def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: AN
     return Tracked(experiment=experiment, run_id=run_id, updated=bool(before), n_metrics=len(metrics))
 
 
-def made_from(folder: Path) -> str:
-    """Return the digest of all that decided a run and came of it: that of its manifest.
+def _with_traces(
+    client: Any,  # noqa: ANN401 - of an optional package
+    run: FinishedRun,
+    tracked: Tracked,
+    tracking_uri: str,
+) -> Tracked:
+    from ragstone.features.export._mlflow_traces import log_traces
 
-    The summary is not it, for it counts the calls that were made this time.
-    """
-    manifest = folder / "manifest.json"
-    file = manifest if manifest.is_file() else folder / "summary.json"
-    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+    systems = dict.fromkeys(metric.system for metric in run.summary.metrics)
+    n_feedback = log_traces(
+        _mlflow("mlflow"),
+        _mlflow("mlflow.entities"),
+        tracking_uri,
+        [judged_system(run, system) for system in systems],
+        (client.get_experiment_by_name(tracked.experiment).experiment_id, tracked.run_id),
+        made_from(run.folder),
+    )
+    return msgspec.structs.replace(tracked, n_feedback=n_feedback)
 
 
 def metrics_of(run: FinishedRun) -> dict[str, float]:
@@ -140,7 +159,7 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
     summary = run.summary
     metrics: dict[str, float] = {}
     for metric in summary.metrics:
-        name = _metric_name(metric, summary.metrics)
+        name = metric_name(metric, summary.metrics)
         metrics[f"{name}/rows"] = metric.n_rows
         if metric.estimate:
             metrics |= _estimate(name, metric.estimate)
@@ -152,17 +171,6 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
     if summary.calls.cost_usd is not None:
         metrics["cost_usd"] = summary.calls.cost_usd
     return {name: float(value) for name, value in _accepted(metrics).items()}
-
-
-def _metric_name(metric: MetricSummary, others: Iterable[MetricSummary]) -> str:
-    rows = list(others)
-    several = {
-        name: len({getattr(row, name) for row in rows if name == "system" or row.judge == metric.judge}) > 1
-        for name in ("system", "metric", "model")
-    }
-    parts = [metric.system] if several["system"] else []
-    parts.append(metric.judge)
-    return "/".join([*parts, *(getattr(metric, name) for name in ("metric", "model") if several[name])])
 
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, float]:

@@ -60,7 +60,7 @@ def check_export(path: Path | str, force: bool, folder: Path) -> Path:
     if path.suffix.lower() not in WRITERS:
         raise DataError(
             f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}. Excel "
-            "opens .csv."
+            "opens .csv; records are .eval, .yaml and a folder called data."
         )
     return check_place(path, force)
 

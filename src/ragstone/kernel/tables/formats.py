@@ -18,6 +18,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, explaining, optional_package
 from ragstone.kernel.files.sheet import FileTable, numbered_names
 from ragstone.kernel.tables.cells import csv_reader, unguarded
+from ragstone.kernel.tables.interchange.inspect_archive import read_archive
 from ragstone.kernel.tables.interchange.recognise import is_result
 from ragstone.kernel.tables.storage import open_bytes, url_of
 
@@ -343,6 +344,7 @@ READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".xlsx": read_xlsx,
+    ".eval": read_archive,
 }
 
 

@@ -192,6 +192,14 @@ def no_evaluators(where: str, n: int) -> DataError:
     )
 
 
+def no_verdicts(where: str) -> DataError:
+    """Return the error for a file of another tool that is read for judgements and holds answers alone."""
+    return DataError(
+        f"{where}: answers of another tool, and no verdict of an evaluator. Write the file with its scores, "
+        "or have the answers judged: `ragstone judge FILE --judge NAME`."
+    )
+
+
 def answered_in(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row says of the answer that was assessed, as fields of `Assessment`.
 

@@ -82,6 +82,22 @@ def is_ragas(raw: Mapping[str, Any]) -> bool:
     )
 
 
+def is_precomputed(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a score for `precomputed_scores` of Inspect."""
+    beside = {"epoch", "answer", "explanation", "metadata"}
+    return {"id", "value"} <= raw.keys() <= {"id", "value", *beside}
+
+
+def is_eee_instance(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is an instance of Every Eval Ever: a line of `UUID_samples.jsonl`."""
+    return {"sample_id", "evaluation_name", "interaction_type", "evaluation"} <= raw.keys()
+
+
+def is_eee_record(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is an aggregate of Every Eval Ever: `UUID.json`."""
+    return {"schema_version", "evaluation_id", "evaluation_results"} <= raw.keys()
+
+
 def is_conversation(raw: Mapping[str, Any]) -> bool:
     """Say whether an object holds a conversation: a list of messages, each with a role."""
     return messages_in(raw) is not None

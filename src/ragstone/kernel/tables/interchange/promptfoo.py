@@ -1,21 +1,28 @@
-"""Results of promptfoo: `promptfoo eval -o results.json` or `.jsonl` (version 0.121; also those of 0.4x on).
+"""Results of promptfoo: `promptfoo eval -o results.json` or `.jsonl` (0.123 and 0.121; also of 0.4x on).
 
 A test case asked of a provider with a prompt is an answer. The system is the provider; where the file holds
 several prompts, provider/prompt.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import msgspec
+
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Answer
+from ragstone.kernel.records import NO_MODEL, Answer
+from ragstone.kernel.tables.interchange.assessments import YES_NO, Assessment
+from ragstone.kernel.tables.interchange.graded import Subjects, apart
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
     answer_in,
     count_in,
     fields_in,
+    number_in,
     objects_in,
     question_in,
+    written,
 )
 from ragstone.kernel.tables.names import CONTEXT_NAMES, QUESTION_NAMES, accepted_names
 
@@ -26,30 +33,143 @@ _REFERENCE_ASSERTIONS = {
 }
 _CONTEXTS = (*CONTEXT_NAMES, "documents", "chunks")
 _REFERENCES = accepted_names(Answer, "reference")
+# Assertions that ask no model; `is-…`, `contains…` and `icontains…` beside them.
+_BY_CODE = frozenset(
+    (
+        *("equals", "starts-with", "regex", "javascript", "python", "ruby", "webhook", "latency", "cost"),
+        *("levenshtein", "rouge-n", "bleu", "gleu", "meteor", "perplexity", "perplexity-score", "word-count"),
+        *("finish-reason", "tool-call-f1", "trace-span-count", "trace-span-duration", "trace-error-spans"),
+    )
+)
 _FAILED = 2  # of failureReason: an error, where 1 is an assertion that was not met
 _SHORT = 40
 
 
 def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each result, test by test; a result without an output has an error."""
+    mistakes, results, names = _results(rows)
+    yield from mistakes
+    for number, result in results:
+        yield number, _row(result, names[_provider(result), _prompt(result)])
+
+
+def read_promptfoo_verdicts(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an Assessment for each assertion of each result.
+
+    A grader that failed has no verdict, though promptfoo counts it as 0; nor has one of a result whose
+    application failed.
+    """
+    mistakes, results, names = _results(rows)
+    yield from mistakes
+    subjects = Subjects()
+    recurring = _recurring([result for _, result in results])
+    for number, result in results:
+        row = _row(result, names[_provider(result), _prompt(result)])
+        subject, components = subjects.of(row), _asserted(result)
+        for component, source in zip(components, _sources(components, recurring), strict=True):
+            one = _assessment(number, result, component, source, subject)
+            if "score" in component:
+                yield number, one
+            elif row.get("error") is not None:
+                yield number, msgspec.structs.replace(one, status="app_error", error=row["error"])
+
+
+def _results(
+    rows: Iterable[tuple[int, Any]],
+) -> tuple[list[tuple[int, Any]], list[tuple[int, Mapping[str, Any]]], dict[tuple[str, str], str]]:
+    """Return what is no result, the results test by test, and the systems by provider and prompt."""
+    mistakes: list[tuple[int, Any]] = []
     results: list[tuple[int, Mapping[str, Any]]] = []
     for number, raw in rows:
         inside = raw.get("results") if isinstance(raw, dict) else None
         if isinstance(inside, Mapping):
             for at, result in enumerate(inside["results"], 1):
-                if isinstance(result, dict):
-                    results.append((at, result))
-                else:
-                    yield at, result
-        elif isinstance(raw, dict):
-            results.append((number, raw))
+                (results if isinstance(result, dict) else mistakes).append((at, result))
         else:
-            yield number, raw
-    names = _systems([result for _, result in results])
+            (results if isinstance(raw, dict) else mistakes).append((number, raw))
     # Providers answer at their own speed: by test, so that a question asked twice is numbered alike for all.
     results.sort(key=lambda item: (_index(item[1], "testIdx"), _index(item[1], "promptIdx")))
-    for number, result in results:
-        yield number, _row(result, names[_provider(result), _prompt(result)])
+    return mistakes, results, _systems([result for _, result in results])
+
+
+def _asserted(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what stands for each assertion of a result: what became of it, else the assertion alone."""
+    graded = objects_in(fields_in(result.get("gradingResult")).get("componentResults"))
+    asserted = objects_in(fields_in(result.get("testCase")).get("assert"))
+    return graded or [{"assertion": assertion} for assertion in asserted]
+
+
+def _sources(components: Sequence[Mapping[str, Any]], recurring: Set[tuple[str, str]]) -> list[str | None]:
+    """Return what tells assertions of one name in a result apart: a wording that recurs, else the place.
+
+    recurring: name and wording of assertions that stand in several results.
+    """
+    assertions = [fields_in(component.get("assertion")) for component in components]
+    names = [_name(assertion) for assertion in assertions]
+    keys = zip(names, map(_wording, assertions), apart(names), strict=True)
+    return [place and (wording if (name, wording) in recurring else place) for name, wording, place in keys]
+
+
+def _recurring(results: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    seen: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        assertions = [fields_in(component.get("assertion")) for component in _asserted(result)]
+        seen.update({(_name(assertion), _wording(assertion)) for assertion in assertions})
+    return {key for key, n in seen.items() if n > 1}
+
+
+def _wording(assertion: Mapping[str, Any]) -> str:
+    return written(assertion.get("value")) or ""
+
+
+def _name(assertion: Mapping[str, Any]) -> str:
+    """Return what an assertion is called: by its metric, else by its type."""
+    return str(assertion.get("metric") or assertion.get("type") or "assertion")
+
+
+def _assessment(
+    number: int,
+    result: Mapping[str, Any],
+    component: Mapping[str, Any],
+    source: str | None,
+    subject: Mapping[str, Any],
+) -> Assessment:
+    assertion, beside = fields_in(component.get("assertion")), fields_in(component.get("metadata"))
+    kind = str(assertion.get("type") or "").removeprefix("not-")
+    by_code = kind in _BY_CODE or kind.partition("-")[0] in ("is", "contains", "icontains")
+    reason = written(component.get("reason"))
+    broken = (reason or "the grader failed") if beside.get("graderError") is True else None
+    notes = {
+        "type": assertion.get("type"),
+        "pass": component.get("pass"),
+        "value": beside.get("renderedAssertionValue") or _wording(assertion) or None,
+    }
+    return Assessment(
+        number=number,
+        tool="promptfoo",
+        name=_name(assertion),
+        source=source,
+        value=component.get("score"),
+        scale=YES_NO,
+        threshold=None if by_code else number_in(assertion.get("threshold")),
+        model=NO_MODEL if by_code else _grader(assertion, result),
+        rationale=None if broken else reason,
+        status="unparsable" if broken and "json" in broken.casefold() else None,
+        error=broken,
+        notes={name: value for name, value in notes.items() if value is not None},
+        **subject,
+    )
+
+
+def _grader(assertion: Mapping[str, Any], result: Mapping[str, Any]) -> str | None:
+    """Return the model that grades: the assertion's own, else that of the test; None where it is not told."""
+    options = fields_in(fields_in(result.get("testCase")).get("options"))
+    config = fields_in(fields_in(result.get("prompt")).get("config"))
+    for provider in (assertion.get("provider"), options.get("provider"), config.get("provider")):
+        named = fields_in(provider).get("id") if isinstance(provider, Mapping) else provider
+        if isinstance(named, str) and named:
+            return named
+    return None
 
 
 def refuse_table(_rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:

@@ -9,6 +9,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables.columns import field_of
 from ragstone.kernel.tables.interchange import marks, verdict_marks
@@ -19,6 +21,7 @@ from ragstone.kernel.tables.interchange.assessments import (
     label_rows,
     no_evaluators,
     no_people,
+    no_verdicts,
 )
 from ragstone.kernel.tables.labels import CRITERIA
 from ragstone.kernel.tables.names import fold
@@ -46,7 +49,7 @@ class Format(NamedTuple):
 # The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
 # is imported when a row of its tool is there.
 FORMATS: tuple[Format, ...] = (
-    Format(marks.is_promptfoo, "promptfoo:read_promptfoo"),
+    Format(marks.is_promptfoo, "promptfoo:read_promptfoo", "promptfoo:read_promptfoo_verdicts"),
     Format(marks.is_table, "promptfoo:refuse_table"),
     Format(marks.is_openinference, "openinference:read_openinference"),
     Format(verdict_marks.is_telemetry, verdicts="events:read_events"),
@@ -57,9 +60,12 @@ FORMATS: tuple[Format, ...] = (
     Format(verdict_marks.is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
     Format(verdict_marks.is_azure, verdicts="azure:read_azure", sheet="inputs."),
     Format(verdict_marks.is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
-    Format(marks.is_deepeval, "samples:read_deepeval"),
-    Format(marks.is_inspect, "samples:read_inspect"),
-    Format(marks.is_ragas, "samples:read_ragas"),
+    Format(marks.is_deepeval, "samples:read_deepeval", "graded:read_deepeval_verdicts"),
+    Format(marks.is_inspect, "samples:read_inspect", "graded:read_inspect_verdicts"),
+    Format(marks.is_precomputed, verdicts="graded:read_precomputed"),
+    Format(marks.is_ragas, "samples:read_ragas", "graded:read_ragas_verdicts"),
+    Format(marks.is_eee_instance, "graded:read_eee_answers", "graded:read_eee_verdicts"),
+    Format(marks.is_eee_record, "graded:refuse_record", "graded:refuse_record"),
     Format(marks.is_conversation, "conversations:read_conversations"),
 )
 
@@ -118,11 +124,11 @@ def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
     """
     if not any(map(is_of_tool, rows)):
         return set()
-    read = (one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment))
+    read = [one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment | dict)]
     found: set[type] = {
-        Judgement if one.by == "evaluator" else Label
+        Judgement if isinstance(one, dict) or one.by == "evaluator" else Label
         for one in read
-        if one.by == "evaluator" or grade_in(one) is not None
+        if isinstance(one, dict) or one.by == "evaluator" or grade_in(one) is not None
     }
     return found | {Answer} if found and any(sheet_rows(rows)) else found
 
@@ -165,11 +171,17 @@ def _assessments(
     rows: list[Numbered], where: str, row_type: type, words: Mapping[str, float]
 ) -> Iterator[Numbered]:
     found = [*_assessed(rows, where)]
+    first = next(raw for _, raw in rows if isinstance(raw, dict))
     assessments = [one for _, one in found if isinstance(one, Assessment)]
+    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
+    if row_type is Judgement and any(isinstance(one, dict) for _, one in mistakes):
+        yield from mistakes  # rows that Ragstone exported, as they were
+        return
     if not assessments:
+        if row_type is Judgement and not mistakes and any(sheet_rows([first])):
+            raise no_verdicts(where)
         yield from rows
         return
-    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
     if row_type is Judgement:
         if all(one.by == "person" for one in assessments):
             raise no_evaluators(where, len(assessments))
@@ -177,8 +189,9 @@ def _assessments(
         if all(grade_in(one) is None for one in assessments if one.by == "person"):
             yield from label_rows(assessments, where)  # none, and it tells why
         return
+    if marks.is_precomputed(first):  # scores for Inspect: of people, where they are given as labels
+        assessments = [msgspec.structs.replace(one, by="person", name="rating") for one in assessments]
     if all(one.by == "evaluator" for one in assessments):
-        first = next(raw for _, raw in rows if isinstance(raw, dict))
         if any(sheet_rows([first])) and any(
             fold(name) in CRITERIA or field_of(name, Label) == "score" for name in first
         ):

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import name_repeat
 from ragstone.kernel.tables.columns import as_contexts, as_list
 from ragstone.kernel.tables.interchange.conversations import conversation_row, read_conversations, turns_of
 from ragstone.kernel.tables.interchange.values import (
@@ -40,20 +41,24 @@ _SPENT = {
 
 def read_deepeval(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each test case and each conversation; what is no object as it is."""
+    for number, case in cases_in(rows):
+        yield from case_answer(number, case, where) if isinstance(case, dict) else ((number, case),)
+
+
+def cases_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield each test case and each conversation of deepeval's files; what is no object as it is."""
     for number, raw in rows:
-        if not isinstance(raw, dict):
-            yield number, raw
-            continue
-        run = raw.get("testRunData", raw)
+        run = raw.get("testRunData", raw) if isinstance(raw, dict) else {}
         lists = [run[name] for name in (*_CASES, *_THREADS) if isinstance(run.get(name), list)]
-        if not lists:
-            yield number, _case_row(raw)
-            continue
-        for at, case in enumerate(chain.from_iterable(lists), 1):
-            if isinstance(case, dict) and "turns" in case:
-                yield from read_conversations([(at, case)], where)
-            else:
-                yield at, _case_row(case) if isinstance(case, dict) else case
+        yield from enumerate(chain.from_iterable(lists), 1) if lists else ((number, raw),)
+
+
+def case_answer(number: int, case: dict[str, Any], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield the answer of a test case, or of a conversation."""
+    if "turns" in case and not case.keys() & {"actualOutput", "actual_output"}:
+        yield from read_conversations([(number, case)], where)
+    else:
+        yield number, _case_row(case)
 
 
 def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,17 +89,30 @@ def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[
 
     Raises DataError for a log without samples.
     """
+    for number, sample in samples_in(rows, where):
+        if not isinstance(sample, dict):
+            yield number, sample
+        elif own_system(sample) is None or sample.get("error") or fields_in(sample["output"]).get("choices"):
+            yield number, inspect_row(sample)
+
+
+def samples_in(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield each sample of a log, with the log's `eval`; what is no object as it is.
+
+    Raises DataError for a log without samples.
+    """
     for number, raw in rows:
         if not isinstance(raw, dict) or "samples" not in raw:
-            yield number, _inspect_row(raw) if isinstance(raw, dict) else raw
+            yield number, raw
             continue
         if not raw["samples"]:
             raise DataError(f"{where}: the log holds no samples. Write it again without --no-log-samples.")
         for at, sample in enumerate(raw["samples"], 1):
-            yield at, _inspect_row(sample) if isinstance(sample, dict) else sample
+            yield at, {**sample, "eval": raw.get("eval")} if isinstance(sample, dict) else sample
 
 
-def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+def inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of a sample. One of a run of ours has its system, contexts and steps again."""
     output, epoch = fields_in(sample.get("output")), sample.get("epoch")
     usage, failed = fields_in(output.get("usage")), fields_in(sample.get("error")).get("message")
     name = str(sample.get("id"))
@@ -112,19 +130,33 @@ def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
     if row["answer"] is None and failed is None:
         row["answer"] = ""
+    system = own_system(sample)
+    if system is not None:
+        beside = dict(fields_in(sample.get("metadata")))
+        named = {"id": name, "system": name_repeat(system, epoch if isinstance(epoch, int) else 1)}
+        kept = {name: beside.get(name) for name in ("contexts", "steps", "tags", "answerable")}
+        row = {**row, **named, **kept, "metadata": None}
     return {field: value for field, value in row.items() if value not in (None, [])}
+
+
+def own_system(sample: Mapping[str, Any]) -> str | None:
+    """Return the system of a sample of a log that Ragstone wrote; None for logs of others."""
+    about = fields_in(fields_in(fields_in(sample.get("eval")).get("metadata")).get("ragstone"))
+    system = about.get("system")
+    return system if isinstance(system, str) else None
 
 
 def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield samples as rows of an answer sheet; what is no object as it is."""
     for number, raw in rows:
         try:
-            yield number, (_sample_row(raw) if isinstance(raw, dict) else raw)
+            yield number, (sample_row(raw) if isinstance(raw, dict) else raw)
         except ValueError as mistake:  # a turn whose role is not known
             yield number, mistake
 
 
-def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+def sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a sample of ragas as a row. Raises ValueError for a turn whose role is not known."""
     row = dict(sample)
     ids, retrieved = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
     if ids is not None and retrieved is not None:
