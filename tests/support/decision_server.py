@@ -167,9 +167,7 @@ def _keyed(body: dict[str, Any]) -> list[Asked]:
         else:
             labels, meanings = tuple(str(n) for n in range(len(criteria))), tuple(criteria)
         kind = "predicate" if each["type"] == "noul" else each["type"]
-        asked.append(
-            Asked(name=name, type=kind, text=each["instructions"], labels=labels, meanings=meanings)
-        )
+        asked.append(Asked(name=name, type=kind, text=each["instructions"], labels=labels, meanings=meanings))
     return asked
 
 
@@ -202,6 +200,225 @@ def _jev_answer(question: Asked, shares: Sequence[float]) -> dict[str, Any]:
         "score": sum(number * share for number, share in enumerate(shares)),
         "legend": dict(zip(question.labels, question.meanings, strict=True)),
     }
+
+
+def malform(reply: dict[str, Any], draw: np.random.Generator) -> tuple[object, str, int | None]:
+    """Return a reply that breaks the protocol, what was done to it, and to which answer (None: to all)."""
+    listed = isinstance(reply["answers"], list)
+    n = len(reply["answers"])
+    at = int(draw.integers(n))
+    name = None if listed else list(reply["answers"])[at]
+    answer = reply["answers"][at if listed else name]
+    ways = {way: spoil for way, spoil in SPOILT.items() if _can(way, answer, listed, n)}
+    way = list(ways)[int(draw.integers(len(ways)))]
+    content = ways[way](reply, at if listed else name, draw)
+    return reply if content is None else content, way, None if way in OF_ALL else at
+
+
+Spoil = Callable[[dict[str, Any], Any, np.random.Generator], "bytes | None"]
+OF_ALL = frozenset(
+    {"missing", "unknown", "twice", "too many", "swapped", "no answers", "cut off", "a text for all"}
+)
+
+
+def _can(way: str, answer: dict[str, Any], listed: bool, n: int) -> bool:
+    """Return whether something can be done to this answer of n in this protocol."""
+    chances = isinstance(answer.get("probabilities"), dict | list)
+    needs = {
+        "swapped": listed and n > 1,
+        "too many": listed,
+        "sum too high": chances,
+        "sum too low": chances,
+        "option missing": chances,
+        "unknown option": chances,
+        "no probabilities": chances,
+        "probabilities are a text": chances,
+        "option twice": listed and chances,
+        "levels in another order": answer["type"] == "score",
+        "another option is chosen": answer["type"] == "choice",
+        "an unknown option is chosen": answer["type"] == "choice",
+        "no choice": answer["type"] == "choice",
+        "another score is stated": answer["type"] == "score",
+        "no score": answer["type"] == "score",
+        "score is true": answer["type"] == "score",
+    }
+    return needs.get(way, True)
+
+
+def _set(value: object) -> Spoil:
+    """Return what puts a value in the place of one probability of the answer."""
+
+    def spoil(reply: dict[str, Any], at: Any, draw: np.random.Generator) -> None:
+        answer = reply["answers"][at]
+        chances = answer.get("probabilities")
+        if isinstance(chances, dict):
+            chances[list(chances)[int(draw.integers(len(chances)))]] = value
+        elif isinstance(chances, list):
+            chances[int(draw.integers(len(chances)))]["probability"] = value
+        else:
+            answer["noul" if "noul" in answer else "probability"] = value
+
+    return spoil
+
+
+def _scaled(factor: float) -> Spoil:
+    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+        chances = reply["answers"][at]["probabilities"]
+        for key in chances if isinstance(chances, dict) else range(len(chances)):
+            if isinstance(chances, dict):
+                chances[key] *= factor
+            else:
+                chances[key]["probability"] *= factor
+
+    return spoil
+
+
+def _field(name: str, value: object) -> Spoil:
+    """Return what sets a field of the answer; a value of None takes it out."""
+
+    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+        reply["answers"][at].pop(name, None)
+        if value is not None:
+            reply["answers"][at][name] = value
+
+    return spoil
+
+
+def _drop_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    chances = reply["answers"][at]["probabilities"]
+    chances.pop(next(iter(chances))) if isinstance(chances, dict) else chances.pop()
+
+
+def _add_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    chances = reply["answers"][at]["probabilities"]
+    if isinstance(chances, dict):
+        chances["another"] = 0.0
+    else:
+        chances.append({**chances[0], "value": "another", "label": "another", "probability": 0.0})
+
+
+def _repeat_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    chances = reply["answers"][at]["probabilities"]
+    chances[-1] = dict(chances[0])
+
+
+def _turn_levels(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    answer = reply["answers"][at]
+    chances = answer["probabilities"]
+    if isinstance(chances, dict):
+        answer["legend"] = dict(zip(answer["legend"], reversed(answer["legend"].values()), strict=True))
+    else:
+        for number, level in enumerate(chances):
+            level["value"] = len(chances) - 1 - number
+
+
+def _choose_another(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    """Make one option nearly certain, and state another."""
+    answer = reply["answers"][at]
+    chances = answer["probabilities"]
+    labels = list(chances) if isinstance(chances, dict) else [option["value"] for option in chances]
+    shares = [0.9] + [0.1 / (len(labels) - 1)] * (len(labels) - 1)
+    for number, (label, share) in enumerate(zip(labels, shares, strict=True)):
+        if isinstance(chances, dict):
+            chances[label] = share
+        else:
+            chances[number]["probability"] = share
+    answer["choice"] = labels[-1]
+
+
+def _state_another_score(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    answer = reply["answers"][at]
+    highest = len(answer["probabilities"]) - 1
+    answer["score"] += highest / 2 * (-1 if answer["score"] > highest / 2 else 1)
+
+
+def _answer_missing(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    reply["answers"].pop(at)
+
+
+def _answer_unknown(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    answers = reply["answers"]
+    if isinstance(answers, list):
+        answers[at]["name"] = "q999"
+    else:
+        answers["q999"] = answers.pop(at)
+
+
+def _answer_twice(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> bytes:
+    answers = reply["answers"]
+    if isinstance(answers, list):
+        answers.append(dict(answers[at]))
+        return json.dumps(reply).encode()
+    text = json.dumps(reply)
+    again = f"{json.dumps(at)}: {json.dumps(answers[at])}"
+    return text.replace(again, f"{again}, {again}", 1).encode()
+
+
+def _one_too_many(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+    reply["answers"].append({"type": "predicate", "name": None, "probability": 0.5})
+
+
+def _swap(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+    reply["answers"].reverse()
+
+
+def _replace(value: object) -> Spoil:
+    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+        reply["answers"][at] = value
+
+    return spoil
+
+
+def _replace_all(value: object) -> Spoil:
+    def spoil(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+        reply["answers"] = value
+
+    return spoil
+
+
+def _field_twice(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> bytes:
+    answer = reply["answers"][at]
+    text, own = json.dumps(reply), json.dumps(answer)
+    return text.replace(own, f'{{"type": "choice", {own[1:]}', 1).encode()
+
+
+SPOILT: dict[str, Spoil] = {
+    "NaN": _set(math.nan),
+    "infinite": _set(math.inf),
+    "negative": _set(-0.2),
+    "above one": _set(1.2),
+    "true for a number": _set(True),
+    "a text for a number": _set("0.5"),
+    "null for a number": _set(None),
+    "a huge number": _set(10**400),
+    "sum too high": _scaled(1.3),
+    "sum too low": _scaled(0.7),
+    "option missing": _drop_option,
+    "unknown option": _add_option,
+    "option twice": _repeat_option,
+    "no probabilities": _field("probabilities", None),
+    "probabilities are a text": _field("probabilities", "0.5"),
+    "levels in another order": _turn_levels,
+    "another option is chosen": _choose_another,
+    "an unknown option is chosen": _field("choice", "another"),
+    "no choice": _field("choice", None),
+    "another score is stated": _state_another_score,
+    "no score": _field("score", None),
+    "score is true": _field("score", True),
+    "of another type": _field("type", "box"),
+    "of no type": _field("type", None),
+    "a field twice": _field_twice,
+    "null for an answer": _replace(None),
+    "a number for an answer": _replace(0.5),
+    "missing": _answer_missing,
+    "unknown": _answer_unknown,
+    "twice": _answer_twice,
+    "too many": _one_too_many,
+    "swapped": _swap,
+    "no answers": _replace_all(None),
+    "a text for all": _replace_all("yes"),
+    "cut off": lambda reply, _at, _draw: json.dumps(reply).encode()[:-3],
+}
 
 
 def _as_response(said: Said) -> web.Response:

@@ -98,6 +98,8 @@ def _completion(site: Site, content: bytes, protocol: str, *, tells_cost: bool) 
     try:
         body = json.loads(text)  # which takes NaN: a matter of one answer
     except (ValueError, RecursionError) as mistake:
+        if '"answers"' in text:  # it was paid for, and is kept: whoever reads it finds that it is no JSON
+            return Completion(text=text, latency_s=None)
         raise unreadable(site, content, mistake, protocol) from None
     if isinstance(body, dict) and "answers" not in body and body.get("error") is not None:
         raise_error(site, content)
@@ -127,7 +129,8 @@ def _decisions_body(model: str, asked: Questionnaire, texts: dict[str, str]) -> 
         key, plural = {"choice": ("value", "choices"), "score": ("label", "levels")}.get(each.type, ("", ""))
         if key:
             fields[plural] = [
-                {key: label} | ({"description": meaning} if meaning else {}) for label, meaning in each.options
+                {key: label} | ({"description": meaning} if meaning else {})
+                for label, meaning in each.options
             ]
         return fields
 

@@ -1,9 +1,9 @@
-"""What a decision model is asked and what comes back: typed questions, a probability for each of their options.
+"""What a decision model is asked and what comes back: typed questions, a probability for each option.
 
-Two protocols carry them. OpenAI's `POST /decisions` (read in its SDK 3.57.0) answers by a list in the order of
-the questions; TypeSafe's `POST /v1/systemone` (typesafe-sdk 0.7.5), which others speak too, by an object with
-the questions' names as keys. A body is read by its shape. An answer is what the protocol says it is or it is
-none: where probabilities and what is stated beside them differ, nobody knows which of the two holds.
+Two protocols carry them. OpenAI's `POST /decisions` (read in its SDK 3.57.0) answers with a list in the order
+of the questions; TypeSafe's `POST /v1/systemone` (typesafe-sdk 0.7.5), which others speak too, with an object
+whose keys are the questions' names. A body is read by its shape. An answer keeps to the protocol or is none:
+where probabilities and what is stated beside them differ, nobody knows which of the two holds.
 """
 
 import json
@@ -101,8 +101,8 @@ class _Malformed(Exception):
 def read_answers(text: str, questionnaire: Questionnaire) -> tuple[OptionChances, ...]:
     """Return the answer to each question, in their order, out of the body of a reply.
 
-    An answer that breaks the protocol has a `problem` and no probabilities, and costs the others nothing. Where
-    it is not clear which answer belongs to which question (one is missing, too many, given twice, of an unknown
+    An answer that breaks the protocol has a `problem` and no probabilities, and costs the others nothing.
+    Where it is not clear which answer belongs to which question (one is missing, given twice, of an unknown
     name, in another order), none is taken.
     """
     questions = questionnaire.questions
@@ -127,24 +127,28 @@ def _answers_of(text: str, questions: Sequence[TypedQuestion]) -> list[Any]:
         raise _Malformed("an answer is given twice")
     names = [question.name for question in questions]
     if isinstance(answers, dict):
-        given = list(answers)
-    else:
-        told = [answer.get("name") if isinstance(answer, dict) else None for answer in answers]
-        # Names are optional there: the order tells.
-        given = names if told == [None] * len(names) else [str(name) for name in told]
-        if len(set(given)) < len(given):
-            raise _Malformed("an answer is given twice")
-    for name in given:
-        if name not in names:
-            raise _Malformed(f"the reply answers a question {name[:40]!r}, which was not asked")
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise _Malformed(f"{len(missing)} of {len(names)} questions have no answer")
-    if isinstance(answers, dict):
+        _check_names(list(answers), names)
         return [answers[name] for name in names]
+    if len(answers) > len(names):
+        raise _Malformed(f"there are {len(answers)} answers to {len(names)} questions")
+    told = [answer.get("name") if isinstance(answer, dict) else None for answer in answers]
+    # Names are optional there: the order tells.
+    given = [own if name is None else str(name) for name, own in zip(told, names, strict=False)]
+    _check_names(given, names)
     if given != names:
         raise _Malformed("the answers come in another order than the questions")
     return answers
+
+
+def _check_names(given: Sequence[str], names: Sequence[str]) -> None:
+    """Raise _Malformed where the answers are not one for each question."""
+    if len(set(given)) < len(given):
+        raise _Malformed("an answer is given twice")
+    unknown = next((name for name in given if name not in names), None)
+    if unknown is not None:
+        raise _Malformed(f"the reply answers a question {unknown[:40]!r}, which was not asked")
+    if len(given) < len(names):
+        raise _Malformed(f"{len(names) - len(given)} of {len(names)} questions have no answer")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -242,8 +246,9 @@ def _check_stated(question: TypedQuestion, answer: dict[str, Any], shares: Seque
         if shares[question.labels.index(stated)] < max(shares) - 2 * ROUNDED - 1e-9:
             raise _Malformed(f"chooses {stated!r}, which is not the likeliest option")
     if question.type == "score":
-        told = answer.get("score")
-        if type(told) not in (int, float) or not -MOST_SCORE < told < MOST_SCORE:  # NaN is in no range
+        told: Any = answer.get("score")
+        number = isinstance(told, int | float) and not isinstance(told, bool)
+        if not number or not -MOST_SCORE < told < MOST_SCORE:  # NaN is in no range
             raise _Malformed("has no score")
         told_levels = answer["probabilities"]
         first = min(entry["value"] for entry in told_levels) if isinstance(told_levels, list) else 0

@@ -77,9 +77,7 @@ JudgedRow = Answer | tuple[Answer, Answer]
 """What one judgement is of: an answer, or a pair of them where a judge compares systems."""
 
 
-def group_judges(
-    judges: Sequence[Judge], *, one_call: bool, by_questions: bool = False
-) -> list[list[Judge]]:
+def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool = False) -> list[list[Judge]]:
     """Group judges in their order: those that are asked in one call are one group, the first.
 
     one_call: those whose replies fit into one are asked together, if there are two or more of them.
@@ -228,9 +226,7 @@ async def _judge_rows(
 ) -> AsyncIterator[Judgement]:
     model = session.settings.judge.model if context is None else context.model
     by_questions = model is not None and session.models.decides(model)
-    groups = group_judges(
-        judges, one_call=session.settings.judge.one_call, by_questions=by_questions
-    )
+    groups = group_judges(judges, one_call=session.settings.judge.one_call, by_questions=by_questions)
     counts = [None if group[0].compares_two else n_answers for group in groups]
     async with contextlib.AsyncExitStack() as stack:
         results: list[_Judged] = []
