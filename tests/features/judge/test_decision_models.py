@@ -98,7 +98,7 @@ def test_labels_are_drawn_where_the_model_is_unsure(decided):
     assert np.mean(unsure) < 0.7 * np.mean([abs(score - 0.5) for score in scores.values()])
 
 
-@pytest.mark.parametrize("way", ["calibration", "stack", "cascade"])
+@pytest.mark.parametrize("way", ["calibration", "stack", "cascade", "examples", "prompt"])
 def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_server, way):
     ran = ragstone(
         *("judges", "learn", "same_answer", "containment"),
@@ -106,8 +106,8 @@ def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_serve
         *("--model", "systemone/planted", "--json"),
     )
     assert ran.code == 0, ran.err
-    found = json.loads(ran.out)
-    assert {one["state"] for one in found["candidates"]} == {"measured"}, found["candidates"]
+    [*candidates] = json.loads(ran.out)["candidates"]
+    assert {one["state"] for one in candidates} == {"refused" if way == "prompt" else "measured"}, candidates
 
 
 def test_the_card_of_a_decision_model_has_its_calibration(decided):
