@@ -79,8 +79,10 @@ def test_a_chat_and_a_judge_of_words_are_refused_before_anything_is_sent(decided
         (*JUDGE, "--judge", "relevance", "--judge", "faithfulness"),
         (*JUDGE, "--judge", "relevance@samples=3,temperature=1"),
         (*JUDGE, "--judge", "relevance", "--batch"),
-        ("answer", "--questions", "answers.jsonl", "--system", "closed_book", "-o", "new.jsonl")
-        + ("--model", "systemone/planted"),
+        (
+            *("answer", "--questions", "answers.jsonl", "--system", "closed_book"),
+            *("-o", "new.jsonl", "--model", "systemone/planted"),
+        ),
     ):
         ran = ragstone(*command)
         assert ran.code == 2, ran.out
