@@ -10,7 +10,8 @@ from tests.support.doors import opened
 
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge
-from ragstone.kernel.judging.decision import check_decided, judge_by_questions, questions_prompt
+from ragstone.kernel.judging._typed_questions import questions_prompt
+from ragstone.kernel.judging.decision import check_decided, judge_by_questions
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.stub_reply import stub_reply
