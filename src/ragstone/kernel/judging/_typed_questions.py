@@ -15,7 +15,7 @@ from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.percentage import PercentageJudge
 from ragstone.kernel.judging.rubric import Criterion, RubricJudge, composite, grade_texts
-from ragstone.kernel.llm import CallFailed, Message, Prompt, Reply
+from ragstone.kernel.llm import CallFailed, Message, Prompt, Reply, defuse
 from ragstone.kernel.llm.questionnaire import OptionChances, Questionnaire, TypedQuestion
 
 MOST_LEVELS = 10  # of a score question: TypeSafe's and Cloudflare's limit
@@ -54,7 +54,7 @@ def questions_prompt(judges: Sequence[OneCallJudge], inputs: Mapping[str, str]) 
 
 def typed_prompt(questions: tuple[TypedQuestion, ...], inputs: Mapping[str, str]) -> Prompt:
     return Prompt(
-        messages=tuple(Message("user", text) for text in inputs.values()),
+        messages=tuple(Message("user", defuse(text)) for text in inputs.values()),
         questionnaire=Questionnaire(inputs=tuple(inputs), questions=questions),
         max_tokens=TOKENS_A_QUESTION * len(questions),
         default_temperature=None,
@@ -67,7 +67,7 @@ def statement_questions(
     """Return a predicate for each statement. verify: what is asked of each, in words of a judge's file."""
     text = _joined(_quoted(verify), MATERIAL, REPLIED if "question" in inputs else "", STATEMENT)
     return tuple(
-        TypedQuestion(name=f"q{number}", type="predicate", text=text, about=statement)
+        TypedQuestion(name=f"q{number}", type="predicate", text=text, about=defuse(statement))
         for number, statement in numbered.items()
     )
 
