@@ -88,6 +88,14 @@ async def test_a_percentage_is_asked_in_quarters_and_a_rubric_by_each_criterion(
     assert decision_server.n_questions == 4
 
 
+async def test_more_questions_than_a_request_takes_go_in_several(decision_server, tmp_path):
+    many = [msgspec.structs.replace(TOGETHER[0], name=f"judge{number}") for number in range(405)]
+    rows = await judged(decision_server, tmp_path, many)
+    assert {row.status for row in rows} == {"scored"}
+    assert [len(body["questions"]) for body in decision_server.bodies] == [400, 5]
+    assert sum(row.usage is not None for row in rows) == 2
+
+
 @pytest.mark.parametrize("model", PROTOCOLS)
 async def test_a_judge_says_the_same_alone_and_among_others(decision_server, tmp_path, model):
     together = await judged(decision_server, tmp_path / "a", TOGETHER, model=model)
