@@ -27,6 +27,11 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
     reason_words: ClassVar[str] = "one sentence"
 
     @property
+    def needs_words(self) -> str | None:
+        """Why a decision model cannot be asked by it, None where it can."""
+        return "Leave samples out: it gives the probabilities themselves." if self.samples > 1 else None
+
+    @property
     def shown(self) -> Sequence[Example]:
         """The examples that the model is shown."""
         return self.examples if self.shots is None else self.examples[: self.shots]
@@ -112,6 +117,10 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
 
     async def find_once(self, _answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call."""
+        if context.decides(context.model):
+            from ragstone.kernel.judging.decision import find_by_questions  # it knows the kinds, see KINDS
+
+            return await find_by_questions(self, inputs, context)
         reply = await context.ask(one_call_prompt(self, inputs, context.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))
         return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
