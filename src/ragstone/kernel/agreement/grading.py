@@ -8,9 +8,9 @@ from ragstone.kernel.agreement._grades import (
     grade_agreements,
     grade_names,
     instructive_disagreements,
-    scores_as_probabilities,
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
+from ragstone.kernel.agreement._probabilities import probabilities_beside
 from ragstone.kernel.agreement._sentence_table import (
     FEW_CLUSTERS,
     NOTES,
@@ -214,7 +214,6 @@ def report_card(
         names=grade_names(comparison, judge.judge.metric, pairs.rows),
         confusion=confusion,
         per_grade=grade_agreements(comparison, clusters, **drawn),
-        calibration=scores_as_probabilities(comparison, judge.scale, clusters, **drawn),
         constant=constant,
         no_model=no_model,
         by_system=systems,
@@ -224,6 +223,10 @@ def report_card(
         better_than_baseline=better,
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
+        usd_per_1000=_usd_per_1000(pairs.rows),
+        **msgspec.structs.asdict(
+            probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)
+        ),
     )
     return with_protocol(card, comparison, pairs, **drawn)
 
@@ -256,6 +259,13 @@ def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> Repor
         verdict=nothing_scored(pairs.statuses, pairs.n_tuned),
         notes=[tuned] if tuned else [],
     )
+
+
+def _usd_per_1000(rows: Sequence[Judgement]) -> float | None:
+    """Return the mean price of these judgements, at least one, in US dollars for 1,000."""
+    prices = [0.0 if row.model == NO_MODEL else row.cost_usd for row in rows]
+    known = [price for price in prices if price is not None]
+    return 1000 * sum(known) / len(known) if len(known) == len(prices) else None
 
 
 def _conclusion(
