@@ -5,7 +5,7 @@ from hypothesis.strategies import floats, integers, lists, tuples
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from ragstone.kernel.statistics.calibration import calibration_columns, reliability_bins
+from ragstone.kernel.statistics.calibration import calibration_columns, equal_bins
 
 
 def measured(probabilities, labels) -> dict[str, float]:

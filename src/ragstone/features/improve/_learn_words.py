@@ -8,6 +8,7 @@ from ragstone.features.improve.learned import (
     USUALLY_TOO_FEW,
     CandidateState,
     LearnedCandidate,
+    LearnedTest,
     Learning,
     gain,
 )
@@ -71,6 +72,16 @@ def learning_headline(learning: Learning) -> str:
     if learning.verdict == "better":
         assert learning.tested is not None
         gap = learning.tested.test.difference
+        if learning.by == "probabilities" and learning.tested.nearer is not None:
+            nearer = learning.tested.nearer.difference
+            return (
+                f"{name}: its probabilities are nearer to people's yes and no with {learning.chosen}. On the "
+                f"test part the Brier score falls by {nearer.value:.3f} (95 % interval "
+                f"{signed_interval(nearer)}); its verdicts are not shown to agree worse "
+                f"({_valued(learning, learning.tested.before)} before, "
+                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, 95 % interval "
+                f"{signed_interval(gap)})."
+            )
         return (
             f"{name}: better with {learning.chosen}. On the test part {MEASURED[learning.measure]} "
             f"{_valued(learning, learning.tested.before)} before, "
@@ -82,6 +93,11 @@ def learning_headline(learning: Learning) -> str:
 
 
 def _why_not(learning: Learning) -> str:
+    if learning.tested is not None and learning.by == "probabilities":
+        return (
+            f"{learning.chosen} was the nearest to people's yes and no on dev; on the test part that is not "
+            "shown, or its verdicts agree worse."
+        )
     if learning.tested is not None:
         return (
             f"{learning.chosen} was the best on dev, and on the test part the difference is no more than "
@@ -192,7 +208,20 @@ def tested_text(learning: Learning) -> str:
         f"it was {_valued(learning, tested.before)}; difference {signed(gap.value)}, 95 % interval "
         f"{signed_interval(gap)}; "
         f"{p_told(tested.test.p)}, {tested.test.test}, on {plural(tested.n, 'answer')}."
+        f"{_errors_text(tested)}"
     )
+
+
+def _errors_text(tested: LearnedTest) -> str:
+    """Return the calibration errors before and after; empty of judges without probabilities."""
+    before, after = tested.error_before, tested.error
+    if before is None or after is None:
+        return ""
+    shown = [
+        f"{error.value:.3f}" + ("" if error.low is None else f" ({error.low:.3f} to {error.high:.3f})")
+        for error in (before, after)
+    ]
+    return f" Expected calibration error there: {shown[0]} before, {shown[1]} now."
 
 
 def history_lines(learning: Learning) -> list[str]:
