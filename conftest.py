@@ -9,6 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from tests.support.browser import Tab, close_browser, opened_tab
+from tests.support.decision_server import DecisionServer, serving_decisions
 from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.postgres import PostgresServer, serving_postgres
 from tests.support.ray import started_ray
@@ -90,6 +91,13 @@ def fake_openai() -> Iterator[FakeOpenAI]:
     """A local OpenAI-compatible server; see tests/support/fake_openai.py."""
     with serving() as fake:
         yield fake
+
+
+@pytest.fixture
+def decision_server() -> Iterator[DecisionServer]:
+    """A local decision model with planted probabilities; see tests/support/decision_server.py."""
+    with serving_decisions() as server:
+        yield server
 
 
 @pytest.fixture

@@ -118,6 +118,7 @@ def _address(entry: "ProviderEntry") -> str:
 
 def _model_cells(entry: "ModelEntry") -> list[str]:
     settings = [
+        "decision model" if entry.decides else None,
         entry.address,
         entry.key and f"{'key' if entry.key_found else 'no key'} in {entry.key}",
         None if entry.temperature is None else f"temperature {entry.temperature:g}",

@@ -48,6 +48,7 @@ IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer ma
 class ModelSettings(Section, frozen=True, kw_only=True):
     """How one model is reached. What is absent has the default of its transport (see llm/).
 
+    api: `decisions` for a model that is asked typed questions (POST /decisions) and writes nothing.
     api_version: of an Azure deployment. temperature: of calls that ask for none themselves. reasoning_tokens:
     the room that the model has to think in, beside what the reply may take; learnt where it is absent. extra:
     further fields of the request, as the provider names them. headers: further headers; `{key}` in one is
@@ -57,6 +58,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     base_url: str | None = None
     api_key_env: str | None = None
     api_key_file: str | None = None
+    api: Literal["chat", "decisions"] = "chat"
     api_version: str | None = None
     temperature: Temperature | None = None
     reasoning_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None

@@ -96,7 +96,7 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
 
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call, or in one token."""
-        if self.reply == "token":
+        if self.reply == "token" and not context.decides(context.model):
             return await judge_by_token(self, answer, inputs, context)
         return await super().find_once(answer, inputs, context)
 

@@ -17,6 +17,10 @@ async def no_model(_prompt: Prompt) -> Reply:
     raise ValueError("the judge asks a model: give one, e.g. --model openai/gpt-4o-mini")
 
 
+def _writes(_model: str) -> bool:
+    return False
+
+
 Retrieve = Callable[[str, int | None], Awaitable[list[Context]]]
 """A query and how many (None: as `[retrieve]` says) -> the passages found, best first."""
 
@@ -26,9 +30,9 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. retrieve: looks passages up, for functions that do. context_tokens: model -> how many tokens prompt
-    and reply may have together. A judge that needs none of them works with `JudgeContext()`. Raises
-    ValueError where a model is to be asked without a secret: whoever writes an answer could then reckon its
-    nonce.
+    and reply may have together. decides: whether a model is a decision model, see decision.py. A judge that
+    needs none of them works with `JudgeContext()`. Raises ValueError where a model is to be asked without a
+    secret: whoever writes an answer could then reckon its nonce.
     """
 
     ask: Ask = no_model
@@ -38,6 +42,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     embed: "EmbedSoon | None" = None
     retrieve: Retrieve | None = None
     context_tokens: Callable[[str], int] | None = None
+    decides: Callable[[str], bool] = _writes
 
     def __post_init__(self) -> None:
         if (self.ask is not no_model or self.others) and not self.secret:

@@ -112,6 +112,10 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
 
     async def find_once(self, _answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call."""
+        if context.decides(context.model):
+            from ragstone.kernel.judging.decision import find_by_questions  # it knows the kinds, see KINDS
+
+            return await find_by_questions(self, inputs, context)
         reply = await context.ask(one_call_prompt(self, inputs, context.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))
         return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)

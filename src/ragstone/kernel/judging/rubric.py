@@ -175,7 +175,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         )
         if len(parts) == 1:
             return Finding(score=parts[0].score, rationale=parts[0].rationale)
-        score, rationale = _composite(self, [part.score for part in parts])
+        score, rationale = composite(self, [part.score for part in parts])
         return Finding(score=score, rationale=rationale, parts=parts)
 
     def options(self) -> list[Option]:
@@ -187,7 +187,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         return [_criterion_text(self, self.asked[0])]
 
 
-def _composite(judge: RubricJudge, grades: Sequence[float]) -> tuple[float, str]:
+def composite(judge: RubricJudge, grades: Sequence[float]) -> tuple[float, str]:
     """Return the composite of the criteria's grades, and how it came about."""
     # Fractions: as floats, grades whose mean is a half may come out below it, and be rounded down.
     weights = [Fraction(str(criterion.weight)) for criterion in judge.asked]

@@ -223,6 +223,8 @@ class Batches:
         progress: Progress,
     ) -> None:
         """single_flight: makes one call at once. Raises ModelError where there is no batch API."""
+        if endpoint.no_batch is not None:
+            raise ModelError(f"{endpoint.identity} {endpoint.no_batch}. Leave out --batch.")
         if endpoint.wire is None:
             able = " and ".join(
                 f"{provider.name}/..." for provider in providers().values() if "batch" in provider.can

@@ -65,10 +65,17 @@ def _mask(prompt: Prompt, own: "OwnWords | None") -> tuple[ReversibleMask, Promp
     """
     system = [message.content for message in prompt.messages if message.role == "system"]
     others = [message.content for message in prompt.messages if message.role != "system"]
-    mask = ReversibleMask([system, others], own, prompt.nonce or "")
+    asked = prompt.questionnaire
+    about = [] if asked is None else [question.about for question in asked.questions]
+    mask = ReversibleMask([system, others + about], own, prompt.nonce or "")
     texts = {role: iter(texts) for role, texts in zip((True, False), mask.groups, strict=True)}
     messages = tuple(Message(each.role, next(texts[each.role == "system"])) for each in prompt.messages)
-    return mask, msgspec.structs.replace(prompt, messages=messages)
+    if asked is not None:
+        questions = tuple(
+            msgspec.structs.replace(question, about=next(texts[False])) for question in asked.questions
+        )
+        asked = msgspec.structs.replace(asked, questions=questions)
+    return mask, msgspec.structs.replace(prompt, messages=messages, questionnaire=asked)
 
 
 def _restored_reply(reply: Reply, mask: ReversibleMask) -> Reply:

@@ -18,12 +18,33 @@ from ragstone.kernel.llm.providers import (
     Can,
     ListPrice,
     Provider,
+    at_url,
+    decides,
     list_price,
     list_prices,
     provider_of,
     providers,
 )
+from ragstone.kernel.llm.questionnaire import Questionnaire, TypedQuestion
 from ragstone.kernel.llm.response_store import MemoryLedger
+
+SAME_CHANCE = 0.005  # endpoints round to two decimals
+PROBE = (
+    TypedQuestion(name="q1", type="predicate", text="According to `note`, the meeting is on Thursday."),
+    TypedQuestion(name="q2", type="predicate", text="`note` is about the weather."),
+    TypedQuestion(
+        name="q3",
+        type="choice",
+        text="Who decides, according to `note`?",
+        options=(("Anna", ""), ("somebody else", "")),
+    ),
+    TypedQuestion(
+        name="q4",
+        type="score",
+        text="How definite is `note`?",
+        options=(("0", "it settles nothing"), ("1", "it settles a part"), ("2", "it settles all")),
+    ),
+)
 
 
 class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +54,8 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
     structured: whether replies fit a schema; form: how they are asked for, as json_schema, tool, json_object
     or text. logprobs: whether they come. reasoning: tokens that it thought for the replies of the probe,
     0 where it thinks not at all or does not tell. limit_field: by which it takes a longest reply.
-    temperature: whether it takes one. None: not known.
+    temperature: whether it takes one. None: not known. moved: of a decision model, by how much a probability
+    changed when the question was asked among others; None for a model that writes.
     """
 
     model: str
@@ -46,10 +68,19 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: int
     limit_field: str | None
     temperature: bool | None
+    moved: float | None = None
 
     @property
     def findings(self) -> str:
         """What was found, for people."""
+        if self.moved is not None:
+            alone = (
+                "asked among three other questions it gave the same probability as alone"
+                if self.moved < SAME_CHANCE
+                else f"asked among three other questions its probability moved by {self.moved:.2f}: "
+                "judges that are asked in one request may colour each other"
+            )
+            return f"decision model: probabilities, no text; {alone}"
         form = "" if self.form is None else f" by {self.form}"
         parts = [f"replies in JSON{form}" if self.structured else "no reply in JSON that fits"]
         parts += {None: [], True: ["log-probabilities"], False: ["no log-probabilities"]}[self.logprobs]
@@ -66,6 +97,8 @@ async def probe_model(model: str, settings: Settings) -> ModelProbe:
     A model whose replies do not fit a schema, or that has no log-probabilities, is no failure. Raises
     ModelError for one that cannot be asked, and DataError where the file cannot be written.
     """
+    if decides(model, settings.model(model)):
+        return await _probe_decisions(model, settings)
     async with open_door(model, settings, MemoryLedger()) as door:
         text = await door.ask(_prompt())
         structured = await _structured(door)
@@ -92,13 +125,47 @@ async def probe_model(model: str, settings: Settings) -> ModelProbe:
     return probe
 
 
+async def _probe_decisions(model: str, settings: Settings) -> ModelProbe:
+    """Return what a decision model does, asked one question alone, then among others."""
+    latency_s, chances = 0.0, []
+    async with open_door(model, settings, MemoryLedger()) as door:
+        for questions in (PROBE[:1], PROBE):
+            prompt = Prompt(
+                messages=(Message("user", "The meeting may move to Thursday, if Anna agrees."),),
+                questionnaire=Questionnaire(inputs=("note",), questions=questions),
+                max_tokens=128,
+                default_temperature=None,
+            )
+            reply = await door.ask(prompt)
+            problem = next((answer.problem for answer in reply.value if answer.problem), None)
+            if problem is not None:
+                raise ModelError(f"{model} breaks the protocol of its endpoint: {problem}")
+            latency_s = latency_s or reply.latency_s or 0.0
+            chances.append(reply.value[0].probabilities[0])
+    probe = ModelProbe(
+        model=model,
+        address=address_of(model, settings),
+        day=datetime.datetime.now(datetime.UTC).date(),
+        latency_s=latency_s,
+        structured=False,
+        form=None,
+        logprobs=None,
+        reasoning=0,
+        limit_field=None,
+        temperature=None,
+        moved=abs(chances[0] - chances[1]),
+    )
+    keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
+    return probe
+
+
 def address_of(model: str, settings: Settings) -> str:
     """Return where a model is asked, without a password; empty where its transport knows.
 
     Raises ModelError for an unknown provider.
     """
-    provider, _ = provider_of(model)
-    return without_password(provider.address(settings.model(model)))
+    provider, name = provider_of(model)
+    return without_password(provider.address(at_url(name, settings.model(model))[1]))
 
 
 def keep_probe(folder: Path, identity: str, probe: ModelProbe) -> None:
@@ -167,7 +234,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     address: where it is asked, without a password; None where its transport knows. key: the variable or file
     of its key, None where none is needed; key_found: whether it holds one. temperature, reasoning_tokens:
     as its settings say. price: the settings' own, else the list price; None: unknown. probe: what
-    `ragstone doctor` found at this address, None where it has not looked.
+    `ragstone doctor` found at this address, None where it has not looked. decides: it is a decision model.
     """
 
     model: str
@@ -178,6 +245,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int | None
     price: Price | None
     probe: ModelProbe | None
+    decides: bool = False
 
 
 class GgufEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,6 +321,7 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
     # A table may be of a model that is none of the door's: an embedder, one that runs on a cluster.
     name, _, rest = model.partition("/")
     provider = providers().get(name)
+    rest, table = at_url(rest, table) if name == "systemone" else (rest, table)
     url = provider.address(table) if provider else table.base_url or ""
     key_source = table.api_key_file or table.api_key_env
     if not key_source and provider is not None:
@@ -268,6 +337,7 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
         reasoning_tokens=table.reasoning_tokens,
         price=table.price_usd_per_million or (Price(input=0, output=0) if local else list_price(url, rest)),
         probe=probes.get((model, without_password(url))),
+        decides=decides(model, table),
     )
 
 

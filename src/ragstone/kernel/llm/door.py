@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Settings, place_of_key
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm._calling import Caller
 from ragstone.kernel.llm._reasoning import (
     Room,
@@ -36,7 +36,8 @@ from ragstone.kernel.llm.prompt import (
     Prompt,
     Reply,
 )
-from ragstone.kernel.llm.providers import Dialect, Provider, is_reasoner, provider_of
+from ragstone.kernel.llm.providers import Dialect, Provider, decides, is_reasoner, provider_of
+from ragstone.kernel.llm.questionnaire import read_answers
 from ragstone.kernel.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.kernel.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
 from ragstone.kernel.llm.transport import BrokenOff, Endpoint, Rephrase, Where
@@ -64,6 +65,14 @@ def _open_anthropic(
     return open_anthropic(provider, model, settings, where)
 
 
+def _open_decisions(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AbstractAsyncContextManager[Endpoint]:
+    from ragstone.kernel.llm._decisions import open_decisions  # as above
+
+    return open_decisions(provider, model, settings, where)
+
+
 def _open_litellm(
     provider: Provider, model: str, settings: ModelSettings, where: Where
 ) -> AbstractAsyncContextManager[Endpoint]:
@@ -86,6 +95,7 @@ TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] 
     "anthropic": _open_anthropic,
     "litellm": _open_litellm,
     "llamacpp": _open_llamacpp,
+    "systemone": _open_decisions,
 }
 
 
@@ -190,6 +200,7 @@ class Door:
         Raises CallFailed with the status that the row gets, ModelError when no call can succeed; the one for
         probabilities of tokens that the model does not give is NoProbabilities, after one call.
         """
+        self._check_kind(prompt)
         probabilities_alone = prompt.top_logprobs is not None and prompt.reply is None
         if probabilities_alone and self._no_probabilities:
             raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
@@ -211,6 +222,7 @@ class Door:
         """
         if prompt.reply is not None:
             raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
+        self._check_kind(prompt)
         streamed = StreamedCall(self.endpoint, on_text, self._style)
         async with self._in_run():
             try:
@@ -221,6 +233,16 @@ class Door:
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
         self._caller.stop()
+
+    def _check_kind(self, prompt: Prompt) -> None:
+        """Raise ModelError, before anything is paid, for a prompt that such a model does not answer."""
+        if self.endpoint.decides and prompt.questionnaire is None:
+            raise ModelError(
+                f"{self._name} is a decision model: it gives probabilities and writes no text. Name a model "
+                "that writes, or judge with kinds boolean, classify, percentage and rubric."
+            )
+        if prompt.questionnaire is not None and not self.endpoint.decides:
+            raise ModelError(f"{self._name} is no decision model, and is asked typed questions")
 
     @contextlib.asynccontextmanager
     async def _in_run(self) -> AsyncIterator[None]:
@@ -263,12 +285,12 @@ class Door:
 
         renew: the responses of earlier commands are not looked at.
         """
-        traced = TracedConversation(self.endpoint.identity, prompt.messages)
+        traced = TracedConversation(self.endpoint.identity, prompt.shown)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
             renew = await self._is_earlier(key)
         first, made = await self._complete(key, prompt, renew=renew)
-        traced.said(prompt.messages, first.refusal or first.text)
+        traced.said(prompt.shown, first.refusal or first.text)
         from_earlier = not (made or self._keep_failures)
         try:
             return self._reply(prompt, [first], kept=from_earlier)
@@ -333,10 +355,14 @@ class Door:
             raise CallFailed("refused", reason, raw=last.refusal, usage=usage)
         if prompt.reply is None and was_cut(prompt, last):
             raise ReplyError("the reply was cut off before it began")
-        value = None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce)
+        value: Any = None
+        if prompt.questionnaire is not None:
+            value = read_answers(last.text, prompt.questionnaire)
+        elif prompt.reply is not None:
+            value = parse_reply(last.text, prompt.reply, prompt.nonce)
         self._count(completions)
         return Reply(
-            text=last.text if prompt.reply is not None else without_thought(last.text),
+            text=without_thought(last.text) if value is None else last.text,
             value=value,
             usage=usage,
             latency_s=sum(timed) if len(timed) == len(completions) else None,
@@ -520,7 +546,9 @@ async def open_door(
     def where(*keys: str) -> str:
         return place_of_key(settings, ["models", model, *keys])
 
-    async with TRANSPORTS[provider.dialect](provider, name, chosen, where) as endpoint:
+    by_questions = decides(model, chosen)
+    open_endpoint = _open_decisions if by_questions else TRANSPORTS[provider.dialect]
+    async with open_endpoint(provider, name, chosen, where) as endpoint:
         yield Door(
             endpoint,
             chosen,
@@ -548,6 +576,8 @@ def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> 
     if prompt.top_p is not None or extra:
         further = msgspec.json.encode({"top_p": prompt.top_p, "extra": extra}, order="deterministic")
         parameters += (msgspec.Raw(further),)
+    if prompt.questionnaire is not None:
+        parameters += (prompt.questionnaire,)
     if prompt.version:
         identity = f"{identity}@{prompt.version}"
     content = msgspec.json.encode(

@@ -15,7 +15,7 @@ from ragstone.kernel.llm.learnt import LearntStore
 from ragstone.kernel.llm.ledgers import open_ledger
 from ragstone.kernel.llm.limits import RUN, SERVING
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Stream
-from ragstone.kernel.llm.providers import read_on
+from ragstone.kernel.llm.providers import decides, read_on
 from ragstone.kernel.llm.response_store import AnyLedger, MemoryLedger
 from ragstone.kernel.llm.transport import Endpoint
 
@@ -133,6 +133,10 @@ class Models:
 
             return DEFAULT_CONTEXT_TOKENS
         return declared or HOSTED_CONTEXT_TOKENS
+
+    def decides(self, model: str) -> bool:
+        """Return whether a model is a decision model, which answers typed questions and writes nothing."""
+        return decides(model, self._settings.model(model.removeprefix("recorded/")))
 
     def earlier(self, model: str) -> list[Completion]:
         """Return some responses of a model that the ledger has; none where no ledger was opened."""

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.kernel.config import Sampling
 from ragstone.kernel.errors import ModelError, harmless
+from ragstone.kernel.llm.questionnaire import Questionnaire
 from ragstone.kernel.llm.schema import sent_schema
 from ragstone.kernel.records import Status, Usage, checked_usage, figure_of
 
@@ -109,6 +110,9 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: of the reply itself; None for no limit. temperature: None for that of the model's settings,
     and where they have none default_temperature; None there too: the provider's own, none is sent.
 
+    questionnaire: what a decision model is asked of the messages, each of which is a text under the name of
+    one of its inputs; None for a model that writes.
+
     No part of what decides a reply: room, tokens to think in beside it, which the door fills in; renew, that
     a response of an earlier command is not taken.
     """
@@ -124,10 +128,14 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     sample: int = 0
     top_logprobs: int | None = None
     version: str = ""
+    questionnaire: Questionnaire | None = None
     room: int = 0
     renew: bool = False
 
     def __post_init__(self) -> None:
+        asked = self.questionnaire
+        if asked is not None and (self.reply is not None or len(asked.inputs) != len(self.messages)):
+            raise ValueError("a questionnaire has a name for each message, and its reply no type")
         if self.top_logprobs is not None and not 0 <= self.top_logprobs <= MOST_TOP:
             raise ValueError(f"top_logprobs {self.top_logprobs}: endpoints list 0 to {MOST_TOP} of them")
 
@@ -135,6 +143,18 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     def limit(self) -> int | None:
         """The most tokens that the model may say and think; None for no limit."""
         return None if self.max_tokens is None else self.max_tokens + self.room
+
+    @property
+    def shown(self) -> tuple[Message, ...]:
+        """The messages as a call log has them: typed questions before the texts that they are about."""
+        if self.questionnaire is None:
+            return self.messages
+        asked = msgspec.json.encode(self.questionnaire.questions).decode()
+        texts = zip(self.questionnaire.inputs, self.messages, strict=True)
+        return (
+            Message("system", asked),
+            *(Message(each.role, f"{name}: {each.content}") for name, each in texts),
+        )
 
     @property
     def form(self) -> type | None:
@@ -182,7 +202,8 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A usable answer to a prompt.
 
-    value: the validated reply, of type `prompt.reply` (None for free text). usage, latency_s and
+    value: the validated reply, of type `prompt.reply` (None for free text); the answers to a questionnaire,
+    a tuple of OptionChances. usage, latency_s and
     cost_usd are of all the calls that it took; cost_usd is None where the price is unknown, latency_s where
     a batch made a call. logprobs: the tokens of `text`; None where the prompt did not ask for them or the
     endpoint has none. kept: whether it is of an earlier command, and may be asked for anew (Prompt.renew) by

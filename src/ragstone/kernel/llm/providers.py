@@ -15,8 +15,8 @@ from ragstone.kernel.config import ModelSettings, Price, Section, shipped
 from ragstone.kernel.errors import ModelError, nearest
 from ragstone.kernel.llm.keys import without_password
 
-Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp"]
-Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning"]
+Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp", "systemone"]
+Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning", "decisions"]
 CAN: dict[Can, str] = {
     "schema": "replies held to a JSON schema",
     "tools": "replies as the arguments of a tool",
@@ -24,6 +24,7 @@ CAN: dict[Can, str] = {
     "batch": "batches of calls (--batch)",
     "caching": "a cheaper price for what prompts have in common",
     "reasoning": "models that think before they reply",
+    "decisions": "typed questions, answered with probabilities",
 }
 # Parts of names of models that think before they reply; others are found out by their first replies.
 REASONERS = re.compile(
@@ -48,6 +49,7 @@ class Provider(Section, frozen=True, kw_only=True):
     needs_key: bool = True
     prefix: str = ""
     tells_cost: bool = False
+    systemone_url: str = ""
 
     @property
     def key_variable(self) -> str | None:
@@ -91,6 +93,33 @@ def provider_of(model: str) -> tuple[Provider, str]:
             f"llamacpp/smollm2-135m. {hint} See them: ragstone models"
         )
     return known[transport], name
+
+
+def decides(model: str, settings: ModelSettings) -> bool:
+    """Return whether a model named `transport/model` is a decision model, by its transport or its settings.
+
+    A name does not tell: OpenAI's `gpt-6-luna` writes, too. Raises ModelError for settings that cannot be.
+    """
+    transport, _, _ = model.removeprefix("recorded/").partition("/")
+    if settings.api == "decisions" and transport != "systemone":
+        known = providers(f'name = "{transport}"').get(transport)
+        if known is not None and known.dialect != "openai":
+            raise ModelError(
+                f'[models."{model}"]: api = "decisions" is for openai/... and for endpoints that speak its '
+                "protocol. Take it out; servers of /v1/systemone are named systemone/MODEL."
+            )
+    return transport == "systemone" or settings.api == "decisions"
+
+
+def at_url(model: str, settings: ModelSettings) -> tuple[str, ModelSettings]:
+    """Return name and settings of a model of systemone, whose address may stand in its name.
+
+    `http://localhost:8000/NAME` is the model NAME of the server at `http://localhost:8000`.
+    """
+    address = re.fullmatch(r"(https?://[^/]+)/(.+)", model)
+    if address is None:
+        return model, settings
+    return address[2], msgspec.structs.replace(settings, base_url=address[1])
 
 
 def is_reasoner(model: str) -> bool:

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from ragstone.kernel.llm.prompt import CallFailed, Prompt, Reply
+from ragstone.kernel.llm.questionnaire import OptionChances
 from ragstone.kernel.llm.schema import ReplyError, schema_of, validate
 from ragstone.kernel.records import Usage
 
@@ -27,7 +28,12 @@ def stub_reply(prompt: Prompt) -> Reply:
 
     Where probabilities are asked for it has those of no token: an endpoint that gives them, and nothing said.
     """
-    value = None if prompt.reply is None else _made_up(prompt.reply)
+    value: object = None if prompt.reply is None else _made_up(prompt.reply)
+    if prompt.questionnaire is not None:
+        value = tuple(
+            OptionChances(question=each.name, probabilities=(1 / len(each.labels),) * len(each.labels))
+            for each in prompt.questionnaire.questions
+        )
     logprobs = None if prompt.top_logprobs is None else ()
     text = f"{ANSWER} {prompt.sample + 1}" if prompt.sample else ANSWER  # judges are asked of each draw
     return Reply(

@@ -255,7 +255,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     passes on as they come; what it passed on is, put together, the completion's text, or the beginning of it
     where an error ends it. None for a transport that cannot. price: what the transport knows of it. wire:
     None for a transport that has no batch API. dialect: how it is asked, as far as that has been learnt up to
-    now; None for a transport that learns nothing of that kind.
+    now; None for a transport that learns nothing of that kind. decides: it is a decision model: it answers
+    questionnaires, and writes nothing. no_batch: why it has no batch API, where more is to be said than that.
     """
 
     identity: str
@@ -265,6 +266,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     stream: StreamSend | None = None
     wire: Wire | None = None
     dialect: Dialect | None = None
+    decides: bool = False
+    no_batch: str | None = None
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
             f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
             "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
         )
-    return JudgeContext(
+    context = JudgeContext(
         ask=await session.models.ask(model) if asking and model else no_model,
         model=model or NO_MODEL,
         others={name: await session.models.ask(name) for name in members},
@@ -63,7 +63,13 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         embed=embed,
         retrieve=retrieve,
         context_tokens=session.models.context_tokens,
+        decides=session.models.decides,
     )
+    if context.decides(context.model) or any(context.decides(name) for name in members):
+        from ragstone.kernel.judging.decision import check_decided  # few models are
+
+        check_decided(judges, context)
+    return context
 
 
 Rows = Callable[[], Iterable[Answer]]
@@ -71,11 +77,20 @@ JudgedRow = Answer | tuple[Answer, Answer]
 """What one judgement is of: an answer, or a pair of them where a judge compares systems."""
 
 
-def group_judges(judges: Sequence[Judge], *, one_call: bool) -> list[list[Judge]]:
+def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool = False) -> list[list[Judge]]:
     """Group judges in their order: those that are asked in one call are one group, the first.
 
     one_call: those whose replies fit into one are asked together, if there are two or more of them.
+    by_questions: a decision model is asked: judges of the same inputs are a group, wherever the first stands.
     """
+    if by_questions:
+        from ragstone.kernel.judging.decision import can_be_decided
+
+        groups: dict[object, list[Judge]] = {}
+        for judge in judges:
+            key = tuple(judge.inputs) if can_be_decided(judge) else id(judge)
+            groups.setdefault(key, []).append(judge)
+        return list(groups.values())
     joint: list[Judge] = []
     if one_call:
         from ragstone.kernel.judging.together import can_join
@@ -108,6 +123,10 @@ async def judge_row(
                 from ragstone.kernel.judging.pairwise import judge_pair
 
                 judgements = await judge_pair(cast("PairwiseJudge", group[0]), *row, context)
+            elif len(group) > 1 and context.decides(context.model):
+                from ragstone.kernel.judging.decision import judge_by_questions
+
+                judgements = await judge_by_questions(group, row, context)
             elif len(group) > 1:
                 from ragstone.kernel.judging.together import judge_together
 
@@ -127,7 +146,7 @@ def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error
 
         row = as_pair(*row)
     named: Sequence[JudgeFields] = group
-    if len(group) > 1:
+    if len(group) > 1 and not context.decides(context.model):
         from ragstone.kernel.judging.together import joined
 
         named = joined(cast("list[OneCallJudge]", group))
@@ -146,7 +165,11 @@ async def _judging(
 ) -> Callable[[tuple[int, Answer | list[Answer]]], Awaitable[list[Judgement]]]:
     restored = [restore_judge(keys) for keys in judges]
     context = await judge_context(session, restored)
-    groups = group_judges(restored, one_call=session.settings.judge.one_call)
+    groups = group_judges(
+        restored,
+        one_call=session.settings.judge.one_call,
+        by_questions=context.decides(context.model),
+    )
 
     async def judged(numbered: tuple[int, Answer | list[Answer]]) -> list[Judgement]:
         number, row = numbered
@@ -201,7 +224,9 @@ async def _judge_rows(
     n_answers: int | None,
     context: JudgeContext | None,
 ) -> AsyncIterator[Judgement]:
-    groups = group_judges(judges, one_call=session.settings.judge.one_call)
+    model = session.settings.judge.model if context is None else context.model
+    by_questions = model is not None and session.models.decides(model)
+    groups = group_judges(judges, one_call=session.settings.judge.one_call, by_questions=by_questions)
     counts = [None if group[0].compares_two else n_answers for group in groups]
     async with contextlib.AsyncExitStack() as stack:
         results: list[_Judged] = []
