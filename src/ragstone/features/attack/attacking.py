@@ -11,6 +11,7 @@ from ragstone.features.attack._planting import plant
 from ragstone.features.attack._probes import JudgedRows, ProbePlan, comparable_rows, plan_probes, probe_judge
 from ragstone.features.attack._rates import attempts_of, can_flip, flips_shown, gate, rates_of
 from ragstone.features.attack._rows import BAD, attackable_rows, is_base
+from ragstone.features.attack._sentence_table import NOT_APPLICABLE, LeftOutAttacks
 from ragstone.features.attack._values import Aim
 from ragstone.features.attack.words import ATTACK, AttackSummary, JudgeAttacked, attack_document
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -27,6 +28,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.kernel.runs.wording import statuses
+from ragstone.kernel.sentences import say
 from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
@@ -187,16 +189,23 @@ async def _attack(
     every: attack all rows, whatever their plain verdict says, for a forecast.
     """
     rows = _rows(judge, plan)
+    families = [family.persuading() for family in plan.families] if _decided(judge, session) else plan.families
+    left_out = {
+        family.name: n
+        for family, kept in zip(plan.families, families, strict=True)
+        if (n := len(family.attack) - len(kept.attack))
+    }
+    families = [family for family in families if family.attack]
     seed = session.settings.run.seed
     single = not judge.compares_two
     first = await _judge(rows if single else [], judge, session)
     plain = first.lead
-    targets = _targets(judge, rows, plain, plan.families, every) if single else []
-    planted = plant(judge, plan.families, targets, plan.each)
+    targets = _targets(judge, rows, plain, families, every) if single else []
+    planted = plant(judge, families, targets, plan.each)
     second = await _judge([row.answer for row in planted], judge, session)
     after = second.lead
     attempts = [] if every else attempts_of(judge, plain, planted, after)
-    overall, families, attacks = rates_of(attempts, plan.families, seed)
+    overall, families, attacks = rates_of(attempts, families, seed)
     probes, probed = await probe_judge(
         judge, plan.probes, rows, plain, session, lambda some: _judge(some, judge, session)
     )
@@ -215,8 +224,17 @@ async def _attack(
         flips=flips_shown(attempts, rows, planted, plain, after),
         probes=probes,
         gate=None if plan.most_flips is None or not plan.families else gate(overall, plan.most_flips),
+        not_applicable=left_out,
     )
     return attacked, [first, second, *probed]
+
+
+def _decided(judge: Judge, session: Session) -> bool:
+    """Return whether all that this judge asks are decision models."""
+    models = {
+        named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model
+    }
+    return bool(models) and all(model and session.models.decides(model) for model in models)
 
 
 async def _judge(rows: Sequence[Answer], judge: Judge, session: Session) -> JudgedRows:
@@ -277,6 +295,8 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     notes = []
     for outcome, judge in zip(attacked, judges, strict=True):
         notes += _untried(outcome)
+        left_out = LeftOutAttacks(outcome.judge, outcome.model, outcome.not_applicable)
+        notes += filter(None, [say(left_out, NOT_APPLICABLE)])
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
                 f"{outcome.judge} asks no model, so orders and claims mean nothing to it: what moves it is "

@@ -48,6 +48,7 @@ from ragstone.features.improve.learned import (
     nearer_of,
     needed_labels,
     spread_of_gain,
+    toward_of,
 )
 from ragstone.features.improve.values import Scale
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -67,6 +68,7 @@ GRADED = (
     "it weighs yes and no, and the labels are grades. Say from which one on a label is a yes: "
     "--yes-from GRADE."
 )
+DECIDES = "{model} is a decision model, which writes no prompts: name one that writes with --proposer."
 ROUNDS = {"examples": 2.0, "prompt": 4.0}  # times that dev is judged for a method, at most
 FORECAST_NOTE = (
     "Learning asks less than this where a candidate is stopped early or a proposed prompt is no better "
@@ -148,10 +150,9 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     learning = msgspec.structs.replace(
         learning, candidates=candidates, cut_off=any(result.state == "over_budget" for result in results)
     )
-    chosen = None if learning.cut_off else choose_candidate(candidates)
-    if chosen is None and not learning.cut_off and task.methods == ["calibration"]:
-        chosen = choose_nearer(candidates)
-        learning = msgspec.structs.replace(learning, by="probabilities" if chosen else "agreement")
+    nearest = choose_nearer(candidates) if task.methods == ["calibration"] else None
+    learning = msgspec.structs.replace(learning, by="probabilities" if nearest else "agreement")
+    chosen = None if learning.cut_off else nearest or choose_candidate(candidates)
     if chosen is None:
         return _with_needed(learning, results, before, rows)
     at = candidates.index(chosen)
@@ -184,6 +185,9 @@ async def _candidates(
             model = task.proposer or session.settings.judge.model
             if model is None:
                 raise ModelError("a prompt is proposed by a model: name one with --proposer or --model.")
+            if session.models.decides(model):
+                results.append(refused("prompt", DECIDES.format(model=model), rows))
+                return results
             ask = await session.models.ask(model)
             results += await prompt_candidates(judge, before, rows, tuned_on, session, ask)
     return results
@@ -240,9 +244,10 @@ async def _looked(
     test = task.labelled.of(task.parts, "test")
     scale = msgspec.structs.replace(task.scale, threshold=yes_from)
     look = record_look(judge, after.judgements, test, scale, store, who, seed=closed.seed)
-    nearer, errors = None, (None, None)
+    nearer, toward, errors = None, None, (None, None)
     if closed.unit.yes_no and before.are_probabilities and after.are_probabilities:
         nearer = nearer_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)
+        toward = toward_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)
         errors = _errors(before.scores, after.scores, closed)
     return LearnedTest(
         look=look.number,
@@ -252,6 +257,7 @@ async def _looked(
         test=gained.test,
         card=look.card,
         nearer=nearer,
+        toward=toward,
         error_before=errors[0],
         error=errors[1],
     )

@@ -55,7 +55,10 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def error(self) -> float:
         """The standard error of its gain; infinite where that is unknown."""
-        return _standard_error(self.test)
+        gap = self.test.difference if self.test else None
+        if gap is None or gap.low is None or gap.high is None:
+            return math.inf
+        return (gap.high - gap.low) / (2 * NORMAL_95)
 
     @property
     def sure_gain(self) -> float:
@@ -68,8 +71,9 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
 class LearnedTest(msgspec.Struct, frozen=True, kw_only=True):
     """The one look at the test part. look: its number; test: the candidate minus the judge as it was.
 
-    nearer: see LearnedCandidate. error_before, error: expected calibration errors, see
-    statistics.calibration. All three are None where one of the judges gives no probabilities.
+    nearer: see LearnedCandidate. toward: of the test whether a step from the judge's probabilities towards the
+    candidate's is one towards people's labels; see toward_of. error_before, error: expected calibration
+    errors, see statistics.calibration. All four are None where one of the judges gives no probabilities.
     """
 
     look: int
@@ -79,16 +83,29 @@ class LearnedTest(msgspec.Struct, frozen=True, kw_only=True):
     test: PairedTest
     card: ReportCard
     nearer: PairedTest | None = None
+    toward: PairedTest | None = None
     error_before: Estimate | None = None
     error: Estimate | None = None
+
+    @property
+    def comes_nearer(self) -> bool:
+        """Whether the test part asks for the step that the candidate's probabilities take.
+
+        A step in its direction is shown to come nearer to people's labels, the whole of it does so in this
+        sample, and verdicts are not shown to agree worse.
+        """
+        if self.nearer is None or self.toward is None or self.test.verdict == "worse":
+            return False
+        return self.toward.verdict == "better" and self.nearer.difference.value > 0
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
     """What was learned from a labelled set.
 
     judge, version: as it is. measure: what agreement is; yes_from: the score from which on it says yes, None
-    where grades are compared. by: what decided; `probabilities` where calibration alone was tried, and no
-    verdict was gained: then better is what is nearer to people's yes and no, and agrees no worse. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
+    where grades are compared. by: what decided; `probabilities` where calibration alone was tried, and
+    probabilities came nearer to people's yes and no: better is what is so on the test part, too, and agrees no
+    worse there. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
     annotators tie, which are left out. chosen: the candidate that went to the test part, None where none was
     good enough. needed: labelled answers in all by which a gain of needed_gain would be found, that of the
     best candidate on dev, or a tenth of the scale where none gained; None where that is unknown.
@@ -120,10 +137,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Literal["better", "no better", "over budget"]:
         """Whether there is a better judge now."""
         if self.tested is not None:
-            nearer = self.tested.nearer if self.by == "probabilities" else None
-            if self.tested.test.verdict == "better" and self.by == "agreement":
-                return "better"
-            if nearer and nearer.verdict == "better" and self.tested.test.verdict != "worse":
+            shown = self.tested.comes_nearer if self.by == "probabilities" else self.tested.test.verdict == "better"
+            if shown:
                 return "better"
         return "over budget" if self.cut_off else "no better"
 
@@ -183,24 +198,18 @@ def choose_candidate(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate
 def choose_nearer(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate | None:
     """Return the candidate whose probabilities are nearest to people's yes and no.
 
-    None where none gained more than one standard error in that. One that agrees worse is left out.
+    None where none is nearer than the judge as it is; whether that is chance is the test part's to say. One
+    that agrees worse is left out.
     """
     good = [
         (candidate.nearer.difference.value, candidate)
         for candidate in candidates
         if candidate.state == "measured"
         and candidate.nearer is not None
-        and candidate.nearer.difference.value > _standard_error(candidate.nearer)
+        and candidate.nearer.difference.value > 0
         and not (candidate.test and candidate.test.verdict == "worse")
     ]
     return max(good, key=lambda pair: pair[0])[1] if good else None
-
-
-def _standard_error(test: PairedTest | None) -> float:
-    gap = test.difference if test else None
-    if gap is None or gap.low is None or gap.high is None:
-        return math.inf
-    return (gap.high - gap.low) / (2 * NORMAL_95)
 
 
 def nearer_of(
@@ -214,6 +223,23 @@ def nearer_of(
     if not known.size:
         return None
     columns = np.stack([-((side - human)[known] ** 2) for side in (after, before)], axis=1)
+    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known], seed=seed)[0]
+
+
+def toward_of(
+    before: Floats, after: Floats, human: Floats, clusters: Sequence[str], *, seed: int
+) -> PairedTest | None:
+    """Return the test of (after - before) x (label - before), whose mean is above 0 where a step helps.
+
+    It is minus half the slope of the Brier score on the way from `before` to `after`. The difference of the
+    two scores has half its mean where `after` is right, and the same noise: with the labels that people have,
+    a real miscalibration is found twice as far from chance. NaN, clusters: as of nearer_of.
+    """
+    known = np.flatnonzero(~np.isnan(before + after))
+    if not known.size:
+        return None
+    step = ((after - before) * (human - before))[known]
+    columns = np.stack([step, np.zeros_like(step)], axis=1)
     return paired_tests(columns, [(0, 1)], [clusters[at] for at in known], seed=seed)[0]
 
 

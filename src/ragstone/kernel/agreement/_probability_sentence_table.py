@@ -14,12 +14,20 @@ WANTED = 0.8
 
 
 class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
-    """What a card may say of probabilities rests on. n, n_clusters: answers, and different questions."""
+    """What a card may say of probabilities rests on.
+
+    n, n_clusters: answers, and different questions. given: the judge means its scores as probabilities.
+    """
 
     calibration: Calibration
     selective: SelectiveAccuracy | None
     n: int
     n_clusters: int
+    given: bool = True
+
+    @property
+    def scores(self) -> str:
+        return "Its probabilities" if self.given else "Its scores, read as probabilities,"
 
     @property
     def enough(self) -> bool:
@@ -90,12 +98,14 @@ def _error(facts: Facts) -> dict[str, str]:
         "error": _value(error.value),
         "ends": _ends(error),
         "n": f"{facts.n:,}",
+        "scores": facts.scores,
         "brier": _value(facts.calibration.brier.value),
         "share": _value(facts.calibration.rate_brier),
         "gap": "" if skill is None else f"{_signed(skill.value)}, {_ends(skill, signed=True)}",
     }
 
 
+SCORES = {"scores": "`Its probabilities`, or `Its scores, read as probabilities,` of a judge that gives none"}
 ERROR = {
     "error": "the expected calibration error, 0 to 1",
     "ends": "its interval",
@@ -103,8 +113,8 @@ ERROR = {
 }
 FEW_LABELS = Sentence[Facts](
     code="probabilities-few-labels",
-    text="{n} answers to {questions} questions are too few to say whether its probabilities can be read as "
-    "they are.",
+    text="{n} answers to {questions} questions are too few to say how far a score of it can be read as a "
+    "probability.",
     when=f"fewer than {LEAST_LABELS} answers or {FEW_CLUSTERS} questions have a probability and a label",
     holds=lambda facts: not facts.enough,
     needs={"n": ERROR["n"], "questions": "different questions among them"},
@@ -123,10 +133,10 @@ CONSTANT = Sentence[Facts](
 )
 OFF = Sentence[Facts](
     code="probabilities-off",
-    text="Its probabilities are {error} off on average ({ends}), on {n} answers.",
+    text="{scores} are {error} off on average ({ends}), on {n} answers.",
     when=f"the interval of the calibration error is above {BOUND}",
     holds=lambda facts: facts.ends is not None and facts.ends[0] > BOUND,
-    needs=ERROR,
+    needs={**SCORES, **ERROR},
     fills=_error,
     never_beside=_others("probabilities-off"),
 )
@@ -148,23 +158,23 @@ TELL_NO_MORE = Sentence[Facts](
 )
 HOLD = Sentence[Facts](
     code="probabilities-hold",
-    text=f"Its probabilities are {{error}} off on average ({{ends}}), on {{n}} answers: at most {BOUND}, and "
+    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: at most {BOUND}, and "
     "they say more of an answer than the share of right ones does.",
     when=f"the interval of the calibration error ends at {BOUND} or below, and that of the Brier score of "
     "the share minus the judge's is above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[1] <= BOUND and facts.tells,
-    needs=ERROR,
+    needs={**SCORES, **ERROR},
     fills=_error,
     never_beside=_others("probabilities-hold"),
 )
 CANNOT_TELL = Sentence[Facts](
     code="probabilities-cannot-tell",
-    text=f"Cannot tell whether its probabilities are more than {BOUND} off on average: {{error}} ({{ends}}), "
-    "on {n} answers.",
+    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: cannot tell whether more than "
+    f"{BOUND}.",
     when=f"the interval of the calibration error holds {BOUND}, and the probabilities say more than the "
     "share of right answers",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND < facts.ends[1] and facts.tells,
-    needs=ERROR,
+    needs={**SCORES, **ERROR},
     fills=_error,
     never_beside=_others("probabilities-cannot-tell"),
 )

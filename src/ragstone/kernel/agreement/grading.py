@@ -10,7 +10,6 @@ from ragstone.kernel.agreement._grades import (
     instructive_disagreements,
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
-from ragstone.kernel.agreement._probabilities import probabilities_beside
 from ragstone.kernel.agreement._sentence_table import (
     FEW_CLUSTERS,
     NOTES,
@@ -52,6 +51,7 @@ from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
+from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.summary import is_category

@@ -14,11 +14,12 @@ from ragstone.kernel.agreement._probability_sentence_table import (
 )
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
 from ragstone.kernel.agreement.pairing import GradePairs
-from ragstone.kernel.records import Judgement
+from ragstone.kernel.records import OWN_THRESHOLD, Judgement
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import (
     Calibration,
     Clusters,
+    Estimate,
     Floats,
     SelectiveAccuracy,
     calibration_of,
@@ -77,7 +78,11 @@ def probabilities_beside(
     if calibration is None:
         return CardProbabilities()
     facts = ProbabilitiesBesidePeople(
-        calibration=calibration, selective=selective, n=len(read.at), n_clusters=int(inside.max()) + 1
+        calibration=calibration,
+        selective=selective,
+        n=len(read.at),
+        n_clusters=int(inside.max()) + 1,
+        given=gives_probabilities(pairs.rows),
     )
     told = (say(facts, *sentences) for sentences in (OF_CALIBRATION, OF_LEAN, OF_SUREST))
     return CardProbabilities(
@@ -86,6 +91,39 @@ def probabilities_beside(
         probability_of=read.of,
         probability_notes=[sentence for sentence in told if sentence],
     )
+
+
+def gives_probabilities(rows: Sequence[Judgement]) -> bool:
+    """Return whether a judge's scores are meant as probabilities: read from a model's, or a stack's."""
+    kept = [row.metadata or {} for row in rows if row.score is not None]
+    return bool(kept) and all("probabilities" in row or OWN_THRESHOLD in row for row in kept)
+
+
+def probability_estimates(
+    comparison: GradeComparison,
+    rows: Sequence[Judgement],
+    scale: Scale,
+    clusters: Clusters,
+    *,
+    seed: int,
+    resamples: int,
+) -> dict[str, Estimate]:
+    """Return `calibration error` and `Brier score` of a judge that gives probabilities of a yes, else none."""
+    read = _yes_no(comparison, scale) if gives_probabilities(rows) else None
+    if read is None:
+        return {}
+    calibration = calibration_of(read.likely, read.true, clusters, seed=seed, resamples=resamples)
+    return {} if calibration is None else estimates_of(calibration)
+
+
+def estimates_of(calibration: Calibration) -> dict[str, Estimate]:
+    """Return what a bench shows of a calibration, by name.
+
+    A judge that gives every answer the same probability has no calibration error here: it would be near 0, the
+    best there is, where that is the share of right answers.
+    """
+    error = {} if calibration.distinct == 1 else {"calibration error": calibration.error}
+    return {**error, "Brier score": calibration.brier}
 
 
 def _yes_no(comparison: GradeComparison, scale: Scale) -> _Read | None:
