@@ -21,7 +21,7 @@ from ragstone.features.improve.candidates._stack import StackRows, fit_stack
 from ragstone.features.improve.learned import nearer_of, toward_of
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.judging.stack import log_odds_of
-from ragstone.kernel.statistics import Floats, calibration_of, selective_of, wilson_interval
+from ragstone.kernel.statistics import Codes, Estimate, Floats, calibration_of, selective_of, wilson_interval
 from ragstone.kernel.statistics.calibration import calibration_error
 
 Draw = Callable[[np.random.Generator, int], Floats]
@@ -63,7 +63,7 @@ class Sample(msgspec.Struct, frozen=True, eq=False):
     likely: Floats
     true: Floats
     label: Floats
-    question: np.ndarray
+    question: Codes
 
 
 def sample(case: tuple[str, str], rng: np.random.Generator, n: int, each: int = 1) -> Sample:
@@ -109,7 +109,7 @@ def errors(draws: int) -> None:
                 apart = np.bincount(bins, weights=rows.likely - rows.label)
                 usual.append(float(np.abs(apart).sum()) / len(rows.likely))
                 ours.append(found.value)
-                low, high = found.low or 0.0, found.high or 1.0
+                low, high = ends(found)
                 held.append(low <= truth <= high)
                 width.append(high - low)
             name = f"{case[0]}, {case[1]}" + (f", {each} a question" if each > 1 else "")
@@ -145,10 +145,18 @@ def selective(draws: int) -> None:
             print(f"{name:44}{n:8}{cells}", flush=True)
 
 
-def inside(estimate: object, truth: float) -> bool:
+def ends(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; these samples all have one."""
+    if estimate.low is None or estimate.high is None:
+        raise ValueError("a sample of one question has no interval")
+    return estimate.low, estimate.high
+
+
+def inside(estimate: Estimate, truth: float) -> bool:
     """Return whether an interval holds the truth; one that is missing does not."""
-    low, high = getattr(estimate, "low", None), getattr(estimate, "high", None)
-    return low is not None and high is not None and low - 1e-9 <= truth <= high + 1e-9
+    if estimate.low is None or estimate.high is None:
+        return False
+    return estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
 
 
 def surest_of(rows: Sample) -> tuple[Floats, Floats]:

@@ -58,7 +58,7 @@ NOT_ASKED = Sentence[AttackOutcome](
 NOT_TRIED = Sentence[AttackOutcome](
     code="attack-not-tried",
     text="No attack was tried.",
-    when="no row had a verdict that leaves something to win",
+    when="no row had a verdict that leaves something to win, or all attacks are not applicable to the model",
     holds=lambda outcome: outcome.n_attacked == 0 and outcome.flips is None,
     never_beside=("attack-not-asked",),
 )

@@ -323,7 +323,7 @@ def _untried(outcome: JudgeAttacked) -> list[str]:
     if n_unscored:
         rest = "" if outcome.n_attacked is None else " and were not attacked"
         notes.append(f"{outcome.judge}: {n_unscored} plain rows have no score{rest}.")
-    if outcome.n_attacked == 0 and outcome.n_rows:
+    if outcome.n_attacked == 0 and outcome.n_rows and not (outcome.not_applicable and not outcome.families):
         notes.append(
             f"{outcome.judge}: no plain verdict leaves anything to win (bad answers have a high one "
             "already), so no attack could be tried. Give answers that it scores low, with --sheet."

@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
+from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.statistics.selective import SelectivePoint
@@ -113,12 +114,11 @@ ERROR = {
 }
 FEW_LABELS = Sentence[Facts](
     code="probabilities-few-labels",
-    text="{n} answers to {questions} questions are too few to say how far a score of it can be read as a "
-    "probability.",
+    text="{n} to {questions} are too few to say how far its scores can be read as probabilities.",
     when=f"fewer than {LEAST_LABELS} answers or {FEW_CLUSTERS} questions have a probability and a label",
     holds=lambda facts: not facts.enough,
     needs={"n": ERROR["n"], "questions": "different questions among them"},
-    fills=lambda facts: {"n": f"{facts.n:,}", "questions": f"{facts.n_clusters:,}"},
+    fills=lambda facts: {"n": plural(facts.n, "answer"), "questions": plural(facts.n_clusters, "question")},
     never_beside=(*_others("probabilities-few-labels"), "surest-more-often-right", "surest-not-shown"),
 )
 CONSTANT = Sentence[Facts](
@@ -128,7 +128,7 @@ CONSTANT = Sentence[Facts](
     when=f"all probabilities are equal, on at least {LEAST_LABELS} answers",
     holds=lambda facts: facts.enough and facts.constant,
     needs={"probability": "the one that it gives"},
-    fills=lambda facts: {"probability": _value(facts.calibration.bins[0].mean)},
+    fills=lambda facts: {"probability": f"{facts.calibration.bins[0].mean:.2f}"},
     never_beside=(*_others("probabilities-constant"), "surest-more-often-right"),
 )
 OFF = Sentence[Facts](
@@ -216,7 +216,7 @@ def _surest(facts: Facts) -> dict[str, str]:
     [point] = facts.points
     return {
         "coverage": _percent(point.coverage),
-        "sure": _value(point.sure),
+        "sure": f"{point.sure:.2f}",
         "right": f"{_percent(point.right.value)} ({_ends(point.right, percent=True)})",
         "all": _percent(facts.selective.right.value),
     }
@@ -270,7 +270,7 @@ def _ends(estimate: Estimate, *, signed: bool = False, percent: bool = False) ->
 
 
 def _value(value: float) -> str:
-    return f"{value:.3f}" if 0 < value < 0.1 else f"{value:.2f}"
+    return f"{value:.3f}"
 
 
 def _signed(value: float) -> str:

@@ -151,7 +151,9 @@ def calibration_error(
     side = np.where(inside.T @ apart < 0, -1.0, 1.0)
     alike, even = (distance / seen if seen else sizes / n), sizes / n
     low = _reached(seen, 1 - tail, side * alike, noise)
-    high = _reached(seen, tail, side * even, noise)
+    # What is nearer than chance leaves calibrated judges does not bear an end below theirs.
+    least_seen = max(seen, float(np.median(np.abs(noise).sum(axis=1))))
+    high = _reached(least_seen, tail, side * even, noise)
     return Estimate(
         value=value, low=min(low, value), high=min(1.0, max(high, value)), n=n, method="bootstrap"
     )
