@@ -4,20 +4,20 @@ Run: python -m benchmarks.decisions [DRAWS] [--only errors|selective|learning|se
 
 DRAWS: samples of each case, 1,000 without it. Judges are simulated: a probability is drawn, what it is worth
 in truth is a curve of it, and people's label is drawn from that. Each table says how often an interval holds
-the truth, or how near to it `judges learn --try calibration` brings a judge. The last one asks a local server.
+the truth, or how near to it `judges learn --try calibration` brings a judge. The last asks a local server.
 """
 
 import argparse
 import contextlib
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.candidates._stack import StackRows, fit_stack
+from ragstone.features.improve.candidates._stack import StackRows, StackWeights, fit_stack
 from ragstone.features.improve.learned import nearer_of, toward_of
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.judging.stack import log_odds_of
@@ -93,11 +93,11 @@ def share(hits: Sequence[bool]) -> str:
 
 
 def errors(draws: int) -> None:
-    """Print how often the interval of the calibration error holds the true one, and how far its value is off."""
-    print("\nExpected calibration error: mean of what is printed minus the truth, and 95 % intervals that hold it")
+    """Print how often the interval of the calibration error holds the true one, and how far it is off."""
+    print("\nExpected calibration error: mean of the printed minus the true, 95 % intervals that hold it")
     print(f"{'judge':44}{'answers':>8}{'truth':>7}{'as most':>9}{'ours':>8}{'held, %':>20}{'width':>7}")
     for case in CASES:
-        for n, each in ((*((size, 1) for size in SIZES), (300, 3))):
+        for n, each in (*((size, 1) for size in SIZES), (300, 3)):
             rng = np.random.default_rng(1)
             everybody = sample(case, rng, MANY)
             truth = float(np.abs(everybody.likely - everybody.true).mean())
@@ -129,7 +129,9 @@ def selective(draws: int) -> None:
             held: dict[str, list[bool]] = {"brier": [], "area": [], "surest": []}
             for seed in range(draws):
                 rows = sample(case, rng, n, each)
-                calibration = calibration_of(rows.likely, rows.label, rows.question, seed=seed, resamples=1000)
+                calibration = calibration_of(
+                    rows.likely, rows.label, rows.question, seed=seed, resamples=1000
+                )
                 found = selective_of(*surest_of(rows), rows.question, seed=seed, resamples=1000)
                 if calibration is None or found is None:
                     continue
@@ -170,7 +172,7 @@ def truths(rows: Sample) -> tuple[float, float, Callable[[float], float]]:
     yes = rows.likely >= 0.5
     sure, right = np.where(yes, rows.likely, 1 - rows.likely), np.where(yes, rows.true, 1 - rows.true)
     brier = float(((rows.likely - rows.true) ** 2 + rows.true * (1 - rows.true)).mean())
-    values, at = np.unique(-sure, return_inverse=True)
+    at = np.unique(-sure, return_inverse=True)[1]
     wrong = np.bincount(at, weights=1 - right) / np.bincount(at)
     order = np.argsort(-sure, kind="stable")
     area = float((np.cumsum(wrong[at][order]) / np.arange(1, len(sure) + 1)).mean())
@@ -180,7 +182,9 @@ def truths(rows: Sample) -> tuple[float, float, Callable[[float], float]]:
 def learning(draws: int) -> None:
     """Print what is left of the calibration error after calibrating on labels, on others and in truth."""
     print(f"\nAfter calibration on labels: true error, and shares of draws in which it is at most {WITHIN}")
-    print("labels: to learn from; as many others are the test part. written: what that would show, in percent")
+    print(
+        "labels: to learn from; as many others are the test part. written: what that would show, in percent"
+    )
     heads = "".join(f"{head:>9}" for head in ("before", "after", "on test"))
     print(f"{'judge':34}{'labels':>8}{heads}{'truth, %':>20}{'on test, %':>20}{'written, %':>20}")
     judge = [load_judge("same_answer")]
@@ -193,9 +197,8 @@ def learning(draws: int) -> None:
                 rows = StackRows(log_odds_of(learn.likely)[:, None], learn.label, learn.question)
                 weights = fit_stack(rows, judge, seed=seed)
 
-                def fitted(rows: Sample, by: object = weights) -> Floats:
-                    assert isinstance(by, type(weights))
-                    return by.probabilities(log_odds_of(rows.likely)[:, None])
+                def fitted(rows: Sample, weights: StackWeights = weights) -> Floats:
+                    return weights.probabilities(log_odds_of(rows.likely)[:, None])
 
                 before.append(float(np.abs(everybody.likely - everybody.true).mean()))
                 after.append(float(np.abs(fitted(everybody) - everybody.true).mean()))
@@ -203,7 +206,8 @@ def learning(draws: int) -> None:
                 clusters = [str(question) for question in test.question]
                 sides = test.likely, fitted(test), test.label, clusters
                 toward, nearer = toward_of(*sides, seed=seed), nearer_of(*sides, seed=seed)
-                assert toward and nearer
+                assert toward
+                assert nearer
                 written.append(toward.verdict == "better" and nearer.difference.value > 0)
             means = "".join(f"{np.mean(values):9.3f}" for values in (before, after, seen))
             shares = [share([value <= WITHIN for value in values]) for values in (after, seen)]
@@ -217,7 +221,7 @@ def server(draws: int) -> None:
 
     from ragstone import learn_judge, load_settings
 
-    print("\nA local server, three times overconfident: judges learn --try calibration, through the command's code")
+    print("\nA local server, three times overconfident: judges learn --try calibration")
     print("labels: in all, half of them the test part; the errors are those on the test part")
     print(f"{'labels':>8}{'draws':>7}{'written':>9}{'before':>9}{'after':>8}{'at most 0.05, %':>20}")
     for n in (200, 400):
@@ -226,9 +230,14 @@ def server(draws: int) -> None:
             rng = np.random.default_rng(seed)
             true = {f"answer {at}": float(p) for at, p in enumerate(rng.beta(0.9, 0.9, n))}
             believed = DecisionServer()
-            believed.believe = lambda texts, _question, true=true: two(
-                miscalibrated(true[texts["answer"].strip()], 3.0)
-            )
+
+            def believe(
+                texts: Mapping[str, str], _asked: object, true: Mapping[str, float] = true
+            ) -> list[float]:
+                said = miscalibrated(true[texts["answer"].strip()], 3.0)
+                return [said, 1 - said]
+
+            believed.believe = believe
             with serving_decisions(believed) as at, tempfile.TemporaryDirectory() as folder:
                 home = Path(folder)
                 (home / "ragstone.toml").write_text(f'[judge]\nmodel = "{at.model}"\n{at.toml()}')
@@ -256,11 +265,6 @@ def server(draws: int) -> None:
         reached = share([value <= WITHIN for value in after]) if after else ""
         numbers = f"{np.mean(before):9.3f}{np.mean(after):8.3f}" if after else ""
         print(f"{n:8}{draws:7}{sum(written):9}{numbers}{reached:>20}", flush=True)
-
-
-def two(likely: float) -> list[float]:
-    """Return the probabilities of yes and no."""
-    return [likely, 1 - likely]
 
 
 TABLES: dict[str, tuple[Callable[[int], None], int]] = {

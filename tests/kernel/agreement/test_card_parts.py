@@ -177,7 +177,7 @@ def test_scores_cut_at_a_threshold_are_not_called_what_the_judge_calls_its_grade
 
 def test_calibration_worked_by_hand_without_a_threshold():
     # 80 said of forty answers, thirty right; 20 said of forty, ten right. Usual error 0.05; Brier as below.
-    card = card_of(*sheets(([1, 1, 1, 0] + [1, 0, 0, 0]) * 10, ([80] * 4 + [20] * 4) * 10, scale=(0, 100)))
+    card = card_of(*sheets([1, 1, 1, 0, 1, 0, 0, 0] * 10, ([80] * 4 + [20] * 4) * 10, scale=(0, 100)))
     found = card.calibration
     assert found is not None
     assert found.usual_error == pytest.approx(0.05)

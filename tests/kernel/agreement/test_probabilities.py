@@ -93,7 +93,8 @@ def test_scores_that_are_not_meant_as_probabilities_are_called_scores(says):
 def graded(chances: list[dict[str, float]], people: list[float]) -> ReportCard:
     rows = [
         with_chances(
-            judgement(f"q{at}", sum(float(grade) * share for grade, share in each.items()), scale=(0, 2)), each
+            judgement(f"q{at}", sum(float(grade) * share for grade, share in each.items()), scale=(0, 2)),
+            each,
         )
         for at, each in enumerate(chances)
     ]

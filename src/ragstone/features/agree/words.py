@@ -314,8 +314,9 @@ def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
         where="page",
     )
     wrong = Paragraph(
-        f"Area under wrong verdicts against coverage {with_ends3(selective.area)}, 0 is best; in random order "
-        f"{number3(1 - selective.right.value)}, the share of wrong verdicts (gain {with_ends3(selective.gain)})."
+        f"Area under wrong verdicts against coverage {with_ends3(selective.area)}, 0 is best; in random "
+        f"order {number3(1 - selective.right.value)}, the share of wrong verdicts (gain "
+        f"{with_ends3(selective.gain)})."
     )
     return [*([table] if selective.points else []), wrong]
 

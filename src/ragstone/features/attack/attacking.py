@@ -189,23 +189,24 @@ async def _attack(
     every: attack all rows, whatever their plain verdict says, for a forecast.
     """
     rows = _rows(judge, plan)
-    families = [family.persuading() for family in plan.families] if _decided(judge, session) else plan.families
+    decided = _decided(judge, session)
+    tried = [family.persuading() if decided else family for family in plan.families]
     left_out = {
         family.name: n
-        for family, kept in zip(plan.families, families, strict=True)
+        for family, kept in zip(plan.families, tried, strict=True)
         if (n := len(family.attack) - len(kept.attack))
     }
-    families = [family for family in families if family.attack]
+    tried = [family for family in tried if family.attack]
     seed = session.settings.run.seed
     single = not judge.compares_two
     first = await _judge(rows if single else [], judge, session)
     plain = first.lead
-    targets = _targets(judge, rows, plain, families, every) if single else []
-    planted = plant(judge, families, targets, plan.each)
+    targets = _targets(judge, rows, plain, tried, every) if single else []
+    planted = plant(judge, tried, targets, plan.each)
     second = await _judge([row.answer for row in planted], judge, session)
     after = second.lead
     attempts = [] if every else attempts_of(judge, plain, planted, after)
-    overall, families, attacks = rates_of(attempts, families, seed)
+    overall, families, attacks = rates_of(attempts, tried, seed)
     probes, probed = await probe_judge(
         judge, plan.probes, rows, plain, session, lambda some: _judge(some, judge, session)
     )
@@ -231,9 +232,7 @@ async def _attack(
 
 def _decided(judge: Judge, session: Session) -> bool:
     """Return whether all that this judge asks are decision models."""
-    models = {
-        named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model
-    }
+    models = {named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model}
     return bool(models) and all(model and session.models.decides(model) for model in models)
 
 

@@ -77,11 +77,11 @@ def learning_headline(learning: Learning) -> str:
             return (
                 f"{name}: its probabilities are better {learning.chosen}. On the test part people's labels "
                 f"ask for the step that this takes ({p_told(toward.p)}), and the Brier score falls by "
-                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its verdicts are "
-                "not shown to agree worse "
+                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its verdicts "
+                "are not shown to agree worse "
                 f"({_valued(learning, learning.tested.before)} before, "
-                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, 95 % interval "
-                f"{signed_interval(gap)})."
+                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, 95 % "
+                f"interval {signed_interval(gap)})."
             )
         return (
             f"{name}: better with {learning.chosen}. On the test part {MEASURED[learning.measure]} "
@@ -96,8 +96,8 @@ def learning_headline(learning: Learning) -> str:
 def _why_not(learning: Learning) -> str:
     if learning.tested is not None and learning.by == "probabilities":
         return (
-            f"{learning.chosen} was the nearest to people's yes and no on dev; the test part does not show that "
-            "it is, or its verdicts agree worse there."
+            f"{learning.chosen} was the nearest to people's yes and no on dev; the test part does not show "
+            "that it is, or its verdicts agree worse there."
         )
     if learning.tested is not None:
         return (

@@ -244,7 +244,8 @@ async def _looked(
     test = task.labelled.of(task.parts, "test")
     scale = msgspec.structs.replace(task.scale, threshold=yes_from)
     look = record_look(judge, after.judgements, test, scale, store, who, seed=closed.seed)
-    nearer, toward, errors = None, None, (None, None)
+    nearer = toward = None
+    errors: tuple[Estimate | None, Estimate | None] = (None, None)
     if closed.unit.yes_no and before.are_probabilities and after.are_probabilities:
         nearer = nearer_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)
         toward = toward_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)

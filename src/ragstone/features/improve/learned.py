@@ -71,8 +71,8 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
 class LearnedTest(msgspec.Struct, frozen=True, kw_only=True):
     """The one look at the test part. look: its number; test: the candidate minus the judge as it was.
 
-    nearer: see LearnedCandidate. toward: of the test whether a step from the judge's probabilities towards the
-    candidate's is one towards people's labels; see toward_of. error_before, error: expected calibration
+    nearer: see LearnedCandidate. toward: of the test whether a step from the judge's probabilities towards
+    the candidate's is one towards people's labels; see toward_of. error_before, error: expected calibration
     errors, see statistics.calibration. All four are None where one of the judges gives no probabilities.
     """
 
@@ -104,8 +104,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
 
     judge, version: as it is. measure: what agreement is; yes_from: the score from which on it says yes, None
     where grades are compared. by: what decided; `probabilities` where calibration alone was tried, and
-    probabilities came nearer to people's yes and no: better is what is so on the test part, too, and agrees no
-    worse there. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
+    probabilities came nearer to people's yes and no: better is what is so on the test part, too, and agrees
+    no worse there. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
     annotators tie, which are left out. chosen: the candidate that went to the test part, None where none was
     good enough. needed: labelled answers in all by which a gain of needed_gain would be found, that of the
     best candidate on dev, or a tenth of the scale where none gained; None where that is unknown.
@@ -137,7 +137,11 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Literal["better", "no better", "over budget"]:
         """Whether there is a better judge now."""
         if self.tested is not None:
-            shown = self.tested.comes_nearer if self.by == "probabilities" else self.tested.test.verdict == "better"
+            shown = (
+                self.tested.comes_nearer
+                if self.by == "probabilities"
+                else self.tested.test.verdict == "better"
+            )
             if shown:
                 return "better"
         return "over budget" if self.cut_off else "no better"
@@ -223,7 +227,7 @@ def nearer_of(
     if not known.size:
         return None
     columns = np.stack([-((side - human)[known] ** 2) for side in (after, before)], axis=1)
-    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known], seed=seed)[0]
+    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known.tolist()], seed=seed)[0]
 
 
 def toward_of(
@@ -240,7 +244,7 @@ def toward_of(
         return None
     step = ((after - before) * (human - before))[known]
     columns = np.stack([step, np.zeros_like(step)], axis=1)
-    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known], seed=seed)[0]
+    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known.tolist()], seed=seed)[0]
 
 
 def gain(candidate: LearnedCandidate) -> float:

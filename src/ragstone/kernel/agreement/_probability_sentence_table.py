@@ -123,8 +123,8 @@ FEW_LABELS = Sentence[Facts](
 )
 CONSTANT = Sentence[Facts](
     code="probabilities-constant",
-    text="It gives every answer the probability {probability}: that tells no answers apart, however small its "
-    "calibration error is.",
+    text="It gives every answer the probability {probability}: that tells no answers apart, however small "
+    "its calibration error is.",
     when=f"all probabilities are equal, on at least {LEAST_LABELS} answers",
     holds=lambda facts: facts.enough and facts.constant,
     needs={"probability": "the one that it gives"},
@@ -169,8 +169,8 @@ HOLD = Sentence[Facts](
 )
 CANNOT_TELL = Sentence[Facts](
     code="probabilities-cannot-tell",
-    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: cannot tell whether more than "
-    f"{BOUND}.",
+    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: cannot tell whether more "
+    f"than {BOUND}.",
     when=f"the interval of the calibration error holds {BOUND}, and the probabilities say more than the "
     "share of right answers",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND < facts.ends[1] and facts.tells,

@@ -224,9 +224,7 @@ def report_card(
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
         usd_per_1000=_usd_per_1000(pairs.rows),
-        **msgspec.structs.asdict(
-            probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)
-        ),
+        **msgspec.structs.asdict(probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)),
     )
     return with_protocol(card, comparison, pairs, **drawn)
 

@@ -108,7 +108,7 @@ def probability_estimates(
     seed: int,
     resamples: int,
 ) -> dict[str, Estimate]:
-    """Return `calibration error` and `Brier score` of a judge that gives probabilities of a yes, else none."""
+    """Return `calibration error` and `Brier score` of a judge that gives probabilities of a yes, or {}."""
     read = _yes_no(comparison, scale) if gives_probabilities(rows) else None
     if read is None:
         return {}
@@ -119,8 +119,8 @@ def probability_estimates(
 def estimates_of(calibration: Calibration) -> dict[str, Estimate]:
     """Return what a bench shows of a calibration, by name.
 
-    A judge that gives every answer the same probability has no calibration error here: it would be near 0, the
-    best there is, where that is the share of right answers.
+    A judge that gives every answer the same probability has no calibration error here: it would be near 0,
+    the best there is, where that is the share of right answers.
     """
     error = {} if calibration.distinct == 1 else {"calibration error": calibration.error}
     return {**error, "Brier score": calibration.brier}

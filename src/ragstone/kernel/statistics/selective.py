@@ -1,6 +1,5 @@
 """Selective accuracy: how often verdicts are right if only those are taken that are the surest."""
 
-
 import msgspec
 import numpy as np
 

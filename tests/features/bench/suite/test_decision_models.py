@@ -1,4 +1,4 @@
-"""`ragstone bench judges --suite` with a decision model: a server, its ledger, and what the card says of it."""
+"""`ragstone bench judges --suite` with a decision model: a server, its ledger, and what the card says."""
 
 import json
 

@@ -183,7 +183,12 @@ def measured_candidate(
     if before.are_probabilities and result.brier is not None:
         nearer = nearer_of(before.scores, result.scores, rows.human, rows.clusters, seed=rows.seed)
     return msgspec.structs.replace(
-        candidate, n=int(both.sum()), before=gained.before, value=gained.value, test=gained.test, nearer=nearer
+        candidate,
+        n=int(both.sum()),
+        before=gained.before,
+        value=gained.value,
+        test=gained.test,
+        nearer=nearer,
     )
 
 
