@@ -24,6 +24,7 @@ from typing import NamedTuple, get_args
 import msgspec
 import pytest
 from tests.support.command import every_command
+from tests.support.decision_server import DecisionServer
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import write_questions
@@ -39,6 +40,7 @@ from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console import printing as console
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.llm import door
+from ragstone.kernel.llm._decisions import open_decisions
 from ragstone.kernel.llm._openai import open_openai
 from ragstone.kernel.llm.providers import Provider, providers
 from ragstone.kernel.llm.transport import Where
@@ -79,15 +81,25 @@ def blocks_of(page: str) -> Iterator[Block]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> Path:
+def folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_openai: FakeOpenAI,
+    decision_server: DecisionServer,
+) -> Path:
     """A reader's folder: the starter files, a sheet of answers, people's labels of it, and some manuals."""
 
     def open_fake(provider: Provider, model: str, settings: ModelSettings, where: Where) -> object:
         there = msgspec.structs.replace(settings, base_url=fake_openai.base_url, api_key_env=None)
         return open_openai(providers()["openai"], model, there, where)
 
+    def open_decider(provider: Provider, _model: str, settings: ModelSettings, where: Where) -> object:
+        there = msgspec.structs.replace(settings, base_url=decision_server.base_url, api_key_env=None)
+        return open_decisions(provider, "planted", there, where)
+
     for transport in door.TRANSPORTS:
-        monkeypatch.setitem(door.TRANSPORTS, transport, open_fake)
+        opened = open_decider if transport == "systemone" else open_fake
+        monkeypatch.setitem(door.TRANSPORTS, transport, opened)
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_MODEL", "gpt-4o-mini")

@@ -215,6 +215,7 @@ def malform(reply: dict[str, Any], draw: np.random.Generator) -> tuple[object, s
     return reply if content is None else content, way, None if way in OF_ALL else at
 
 
+At = int | str | None
 Spoil = Callable[[dict[str, Any], Any, np.random.Generator], "bytes | None"]
 OF_ALL = frozenset(
     {"missing", "unknown", "twice", "too many", "swapped", "no answers", "cut off", "a text for all"}
@@ -248,7 +249,7 @@ def _can(way: str, answer: dict[str, Any], listed: bool, n: int) -> bool:
 def _set(value: object) -> Spoil:
     """Return what puts a value in the place of one probability of the answer."""
 
-    def spoil(reply: dict[str, Any], at: Any, draw: np.random.Generator) -> None:
+    def spoil(reply: dict[str, Any], at: At, draw: np.random.Generator) -> None:
         answer = reply["answers"][at]
         chances = answer.get("probabilities")
         if isinstance(chances, dict):
@@ -262,7 +263,7 @@ def _set(value: object) -> Spoil:
 
 
 def _scaled(factor: float) -> Spoil:
-    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    def spoil(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
         chances = reply["answers"][at]["probabilities"]
         for key in chances if isinstance(chances, dict) else range(len(chances)):
             if isinstance(chances, dict):
@@ -276,7 +277,7 @@ def _scaled(factor: float) -> Spoil:
 def _field(name: str, value: object) -> Spoil:
     """Return what sets a field of the answer; a value of None takes it out."""
 
-    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    def spoil(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
         reply["answers"][at].pop(name, None)
         if value is not None:
             reply["answers"][at][name] = value
@@ -284,12 +285,12 @@ def _field(name: str, value: object) -> Spoil:
     return spoil
 
 
-def _drop_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _drop_option(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     chances = reply["answers"][at]["probabilities"]
     chances.pop(next(iter(chances))) if isinstance(chances, dict) else chances.pop()
 
 
-def _add_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _add_option(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     chances = reply["answers"][at]["probabilities"]
     if isinstance(chances, dict):
         chances["another"] = 0.0
@@ -297,12 +298,12 @@ def _add_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> N
         chances.append({**chances[0], "value": "another", "label": "another", "probability": 0.0})
 
 
-def _repeat_option(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _repeat_option(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     chances = reply["answers"][at]["probabilities"]
     chances[-1] = dict(chances[0])
 
 
-def _turn_levels(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _turn_levels(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     answer = reply["answers"][at]
     chances = answer["probabilities"]
     if isinstance(chances, dict):
@@ -312,7 +313,7 @@ def _turn_levels(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> 
             level["value"] = len(chances) - 1 - number
 
 
-def _choose_another(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _choose_another(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     """Make one option nearly certain, and state another."""
     answer = reply["answers"][at]
     chances = answer["probabilities"]
@@ -326,17 +327,17 @@ def _choose_another(reply: dict[str, Any], at: Any, _draw: np.random.Generator) 
     answer["choice"] = labels[-1]
 
 
-def _state_another_score(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _state_another_score(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     answer = reply["answers"][at]
     highest = len(answer["probabilities"]) - 1
     answer["score"] += highest / 2 * (-1 if answer["score"] > highest / 2 else 1)
 
 
-def _answer_missing(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _answer_missing(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     reply["answers"].pop(at)
 
 
-def _answer_unknown(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+def _answer_unknown(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
     answers = reply["answers"]
     if isinstance(answers, list):
         answers[at]["name"] = "q999"
@@ -344,7 +345,7 @@ def _answer_unknown(reply: dict[str, Any], at: Any, _draw: np.random.Generator) 
         answers["q999"] = answers.pop(at)
 
 
-def _answer_twice(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> bytes:
+def _answer_twice(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> bytes:
     answers = reply["answers"]
     if isinstance(answers, list):
         answers.append(dict(answers[at]))
@@ -354,29 +355,29 @@ def _answer_twice(reply: dict[str, Any], at: Any, _draw: np.random.Generator) ->
     return text.replace(again, f"{again}, {again}", 1).encode()
 
 
-def _one_too_many(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+def _one_too_many(reply: dict[str, Any], _at: At, _draw: np.random.Generator) -> None:
     reply["answers"].append({"type": "predicate", "name": None, "probability": 0.5})
 
 
-def _swap(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+def _swap(reply: dict[str, Any], _at: At, _draw: np.random.Generator) -> None:
     reply["answers"].reverse()
 
 
 def _replace(value: object) -> Spoil:
-    def spoil(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> None:
+    def spoil(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> None:
         reply["answers"][at] = value
 
     return spoil
 
 
 def _replace_all(value: object) -> Spoil:
-    def spoil(reply: dict[str, Any], _at: Any, _draw: np.random.Generator) -> None:
+    def spoil(reply: dict[str, Any], _at: At, _draw: np.random.Generator) -> None:
         reply["answers"] = value
 
     return spoil
 
 
-def _field_twice(reply: dict[str, Any], at: Any, _draw: np.random.Generator) -> bytes:
+def _field_twice(reply: dict[str, Any], at: At, _draw: np.random.Generator) -> bytes:
     answer = reply["answers"][at]
     text, own = json.dumps(reply), json.dumps(answer)
     return text.replace(own, f'{{"type": "choice", {own[1:]}', 1).encode()

@@ -12,6 +12,8 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.postgres import PASSWORD, options
 from tests.support.scripts import Body, Said, always, fail, fit_schema, say
 
+from ragstone.kernel.llm.catalogue import read_probes
+
 
 @pytest.fixture
 def nobody() -> str:
@@ -190,3 +192,34 @@ def test_every_model_that_a_stage_would_ask_is_asked(project, fake_openai):
     critic = '[build]\ncritic_model = "openai/fake"\n[bench.judges]\nmodels = ["openai/other"]\n'
     (project / "ragstone.toml").write_text(critic + fake_openai.toml() + fake_openai.toml("openai/other"))
     assert [name for name in looked() if "/" in name] == ["openai/fake", "openai/other"]
+
+
+@pytest.mark.usefixtures("models_alone")
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_decision_model_is_asked_one_question_alone_and_among_others(project, decision_server, moves, says):
+    def believe(_texts, question):
+        alone = len(decision_server.bodies[-1]["questions"]) == 1
+        share = 0.6 if alone or not moves else 0.4
+        return [share, *[(1 - share) / (len(question.labels) - 1)] * (len(question.labels) - 1)]
+
+    decision_server.believe = believe
+    (project / "ragstone.toml").write_text(decision_server.toml())
+    ran = ragstone("doctor", "--model", "systemone/planted", "--json")
+    assert ran.code == 0, ran.err
+    [check] = [check for check in json.loads(ran.out) if check["name"] == "systemone/planted"]
+    assert [len(body["questions"]) for body in decision_server.bodies] == [1, 4]
+    says(re.sub(r"in \d+\.\d s", "in … s", check["detail"]))
+    [kept] = read_probes(project / ".ragstone").values()
+    assert kept.moved == pytest.approx(0.2 if moves else 0.0)
+    shown = " ".join(ragstone("models").out.split())
+    assert "decision model: probabilities, no text" in shown
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_a_decision_model_that_breaks_its_protocol_is_told(project, decision_server, says):
+    decision_server.spoil = lambda reply: {**reply, "answers": {}}
+    (project / "ragstone.toml").write_text(decision_server.toml())
+    ran = ragstone("doctor", "--model", "systemone/planted", "--json")
+    assert ran.code == 2
+    [check] = [check for check in json.loads(ran.out) if check["name"] == "systemone/planted"]
+    says(check["detail"])

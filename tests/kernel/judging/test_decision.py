@@ -8,11 +8,12 @@ import pytest
 from tests.support.decision_server import SPOILT, malform
 from tests.support.doors import opened
 
-from ragstone.kernel.errors import ModelError
+from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.kernel.judging.decision import check_decided, judge_by_questions, questions_prompt
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.llm.stub_reply import stub_reply
 from ragstone.kernel.records import Answer, Context
 
 PROTOCOLS = ("systemone/planted", "openai/gpt-6-luna")
@@ -69,7 +70,7 @@ async def test_each_kind_has_its_question_and_its_score(decision_server, tmp_pat
     assert (graded.score, graded.metadata) == (1.5, {"probabilities": {"0": 0.1, "1": 0.3, "2": 0.6}})
     assert decision_server.n_requests == 1, "one request for judges of the same inputs"
     assert [row.judge for row in (relevance, answered, graded)] == ["relevance", "answered", "graded"]
-    assert relevance.usage is not None and answered.usage is None, "tokens stand in one row"
+    assert answered.usage is None, "tokens stand in one row"
     assert relevance.cost_usd == pytest.approx(relevance.usage.input / 1e6)
 
 
@@ -118,7 +119,8 @@ async def test_what_is_asked_names_inputs_and_shows_no_nonce():
     [question] = prompt.questionnaire.questions
     assert prompt.nonce is None
     assert prompt.questionnaire.inputs == ("question", "answer")
-    assert "`answer`" in question.text and "{" not in question.text.partition("Examples:")[0]
+    assert "`answer`" in question.text
+    assert "{" not in question.text.partition("Examples:")[0]
     assert "The right outcome: asked_back" in question.text
 
 
@@ -171,7 +173,7 @@ async def test_a_refusal_is_refused_and_costs_the_others_nothing(decision_server
     first, second, third = await judged(decision_server, tmp_path, TOGETHER, model=PROTOCOLS[1])
     assert (first.status, first.score) == ("refused", None)
     assert (second.status, third.status) == ("scored", "scored")
-    assert second.usage is not None and first.usage is None, "the first with a score carries the tokens"
+    assert (second.usage is None, first.usage) == (False, None), "the first with a score has the tokens"
 
 
 async def test_a_malformed_reply_of_an_earlier_command_is_asked_for_anew(decision_server, tmp_path):
@@ -204,12 +206,12 @@ async def test_a_row_that_lacks_an_input_or_failed_asks_nobody(decision_server, 
 
 
 @pytest.mark.parametrize(
-    "name, words",
+    ("name", "words"),
     [
-        ("faithfulness", "is of kind statements, which needs words"),
-        ("citations_asked", "is of kind citations, which needs words"),
-        ("pairwise", "is of kind pairwise, which needs words"),
-        ("relevance@temperature=1,samples=3", "asks for 3 samples"),
+        ("faithfulness", "of kind statements needs words, .* take @split=sentences"),
+        ("citations_asked", "of kind citations needs words"),
+        ("pairwise", "of kind pairwise needs words"),
+        ("relevance@temperature=1,samples=3", "asks for samples"),
     ],
 )
 def test_a_judge_that_needs_words_is_refused_before_anything_is_paid(name, words):
@@ -239,7 +241,7 @@ judge = "answered"
 """
 
 
-@pytest.mark.parametrize("chance, decided_by", [(0.9, "relevance"), (0.5, "answered")])
+@pytest.mark.parametrize(("chance", "decided_by"), [(0.9, "relevance"), (0.5, "answered")])
 async def test_a_cascade_hands_on_within_its_band(decision_server, tmp_path, chance, decided_by):
     decision_server.believe = believing(predicate=[chance, 1 - chance], choice=[0.8, 0.1, 0.1])
     text = COMBINED.format(kind="cascade", more="", unsure="unsure = [0.3, 0.7]")
@@ -262,5 +264,98 @@ async def test_a_jury_takes_the_mean_of_probabilities(decision_server, tmp_path)
 
 async def test_token_judges_are_asked_typed_questions_too(decision_server, tmp_path):
     [row] = await judged(decision_server, tmp_path, [load_judge("relevance@token")])
-    assert row.status == "scored" and row.judge == "relevance@token"
+    assert row.status == "scored"
+    assert row.judge == "relevance@token"
     assert json.dumps(decision_server.bodies[0]).count("noul") == 1
+
+
+SPLIT = "faithfulness@split=sentences"
+LONG = Answer(
+    question_id="q1",
+    question="When and how should sensors be installed?",
+    answer="Install them early [1]. Use two screws for each of them. I do not know more.",
+    contexts=[Context(text="Install sensors early."), Context(text="Use two screws.")],
+)
+
+
+@pytest.mark.parametrize("model", PROTOCOLS)
+async def test_sentences_are_checked_in_one_request(decision_server, tmp_path, model):
+    # .9 and .4: 1 of 2 statements from even odds on, the expected share is .65.
+    decision_server.believe = lambda _texts, question: [0.9, 0.1] if "early" in question.text else [0.4, 0.6]
+    async with opened(decision_server.settings(tmp_path, model), tmp_path, model) as door:
+        [row] = await judge_answer(load_judge(SPLIT), LONG, context_of(door, model))
+    assert (row.score, row.judge) == (pytest.approx(0.65), SPLIT)
+    assert [(verdict.statement, verdict.supported, verdict.score) for verdict in row.verdicts] == [
+        ("Install them early.", True, 0.9),
+        ("Use two screws for each of them.", False, 0.4),
+    ]
+    assert row.rationale == "the contexts support 1 of 2 statements"
+    [body] = decision_server.bodies
+    assert len(body["questions"]) == 2
+    assert '"answer"' not in json.dumps(body.get("state") or body["input"]), "it is in the questions"
+
+
+async def test_a_malformed_verdict_on_one_statement_leaves_the_row_without_a_score(decision_server, tmp_path):
+    def spoil(reply):
+        reply["answers"]["q2"]["noul"] = 1.5
+        return reply
+
+    decision_server.spoil = spoil
+    async with opened(decision_server.settings(tmp_path), tmp_path, PROTOCOLS[0]) as door:
+        [row] = await judge_answer(load_judge(SPLIT), LONG, context_of(door, PROTOCOLS[0]))
+    assert (row.status, row.score) == ("unparsable", None)
+    assert "1.5" in row.metadata["raw"]
+
+
+async def test_a_short_answer_is_one_statement_and_a_refusal_none(decision_server, tmp_path):
+    decision_server.believe = believing(predicate=[0.8, 0.2])
+    async with opened(decision_server.settings(tmp_path), tmp_path, PROTOCOLS[0]) as door:
+        context = context_of(door, PROTOCOLS[0])
+        short = msgspec.structs.replace(LONG, answer="Very early.")
+        [row] = await judge_answer(load_judge(SPLIT), short, context)
+        assert [verdict.statement for verdict in row.verdicts] == ["Very early."]
+        refusal = msgspec.structs.replace(LONG, answer="I do not know.")
+        [row] = await judge_answer(load_judge(SPLIT), refusal, context)
+    assert row.status == "not_applicable"
+
+
+async def test_contexts_beyond_one_request_are_shown_in_turn_and_the_best_chance_counts(
+    decision_server, tmp_path
+):
+    decision_server.believe = lambda texts, _question: (
+        [0.45, 0.55] if "screws" in texts["contexts"] else [0.2, 0.8]
+    )
+    contexts = [Context(text="Nothing of that. " * 700), Context(text="Use two screws. " * 700)]
+    answer = msgspec.structs.replace(LONG, answer="Screws go in everywhere.", contexts=contexts)
+    async with opened(decision_server.settings(tmp_path), tmp_path, PROTOCOLS[0]) as door:
+        [row] = await judge_answer(load_judge(SPLIT), answer, context_of(door, PROTOCOLS[0]))
+    assert decision_server.n_requests > 1
+    assert row.verdicts[0].score == pytest.approx(0.45)
+
+
+async def test_a_model_that_writes_is_asked_for_verdicts_on_sentences_alone():
+    asked = []
+
+    async def ask(prompt):
+        asked.append(prompt)
+        return stub_reply(prompt)
+
+    context = JudgeContext(ask=ask, model="openai/x", secret=b"s")
+    [row] = await judge_answer(load_judge(SPLIT), LONG, context)
+    assert len(asked) == 1, "nobody takes the answer apart"
+    assert [verdict.statement for verdict in row.verdicts] == [
+        "Install them early.",
+        "Use two screws for each of them.",
+    ]
+    assert "1. Install them early." in asked[0].messages[-1].content
+
+
+def test_the_digest_of_a_judge_that_does_not_name_split_stays():
+    assert "split" not in load_judge("faithfulness").every_key()
+    assert load_judge(SPLIT).every_key()["split"] == "sentences"
+
+
+@pytest.mark.parametrize("name", ["claims@split=sentences", "context_relevance@split=sentences"])
+def test_split_is_for_judges_of_an_answer_against_contexts(name):
+    with pytest.raises(ConfigError, match="split is for a judge that checks an answer's statements"):
+        load_judge(name)

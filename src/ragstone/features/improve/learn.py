@@ -68,7 +68,7 @@ GRADED = (
     "it weighs yes and no, and the labels are grades. Say from which one on a label is a yes: "
     "--yes-from GRADE."
 )
-DECIDES = "{model} is a decision model, which writes no prompts: name one that writes with --proposer."
+NO_PROPOSER = "{} is a decision model, which writes no prompt. Name one that writes with --proposer."
 ROUNDS = {"examples": 2.0, "prompt": 4.0}  # times that dev is judged for a method, at most
 FORECAST_NOTE = (
     "Learning asks less than this where a candidate is stopped early or a proposed prompt is no better "
@@ -186,7 +186,7 @@ async def _candidates(
             if model is None:
                 raise ModelError("a prompt is proposed by a model: name one with --proposer or --model.")
             if session.models.decides(model):
-                results.append(refused("prompt", DECIDES.format(model=model), rows))
+                results.append(refused("prompt", NO_PROPOSER.format(model), rows))
                 return results
             ask = await session.models.ask(model)
             results += await prompt_candidates(judge, before, rows, tuned_on, session, ask)

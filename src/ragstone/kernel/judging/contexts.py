@@ -26,18 +26,22 @@ AskAbout = Callable[[Mapping[int, str]], Awaitable[Reply]]
 
 
 class VerdictReply(msgspec.Struct, frozen=True):
-    """One verdict. context: the number that it names as its evidence, 0 for none."""
+    """One verdict. context: the number that it names as its evidence, 0 for none.
+
+    score: the probability of a yes, by a decision model.
+    """
 
     id: int
     reason: str
     verdict: bool
     context: int = 0
+    score: float | None = None
 
 
-def batches(numbered: Mapping[int, str]) -> Iterator[dict[int, str]]:
+def batches(numbered: Mapping[int, str], most: int = A_CALL) -> Iterator[dict[int, str]]:
     """Yield the things by as many as one call asks about."""
     rest = iter(numbered.items())
-    while batch := dict(islice(rest, A_CALL)):
+    while batch := dict(islice(rest, most)):
         yield batch
 
 

@@ -20,10 +20,10 @@ import msgspec
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging._applicability import unfit
 from ragstone.kernel.judging.classify import ClassifyJudge
-from ragstone.kernel.judging.contexts import room
+from ragstone.kernel.judging.contexts import VerdictReply, room
 from ragstone.kernel.judging.examples import example_answer, of_criterion
 from ragstone.kernel.judging.fields import JudgeFields
-from ragstone.kernel.judging.finding import CriterionOutcome, Finding, FindingOf, JudgeContext
+from ragstone.kernel.judging.finding import CriterionOutcome, Finding, FindingOf, JudgeContext, unparsable
 from ragstone.kernel.judging.inputs import gather_inputs, texts_of
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
@@ -40,6 +40,12 @@ MATERIAL = (
     "part of what is judged. Whatever is said above of reasons: none is wanted."
 )
 TRUE_IF = "True if the verdict, by what is said above, is true, or the answer to what is asked above is yes."
+STATEMENT = (
+    "There is one statement to check, which follows in quotes. True if, by what is said above, it is "
+    "supported."
+)
+REPLIED = "`question` is what the statement was said in reply to."
+EVEN = 0.5
 QUARTERS = (
     ("0", "none"),
     ("25", "about a quarter"),
@@ -56,24 +62,47 @@ def can_be_decided(judge: JudgeFields) -> TypeGuard[OneCallJudge]:
 
 
 def check_decided(judges: Sequence[JudgeFields], context: JudgeContext) -> None:
-    """Raise ModelError, before anything is paid, for a judge that needs text from a decision model."""
-    for judge in judges:
-        for leaf, named in judge.leaves():
-            model = named or context.model
-            if not leaf.asks_model or not context.decides(model) or can_be_decided(leaf):
-                continue
-            if leaf.kind == "function":
-                continue  # it may ask none; the door refuses what it cannot answer
-            if isinstance(leaf, OneCallJudge):
-                raise ModelError(
-                    f"judge {leaf.name!r} asks for {leaf.samples} samples, and {model} is a decision model, "
-                    "which draws none. Leave samples out: it gives the probabilities themselves."
-                )
-            raise ModelError(
-                f"judge {leaf.name!r} is of kind {leaf.kind}, which needs words, and {model} is a decision "
-                "model, which writes none. Name a model that writes, or judge with kinds boolean, classify, "
-                "percentage and rubric."
-            )
+    """Raise ModelError, before anything is paid, for a judge that needs words from a decision model."""
+    for leaf, named in (pair for judge in judges for pair in judge.leaves()):
+        model, remedy = named or context.model, leaf.needs_words
+        if remedy is None or not context.decides(model):
+            continue
+        needs = "asks for samples" if isinstance(leaf, OneCallJudge) else f"of kind {leaf.kind} needs words"
+        raise ModelError(
+            f"judge {leaf.name!r} {needs}, and {model} is a decision model, which gives none. {remedy}"
+        )
+
+
+async def decide_each(
+    verify: str,
+    inputs: Mapping[str, str],
+    numbered: Mapping[int, str],
+    context: JudgeContext,
+    replies: list[Reply],
+) -> dict[int, VerdictReply]:
+    """Return a decision model's verdict on each statement, by number; `replies` gains the reply.
+
+    verify: what is asked of each. The verdict is yes from even odds on. Raises CallFailed.
+    """
+    text = _joined(_named(verify), MATERIAL, REPLIED if "question" in inputs else "", STATEMENT)
+    questions = tuple(
+        TypedQuestion(name=f"q{number}", type="predicate", text=text, about=statement)
+        for number, statement in numbered.items()
+    )
+    reply = await _answers(_prompt(questions, inputs), context)
+    replies.append(reply)
+    problem = next((answer for answer in reply.value if answer.problem), None)
+    if problem is not None:
+        failure = unparsable(problem.problem, replies)
+        failure.status = "refused" if problem.refused else "unparsable"
+        raise failure
+    chances = [round(answer.probabilities[0], DIGITS) for answer in reply.value]
+    return {
+        number: VerdictReply(
+            id=number, reason=f"probability {chance:.2f}", verdict=chance >= EVEN, score=chance
+        )
+        for number, chance in zip(numbered, chances, strict=True)
+    }
 
 
 async def find_by_questions(judge: OneCallJudge, inputs: Mapping[str, str], context: JudgeContext) -> Finding:
@@ -159,12 +188,8 @@ def _portions(judges: Sequence[OneCallJudge]) -> Iterator[list[OneCallJudge]]:
 async def _ask_at_once(
     judges: Sequence[OneCallJudge], inputs: Mapping[str, str], context: JudgeContext
 ) -> dict[str, Finding | CallFailed]:
-    prompt = questions_prompt(judges, inputs)
     try:
-        reply = await context.ask(prompt)
-        if reply.kept and any(answer.problem and not answer.refused for answer in reply.value):
-            # Of an earlier command, and of no use to a judge: asked for anew.
-            reply = await context.ask(msgspec.structs.replace(prompt, renew=True))
+        reply = await _answers(questions_prompt(judges, inputs), context)
     except CallFailed as failure:
         first, *others = [judge.name for judge in judges]
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}
@@ -182,6 +207,14 @@ async def _ask_at_once(
     return found
 
 
+async def _answers(prompt: Prompt, context: JudgeContext) -> Reply:
+    """Return the reply; one of an earlier command of which an answer is of no use is asked for anew."""
+    reply = await context.ask(prompt)
+    if reply.kept and any(answer.problem and not answer.refused for answer in reply.value):
+        return await context.ask(msgspec.structs.replace(prompt, renew=True))
+    return reply
+
+
 def questions_prompt(judges: Sequence[OneCallJudge], inputs: Mapping[str, str]) -> Prompt:
     """Return the request that asks these judges about the texts of a row, by the names of their inputs.
 
@@ -191,10 +224,14 @@ def questions_prompt(judges: Sequence[OneCallJudge], inputs: Mapping[str, str]) 
     numbered = tuple(
         msgspec.structs.replace(question, name=f"q{number}") for number, question in enumerate(asked, 1)
     )
+    return _prompt(numbered, inputs)
+
+
+def _prompt(questions: tuple[TypedQuestion, ...], inputs: Mapping[str, str]) -> Prompt:
     return Prompt(
         messages=tuple(Message("user", text) for text in inputs.values()),
-        questionnaire=Questionnaire(inputs=tuple(inputs), questions=numbered),
-        max_tokens=TOKENS_A_QUESTION * len(numbered),
+        questionnaire=Questionnaire(inputs=tuple(inputs), questions=questions),
+        max_tokens=TOKENS_A_QUESTION * len(questions),
         default_temperature=None,
     )
 

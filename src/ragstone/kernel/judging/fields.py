@@ -49,7 +49,7 @@ EVERY_KEY: dict[str, object] = {
     "fitted_with": None,
 }
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
-LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}
+LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": [], "split": "model"}
 
 
 class Example(Section, frozen=True, kw_only=True):
@@ -109,6 +109,15 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     def reads_probabilities(self) -> bool:
         """Whether it needs the probabilities of tokens, which many models do not give."""
         return any(member.inner.reads_probabilities for member in self.members)
+
+    @property
+    def needs_words(self) -> str | None:
+        """Why a decision model, which writes none, cannot be asked by it: what to do; None where it can."""
+        return (
+            "Name a model that writes, or judge with kinds boolean, classify, percentage and rubric."
+            if self.asks_model
+            else None
+        )
 
     @property
     def needs_embedder(self) -> bool:

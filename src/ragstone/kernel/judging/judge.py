@@ -63,6 +63,7 @@ KEYS = (
     "expect",
     "optional",
     "empty",
+    "split",
     "curve",
     "order",
     "tools",

@@ -27,6 +27,11 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
     reason_words: ClassVar[str] = "one sentence"
 
     @property
+    def needs_words(self) -> str | None:
+        """Why a decision model cannot be asked by it, None where it can."""
+        return "Leave samples out: it gives the probabilities themselves." if self.samples > 1 else None
+
+    @property
     def shown(self) -> Sequence[Example]:
         """The examples that the model is shown."""
         return self.examples if self.shots is None else self.examples[: self.shots]

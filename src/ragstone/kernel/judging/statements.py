@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from ragstone.kernel.judging._applicability import BY_DEFINITION, NOTHING_STATED
+from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.contexts import (
     ContextPassage,
     VerdictReply,
@@ -38,7 +39,7 @@ from ragstone.kernel.judging.contexts import (
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, PromptedJudge, Scale
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.inputs import texts_of
-from ragstone.kernel.judging.lexical import token_f1
+from ragstone.kernel.judging.lexical import no_refusal, token_f1
 from ragstone.kernel.judging.render import render_prompt
 from ragstone.kernel.llm import Reply
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
@@ -62,6 +63,7 @@ STATEMENTS_FORM = '{"nonce": the code, "statements": [{"id": 1, "statement": "..
 
 Numbers = tuple[int, ...] | None
 
+A_DECISION = 60  # statements in one request to a decision model: laya takes 64 questions
 PART = 2_000  # characters taken apart in one call: the statements of more may not fit the reply
 
 
@@ -104,11 +106,13 @@ async def check_statements(
     verify: the second prompt. texts: what the input `against` holds, one for each context; not all blank.
     Where they are more than one call can show, the statements not supported so far go on to the next call
     with the next texts, those first that have most in common with them; a statement is supported if any call
-    supports it. Of one that no call supports, the first reason is kept. Raises CallFailed.
+    supports it. Of one that no call supports, the first reason is kept. A decision model gives each a
+    probability, the verdict's score; of several calls the highest. Raises CallFailed.
     """
     cited = against == "contexts"
     settled: dict[int, Verdict] = {}
-    for batch in batches(statements):
+    decided = context.decides(context.model)
+    for batch in batches(statements, A_DECISION) if decided else batches(statements):
         most = room(judge, context, texts, [verify, *batch.values(), inputs.get("question", "")])
         still, left = batch, cut_contexts(texts, most)
         while still and left:
@@ -131,9 +135,22 @@ async def check_statements(
                 )
                 return await context.ask(prompt)
 
-            verdicts = await one_verdict_each(still, ask, replies)
+            if decided:
+                from ragstone.kernel.judging.decision import decide_each  # it knows the kinds, see KINDS
+
+                named = {
+                    name: text
+                    for name, text in inputs.items()
+                    if name == "question" or f"{{{name}}}" in verify
+                }
+                shown = {**named, against: show(passages, numbered=cited)}
+                verdicts = await decide_each(verify, shown, still, context, replies)
+            else:
+                verdicts = await one_verdict_each(still, ask, replies)
             for number, verdict in verdicts.items():
-                if verdict.verdict or number not in settled:
+                before = settled.get(number)
+                better = before is not None and (verdict.score or 0.0) > (before.score or 0.0)
+                if verdict.verdict or before is None or better:
                     is_shown = verdict.verdict and verdict.context in (numbers or ())
                     settled[number] = Verdict(
                         id=number,
@@ -141,6 +158,7 @@ async def check_statements(
                         supported=verdict.verdict,
                         reason=verdict.reason.strip(),
                         context=verdict.context if is_shown else None,  # any other is as good as none
+                        score=verdict.score,
                     )
             still = {number: text for number, text in still.items() if not verdicts[number].verdict}
     return [settled[number] for number in statements]
@@ -149,18 +167,41 @@ async def check_statements(
 NO_CONTEXT = "nothing was retrieved that could support it"
 
 
+def own_sentences(text: str, answer: Answer) -> list[str]:
+    """Return the sentences of a text that state something, each once, in their order; no model is asked.
+
+    Marks of citations, headings, questions and refusals are left out, and so is what has fewer than three
+    words, unless nothing else is there.
+    """
+    cut = [statement.text for statement in cited_statements(text, answer.contexts or [])]
+    stated = [sentence for sentence in cut or [" ".join(text.split())] if sentence and no_refusal(sentence)]
+    return list(dict.fromkeys(stated))
+
+
 async def judge_statements(
-    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], context: JudgeContext
+    judge: PromptedJudge,
+    verify: str,
+    answer: Answer,
+    inputs: dict[str, str],
+    context: JudgeContext,
+    *,
+    by_sentence: bool = False,
 ) -> Finding:
     """Return the share of the answer's statements that the contexts support, with every verdict.
 
-    An answer that states nothing (a refusal) has nothing to check: `not_applicable`; without any context
-    either, the metadata hold the score that the method gives by definition. Without any context no statement
-    is supported. A judge whose prompt names the reference instead of the answer takes that apart.
+    by_sentence: its sentences are the statements. By a decision model the share is the mean of their
+    probabilities. An answer that states nothing (a refusal) has nothing to check: `not_applicable`; without
+    any context either, the metadata hold the score that the method gives by definition. Without any context
+    no statement is supported. A judge whose prompt names the reference in place of the answer takes it apart.
     """
     replies: list[Reply] = []
     taken: Input = "answer" if "answer" in inputs else "reference"
-    statements = dict(enumerate(await take_apart(judge, inputs, taken, context, replies), 1))
+    cut = (
+        own_sentences(inputs[taken], answer)
+        if by_sentence
+        else await take_apart(judge, inputs, taken, context, replies)
+    )
+    statements = dict(enumerate(cut, 1))
     contexts = texts_of(answer.contexts)
     retrieved = any(text.strip() for text in contexts)
     if not statements:
@@ -176,9 +217,10 @@ async def judge_statements(
             for n, text in statements.items()
         ]
     n_supported = sum(verdict.supported for verdict in verdicts)
+    chances = [verdict.score for verdict in verdicts if verdict.score is not None]
     spent = add_costs(replies)
     return Finding(
-        score=n_supported / len(verdicts),
+        score=round(sum(chances) / len(chances), 6) if chances else n_supported / len(verdicts),
         rationale=f"the contexts support {share_of(n_supported, len(verdicts), 'statement')}",
         verdicts=verdicts,
         usage=spent.usage,
@@ -371,10 +413,12 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
 
     verify: the second prompt, by which statements are checked. empty: what becomes of an answer that states
     nothing where nothing was retrieved either: it does not apply, or gets 1 as the method was published.
+    split: by whom the answer is taken apart: the model, or by ourselves, at its sentences.
     """
 
     verify: str | None = None
     empty: Literal["not_applicable", "one"] = "not_applicable"
+    split: Literal["model", "sentences"] = "model"
 
     fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
     assumption: ClassVar[str | None] = ASSUMPTION
@@ -388,6 +432,15 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
     def checks_contexts(self) -> bool:
         """Whether it gives a verdict on each context, and not on statements of a text."""
         return not {"answer", "reference"}.intersection(self.inputs)
+
+    @property
+    def needs_words(self) -> str | None:
+        """Why a decision model cannot be asked by it, and what can be done; None where it can."""
+        if self.split == "sentences":
+            return None
+        if self.checks_claims or self.checks_contexts:
+            return super().needs_words
+        return "Name a model that writes, or take @split=sentences, which cuts the answer at its sentences."
 
     @property
     def metrics(self) -> list[str]:
@@ -414,6 +467,11 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
             )
         if not self.checks_contexts and not self.verify:
             yield "verify", "a judge of kind statements needs a verify."
+        if self.split == "sentences" and (self.checks_claims or self.checks_contexts):
+            yield (
+                "split",
+                "split is for a judge that checks an answer's statements against contexts. Take it out.",
+            )
         if self.empty == "one" and (self.checks_claims or self.checks_contexts):
             yield (
                 "empty",
@@ -435,8 +493,12 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
         """Return the share of statements that are supported, or of contexts that are of use."""
         if self.checks_contexts:
             return await judge_contexts(self, answer, inputs, context)
-        judge = judge_claims if self.checks_claims else judge_statements
-        return self.settled(await judge(self, self.verify or "", answer, inputs, context))
+        if self.checks_claims:
+            return self.settled(await judge_claims(self, self.verify or "", answer, inputs, context))
+        by_sentence = self.split == "sentences"
+        return self.settled(
+            await judge_statements(self, self.verify or "", answer, inputs, context, by_sentence=by_sentence)
+        )
 
     def settled(self, finding: Finding) -> Finding:
         """Return a finding with the score that the method gives by definition, where the file asks for it."""

@@ -52,7 +52,7 @@ async def open_decisions(
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     refusals = Dialect(modes=("decisions",))
     async with open_site(place.provider, model, place.settings, concurrency) as site:
-        site.hint = f"it is asked by POST {place.path or 'at the address itself'}"
+        site.hint = f"the request is POST base_url{place.path}"
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()

@@ -75,10 +75,10 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
         """What was found, for people."""
         if self.moved is not None:
             alone = (
-                "asked among three other questions it gave the same probability as alone"
+                f"one question has the same probability, within {SAME_CHANCE:g}, alone and among three others"
                 if self.moved < SAME_CHANCE
-                else f"asked among three other questions its probability moved by {self.moved:.2f}: "
-                "judges that are asked in one request may colour each other"
+                else f"one question's probability moved by {self.moved:.2f} when it was asked among three "
+                "others: judges that are asked in one request may colour each other"
             )
             return f"decision model: probabilities, no text; {alone}"
         form = "" if self.form is None else f" by {self.form}"

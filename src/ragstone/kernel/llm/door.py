@@ -546,9 +546,8 @@ async def open_door(
     def where(*keys: str) -> str:
         return place_of_key(settings, ["models", model, *keys])
 
-    by_questions = decides(model, chosen)
-    open_endpoint = _open_decisions if by_questions else TRANSPORTS[provider.dialect]
-    async with open_endpoint(provider, name, chosen, where) as endpoint:
+    dialect: Dialect = "systemone" if decides(model, chosen) else provider.dialect
+    async with TRANSPORTS[dialect](provider, name, chosen, where) as endpoint:
         yield Door(
             endpoint,
             chosen,

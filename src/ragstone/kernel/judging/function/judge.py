@@ -44,6 +44,11 @@ class FunctionJudge(JudgeFields, frozen=True, kw_only=True, tag="function"):
     }
 
     @property
+    def needs_words(self) -> str | None:
+        """None: it may ask a model or not, and the door refuses what a decision model cannot answer."""
+        return None
+
+    @property
     def function(self) -> LoadedFunction:
         """The function with what it takes. Raises ConfigError where it cannot be had."""
         if not self.digest and self.name:  # of a file, and not loaded
