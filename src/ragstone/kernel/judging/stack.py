@@ -103,7 +103,7 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
                 "count against the answer. Take the member out."
             )
         if isinstance(member, StackMember) and member.unit and tuple(inner.scale) != ZERO_TO_ONE:
-            return 'has unit = "log odds", and its scores are no probabilities from 0 to 1. Take unit out.'
+            return 'has unit = "log odds", and its scores do not go from 0 to 1. Take unit out.'
         return super().problem_of_member(member, inner)
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
