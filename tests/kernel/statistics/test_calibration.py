@@ -54,8 +54,8 @@ def test_bins_hold_about_equally_many_and_never_part_equal_probabilities():
 
 
 def test_error_of_bins_far_off_worked_by_hand():
-    # Two bins of 100: 0.9 said, 50 right; 0.3 said, 30 right: (100 * 0.4 + 100 * 0) / 200 = 0.2. In the second
-    # the seen distance is 0, and what chance alone adds is taken off: the mean of a folded normal variable.
+    # Two bins of 100: 0.9 said, 50 right; 0.3 said, 30 right: (100 * 0.4 + 100 * 0) / 200 = 0.2. In the
+    # second the seen distance is 0; what chance alone adds is taken off: the mean of a folded normal.
     likely = np.repeat([0.9, 0.3], 100)
     labels = np.array(([1, 0] * 50) + [1] * 30 + [0] * 70, float)
     found = calibration_error(likely, labels)
