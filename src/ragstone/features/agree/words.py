@@ -165,7 +165,11 @@ def card_blocks(card: ReportCard) -> list[Block]:
         *([Paragraph(footing, tone="muted")] if footing else []),
         *([_confusion(card)] if card.confusion else []),
         *(_calibration(card, card.calibration) if card.calibration else []),
-        *_price(card),
+        *(
+            [Paragraph(f"1,000 verdicts cost {usd(card.usd_per_1000)}, by the price of these.", tone="muted")]
+            if card.usd_per_1000
+            else []
+        ),
         *([_baselines(card)] if _rivals(card) else []),
         *(_groups(card, by, groups) for by, groups in tables_of(card).items()),
         *(_ranking(card.ranking) if card.ranking else []),
@@ -284,13 +288,6 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
         ),
         *(_selective(card, card.selective) if card.selective else []),
     ]
-
-
-def _price(card: ReportCard) -> list[Block]:
-    """Return what 1,000 verdicts cost, of a judge that is paid for and whose price is known."""
-    if not card.usd_per_1000:
-        return []
-    return [Paragraph(f"1,000 verdicts cost {usd(card.usd_per_1000)}, by the price of these.", tone="muted")]
 
 
 def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:

@@ -189,7 +189,8 @@ async def _attack(
     every: attack all rows, whatever their plain verdict says, for a forecast.
     """
     rows = _rows(judge, plan)
-    decided = _decided(judge, session)
+    models = {named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model}
+    decided = bool(models) and all(model and session.models.decides(model) for model in models)
     tried = [family.persuading() if decided else family for family in plan.families]
     left_out = {
         family.name: n
@@ -228,12 +229,6 @@ async def _attack(
         not_applicable=left_out,
     )
     return attacked, [first, second, *probed]
-
-
-def _decided(judge: Judge, session: Session) -> bool:
-    """Return whether all that this judge asks are decision models."""
-    models = {named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model}
-    return bool(models) and all(model and session.models.decides(model) for model in models)
 
 
 async def _judge(rows: Sequence[Answer], judge: Judge, session: Session) -> JudgedRows:

@@ -49,7 +49,8 @@ class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tells(self) -> bool:
         """Whether the probabilities are shown to say more of an answer than the share of right ones."""
-        return _above_0(self.calibration.skill)
+        skill = self.calibration.skill
+        return skill is not None and skill.low is not None and skill.low > 0
 
     def lean(self, *, up: bool) -> bool:
         lean = self.calibration.lean
@@ -87,10 +88,6 @@ CALIBRATED = (
 
 def _others(own: str, codes: tuple[str, ...] = CALIBRATED) -> tuple[str, ...]:
     return tuple(code for code in codes if code != own)
-
-
-def _above_0(estimate: Estimate | None) -> bool:
-    return estimate is not None and estimate.low is not None and estimate.low > 0
 
 
 def _error(facts: Facts) -> dict[str, str]:

@@ -203,6 +203,8 @@ def report_card(
     if comparison.categories:
         table = contingency_table(comparison.human, comparison.judge, comparison.categories)
         confusion = [[int(n) for n in row] for row in table]
+    prices = [0.0 if row.model == NO_MODEL else row.cost_usd for row in pairs.rows]
+    known = [price for price in prices if price is not None]
     humans = with_alpha(people, raters, **drawn)
     better, sentence = _conclusion(judge, agreement, baselines, humans, ranking)
     card = msgspec.structs.replace(
@@ -223,7 +225,7 @@ def report_card(
         better_than_baseline=better,
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
-        usd_per_1000=_usd_per_1000(pairs.rows),
+        usd_per_1000=1000 * sum(known) / len(known) if len(known) == len(prices) else None,
         **msgspec.structs.asdict(probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)),
     )
     return with_protocol(card, comparison, pairs, **drawn)
@@ -257,13 +259,6 @@ def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> Repor
         verdict=nothing_scored(pairs.statuses, pairs.n_tuned),
         notes=[tuned] if tuned else [],
     )
-
-
-def _usd_per_1000(rows: Sequence[Judgement]) -> float | None:
-    """Return the mean price of these judgements, at least one, in US dollars for 1,000."""
-    prices = [0.0 if row.model == NO_MODEL else row.cost_usd for row in rows]
-    known = [price for price in prices if price is not None]
-    return 1000 * sum(known) / len(known) if len(known) == len(prices) else None
 
 
 def _conclusion(

@@ -139,8 +139,11 @@ def calibration_error(
     share = (inside.T @ labels + 1) / (sizes + 2)
     least = sizes * share * (1 - share) / n**2
     np.fill_diagonal(spread, np.maximum(np.diag(spread), least))
-    added = _folded(distance, np.sqrt(np.diag(spread))) - distance
-    value = max(0.0, float((distance - added).sum()))
+    sd = np.sqrt(np.diag(spread))
+    ratio = distance / sd
+    inside_sd = np.array([math.erf(z / math.sqrt(2)) for z in ratio])
+    folded = sd * math.sqrt(2 / math.pi) * np.exp(-(ratio**2) / 2) + distance * inside_sd
+    value = max(0.0, float((2 * distance - folded).sum()))
     if n_clusters == 1:
         return Estimate(value=value, low=None, high=None, n=n, method="bootstrap")
     scales, axes = np.linalg.eigh(spread)
@@ -157,13 +160,6 @@ def calibration_error(
     return Estimate(
         value=value, low=min(low, value), high=min(1.0, max(high, value)), n=n, method="bootstrap"
     )
-
-
-def _folded(mean: Floats, sd: Floats) -> Floats:
-    """Return the mean of the absolute value of normal variables."""
-    ratio = mean / sd
-    inside = np.array([math.erf(z / math.sqrt(2)) for z in ratio])
-    return np.asarray(sd * math.sqrt(2 / math.pi) * np.exp(-(ratio**2) / 2) + mean * inside)
 
 
 def _reached(seen: float, quantile: float, direction: Floats, noise: Floats) -> float:

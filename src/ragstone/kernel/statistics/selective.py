@@ -52,9 +52,13 @@ def selective_of(
     everything = mean_estimate(right, codes, seed=seed, resamples=resamples)
     if everything is None:
         return None
-    group = _groups(sure)
+    edges = np.unique(np.quantile(-sure, np.arange(1, GROUPS) / GROUPS, method="inverted_cdf"))
+    group = np.unique(np.searchsorted(edges, -sure), return_inverse=True)[1]  # from 0, the surest first
     n_groups = int(group.max()) + 1
-    taken = [sure >= least for least in _least(sure)]
+    values, counts = np.unique(sure, return_counts=True)
+    covered = np.cumsum(counts[::-1])[::-1] / len(sure)  # by the verdicts of at least each value
+    nearest = {int(np.abs(covered - coverage).argmin()) for coverage in COVERAGES}
+    taken = [sure >= values[at] for at in sorted(nearest) if at and covered[at] * len(sure) >= LEAST]
     columns = np.column_stack(
         [np.eye(n_groups)[group], np.eye(n_groups)[group] * right[:, None]]
         + [column for chosen in taken for column in (chosen.astype(np.float64), chosen * right)]
@@ -94,20 +98,6 @@ def selective_of(
             coverage = float(chosen.mean())
             points.append(SelectivePoint(coverage=coverage, sure=least, right=share, more=more_right))
     return SelectiveAccuracy(right=everything, points=points, area=area_of_all, gain=gain)
-
-
-def _least(sure: Floats) -> list[float]:
-    """Return the probabilities from which on to take verdicts, so that coverage is near COVERAGES."""
-    values, counts = np.unique(sure, return_counts=True)
-    covered = np.cumsum(counts[::-1])[::-1] / len(sure)  # by the verdicts of at least each value
-    wanted = {int(np.abs(covered - coverage).argmin()) for coverage in COVERAGES}
-    return [float(values[at]) for at in sorted(wanted) if at and covered[at] * len(sure) >= LEAST]
-
-
-def _groups(sure: Floats) -> "np.ndarray[tuple[int, ...], np.dtype[np.intp]]":
-    """Return the group of each verdict, from 0, the surest first; equally sure ones are together."""
-    edges = np.unique(np.quantile(-sure, np.arange(1, GROUPS) / GROUPS, method="inverted_cdf"))
-    return np.unique(np.searchsorted(edges, -sure), return_inverse=True)[1]
 
 
 def _area(counts: Floats, rights: Floats) -> Floats:
