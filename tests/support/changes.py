@@ -231,6 +231,7 @@ UNTRIED: dict[str, str] = {
     ),
     "kernel.judging.lexical:statement_verdicts": COMPARED,
     "kernel.judging.render:named_inputs": PROMPT,
+    "kernel.judging._typed_questions:_quoted": PROMPT,
     "kernel.judging.together:_starts": NAME,
     "kernel.judging.truth:says_true": COMPARED,
     "kernel.judging._truth_clauses:folded": COMPARED,

@@ -68,6 +68,23 @@ def test_several_judges_are_asked_in_one_request_a_row_and_replayed_byte_for_byt
     assert decision_server.n_requests == 20
 
 
+def test_a_malformed_reply_is_replayed_as_it_was_and_asked_for_again_only_when_it_may_be(
+    decided, decision_server
+):
+    decision_server.spoil = lambda reply: {**reply, "answers": {}}
+    command = (*JUDGE, "--judge", "relevance", "--judge", "answered", "--limit", 3)
+    ragstone(*command)
+    first = (decided / "judgements.jsonl").read_bytes()
+    assert {row.status for row in read_rows("judgements.jsonl", Judgement)} == {"unparsable"}
+    ragstone(*command, "--force", "--offline")
+    assert (decided / "judgements.jsonl").read_bytes() == first
+    assert decision_server.n_requests == 3
+    decision_server.spoil = lambda reply: reply
+    ragstone(*command, "--force")
+    assert {row.status for row in read_rows("judgements.jsonl", Judgement)} == {"scored"}
+    assert decision_server.n_requests == 6
+
+
 def test_a_forecast_asks_nobody_and_counts_one_call_a_row(decided, decision_server):
     ran = ragstone(*JUDGE, "--judge", "relevance", "--judge", "answered", "--forecast", "--json")
     assert (ran.code, decision_server.n_requests) == (0, 0), ran.err

@@ -129,6 +129,15 @@ async def test_each_question_text_and_option_is_a_part_of_the_key():
     assert key(plain) == key(asked())
 
 
+async def test_a_temperature_of_the_settings_is_neither_sent_nor_a_part_of_the_key(decision_server, tmp_path):
+    for temperature in (0.0, 1.0):
+        settings = decision_server.settings(tmp_path, temperature=temperature)
+        async with opened(settings, tmp_path, JEV) as door:
+            await door.ask(asked())
+    assert decision_server.n_requests == 1
+    assert "temperature" not in decision_server.bodies[0]
+
+
 @pytest.mark.parametrize("mask", [False, True])
 async def test_personal_data_is_masked_where_the_settings_say_so(decision_server, mask):
     mail = "anna.schmidt@example.org"

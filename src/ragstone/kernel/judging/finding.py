@@ -17,10 +17,6 @@ async def no_model(_prompt: Prompt) -> Reply:
     raise ValueError("the judge asks a model: give one, e.g. --model openai/gpt-4o-mini")
 
 
-def _writes(_model: str) -> bool:
-    return False
-
-
 Retrieve = Callable[[str, int | None], Awaitable[list[Context]]]
 """A query and how many (None: as `[retrieve]` says) -> the passages found, best first."""
 
@@ -42,7 +38,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     embed: "EmbedSoon | None" = None
     retrieve: Retrieve | None = None
     context_tokens: Callable[[str], int] | None = None
-    decides: Callable[[str], bool] = _writes
+    decides: Callable[[str], bool] = lambda _model: False
 
     def __post_init__(self) -> None:
         if (self.ask is not no_model or self.others) and not self.secret:

@@ -270,7 +270,7 @@ class Door:
     def _settled(self, prompt: Prompt) -> Prompt:
         """Return the prompt with what the model's settings decide."""
         temperature, default = prompt.temperature, prompt.default_temperature
-        if temperature is None:
+        if temperature is None and prompt.questionnaire is None:  # a decision model takes none
             temperature = self._settings.temperature
         if temperature is None:
             temperature = default

@@ -117,7 +117,10 @@ def _answers_of(text: str, questions: Sequence[TypedQuestion]) -> list[Any]:
     """Return the answers as they came, in the order of the questions. Raises _Malformed."""
     try:
         # The standard library's reader takes NaN, which costs one answer then and not all of them.
-        body = json.loads(text, object_pairs_hook=_object)
+        body = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: (_Twice, dict)[len(dict(pairs)) == len(pairs)](pairs),
+        )
     except (ValueError, RecursionError):
         raise _Malformed("the reply is no JSON") from None
     answers = body.get("answers") if isinstance(body, dict) else None
@@ -149,11 +152,6 @@ def _check_names(given: Sequence[str], names: Sequence[str]) -> None:
         raise _Malformed(f"the reply answers a question {unknown[:40]!r}, which was not asked")
     if len(given) < len(names):
         raise _Malformed(f"{len(names) - len(given)} of {len(names)} questions have no answer")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    return fields if len(fields) == len(pairs) else _Twice(fields)
 
 
 def _read(question: TypedQuestion, answer: object) -> OptionChances:
