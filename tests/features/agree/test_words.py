@@ -123,6 +123,27 @@ def test_page_draws_calibration_and_biases():
     assert render_cards(cards()).count('class="range"') == 3  # one bias has no interval
 
 
+def test_page_names_the_axes_and_has_the_curve_as_numbers_too():
+    card = cards(top=100)[0]
+    assert card.calibration is not None
+    page = Page(render_cards([card]))
+    for words in ("mean score of a bin", "share that people call right", "The same as numbers"):
+        assert words in page.text, words
+    first = card.calibration.bins[0]
+    assert f"{first.low:.2f} to {first.high:.2f} {first.right.n} {first.mean:.2f}" in page.text
+    assert card.selective is not None
+    assert "Right among the answers it is surest of" in page.text
+    assert "Area under wrong verdicts against coverage" in shown(card)
+    assert "The same as numbers" not in shown(card)
+
+
+def test_the_price_of_verdicts_is_said_where_it_is_known_and_not_0():
+    card = cards()[0]
+    assert "1,000 verdicts" not in shown(card)
+    assert "1,000 verdicts" not in shown(msgspec.structs.replace(card, usd_per_1000=0.0))
+    assert "1,000 verdicts cost 0.4000 USD" in shown(msgspec.structs.replace(card, usd_per_1000=0.4))
+
+
 def test_shade_is_the_share_of_peoples_grade():
     assert [shade(n, [0, 5, 15]) for n in (0, 5, 15)] == [0, 1, 4]
     assert shade(0, [0, 0]) == 0

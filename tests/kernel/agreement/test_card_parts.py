@@ -176,17 +176,21 @@ def test_scores_cut_at_a_threshold_are_not_called_what_the_judge_calls_its_grade
 
 
 def test_calibration_worked_by_hand_without_a_threshold():
-    # 80 said of four answers, three right; 20 said of four, one right. Error 0.05 each; Brier as below.
-    card = card_of(*sheets([1, 1, 1, 0, 1, 0, 0, 0], [80] * 4 + [20] * 4, scale=(0, 100)))
+    # 80 said of forty answers, thirty right; 20 said of forty, ten right. Usual error 0.05; Brier as below.
+    card = card_of(*sheets([1, 1, 1, 0, 1, 0, 0, 0] * 10, ([80] * 4 + [20] * 4) * 10, scale=(0, 100)))
     found = card.calibration
     assert found is not None
-    assert found.error.value == pytest.approx(0.05)
+    assert found.usual_error == pytest.approx(0.05)
+    assert found.error.value < 0.05
     assert found.brier.value == pytest.approx((3 * 0.04 + 0.64 + 0.64 + 3 * 0.04) / 8)
     assert found.rate_brier == 0.25
-    assert [(one.low, one.mean, one.right.value) for one in found.bins] == [
-        (pytest.approx(0.1), 0.2, 0.25),
-        (pytest.approx(0.7), 0.8, 0.75),
+    assert [(one.low, one.mean, one.high, one.right.value) for one in found.bins] == [
+        (0.2, pytest.approx(0.2), 0.2, 0.25),
+        (0.8, pytest.approx(0.8), 0.8, 0.75),
     ]
+    # Without a threshold a verdict is right from 50 on: 60 of 80 are people's.
+    assert card.selective is not None
+    assert card.selective.right.value == 0.75
 
 
 @pytest.mark.parametrize(

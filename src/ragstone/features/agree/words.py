@@ -44,10 +44,12 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.html import render_blocks
-from ragstone.kernel.document.numbers import count, interval, number, one_line, with_ends
+from ragstone.kernel.document.numbers import count, interval, number, one_line, percent, usd, with_ends
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt, judge_name, labelled, plural, tau_told
-from ragstone.kernel.statistics import Calibration, Estimate
+from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
+from ragstone.kernel.statistics.calibration import ReliabilityBin
+from ragstone.kernel.statistics.selective import SelectivePoint
 from ragstone.kernel.version import __version__
 
 MEANINGS = {
@@ -162,7 +164,12 @@ def card_blocks(card: ReportCard) -> list[Block]:
         *_measures(card),
         *([Paragraph(footing, tone="muted")] if footing else []),
         *([_confusion(card)] if card.confusion else []),
-        *(_calibration(card.calibration) if card.calibration else []),
+        *(_calibration(card, card.calibration) if card.calibration else []),
+        *(
+            [Paragraph(f"1,000 verdicts cost {usd(card.usd_per_1000)}, by the price of these.", tone="muted")]
+            if card.usd_per_1000
+            else []
+        ),
         *([_baselines(card)] if _rivals(card) else []),
         *(_groups(card, by, groups) for by, groups in tables_of(card).items()),
         *(_ranking(card.ranking) if card.ranking else []),
@@ -241,19 +248,86 @@ def shade(n: int, row: Sequence[int]) -> int:
     return round(5 * n / total) if total else 0
 
 
-def _calibration(calibration: Calibration) -> list[Block]:
+def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
+    """Return how far probabilities hold: what may be said, the numbers, and on a page the curve."""
+    graded = card.probability_of == "its grade"
+    what = "probability" if graded else "score"
+    right = "people give the same grade" if graded else "people call right"
+    usual = (
+        ""
+        if calibration.usual_error is None
+        else f" Over ten bins of equal width and with what chance adds, as most tools print it: "
+        f"{number3(calibration.usual_error)}."
+    )
+    bins: list[Made[ReliabilityBin]] = [
+        (Column(f"{what.capitalize()}s", text=True), lambda part: f"{part.low:.2f} to {part.high:.2f}"),
+        ("Answers", lambda part: count(part.right.n)),
+        (f"Mean {what}", lambda part: number(part.mean)),
+        (Column("Share right", beside="interval"), lambda part: estimated(part.right)),
+    ]
+    question = f"Calibration: is a {what} of 0.8 right 80 times out of 100?"
     return [
-        Heading("Calibration: is a score of 0.8 right 80 times out of 100?", level=4, where="page"),
-        CalibrationPlot(dots(calibration), SIDE, EDGE),
-        Paragraph(
-            f"Expected calibration error {with_ends(calibration.error)}: the average distance between the "
-            "score and the share of answers that people call right."
+        Heading(question, level=4, where="page"),
+        *map(Paragraph, card.probability_notes),
+        CalibrationPlot(dots(calibration), SIDE, EDGE, f"mean {what} of a bin", f"share that {right}"),
+        table_of(
+            f"Calibration of {judge_name(card)}",
+            calibration.bins,
+            bins,
+            caption="The same as numbers",
+            kind="",
+            where="page",
         ),
         Paragraph(
-            f"Brier score {with_ends(calibration.brier)}, 0 is best; the share of right answers, as the "
-            f"score of every answer, reaches {number(calibration.rate_brier)}."
+            f"Expected calibration error {with_ends3(calibration.error)}: the average distance between the "
+            f"{what} and the share of answers that {right}, without what chance adds.{usual}"
+        ),
+        Paragraph(
+            f"Brier score {with_ends3(calibration.brier)}, 0 is best; the share of right answers, as the "
+            f"{what} of every answer, reaches {number3(calibration.rate_brier)}."
+        ),
+        *(_selective(card, card.selective) if card.selective else []),
+    ]
+
+
+def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
+    """Return how often the surest verdicts are right: on a page by coverage, then the area."""
+    columns: list[Made[SelectivePoint]] = [
+        ("Answers it is surest of", lambda point: percent(point.coverage)),
+        ("Probability from", lambda point: number3(point.sure)),
+        ("Answers", lambda point: count(point.right.n)),
+        (Column("Share right", beside="interval"), lambda point: estimated(point.right)),
+        (
+            Column("More than all", beside="interval"),
+            lambda point: estimated(point.more) if point.more else "",
         ),
     ]
+    table = table_of(
+        f"Selective accuracy of {judge_name(card)}",
+        selective.points,
+        columns,
+        caption="Right among the answers it is surest of",
+        kind="",
+        where="page",
+    )
+    wrong = Paragraph(
+        f"Area under wrong verdicts against coverage {with_ends3(selective.area)}, 0 is best; in random "
+        f"order {number3(1 - selective.right.value)}, the share of wrong verdicts (gain "
+        f"{with_ends3(selective.gain)})."
+    )
+    return [*([table] if selective.points else []), wrong]
+
+
+def number3(value: float) -> str:
+    """Return a share or a difference of shares with three decimals and a true minus sign."""
+    return f"{value:z.3f}".replace("-", "−")
+
+
+def with_ends3(estimate: Estimate) -> str:
+    """Return `0.031 (0.012 to 0.054)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{number3(estimate.value)} (no interval)"
+    return f"{number3(estimate.value)} ({number3(estimate.low)} to {number3(estimate.high)})"
 
 
 def dots(calibration: Calibration) -> list[PlotDot]:
@@ -266,7 +340,7 @@ def dots(calibration: Calibration) -> list[PlotDot]:
             low=_upwards(part.right.value if part.right.low is None else part.right.low),
             high=_upwards(part.right.value if part.right.high is None else part.right.high),
             radius=round(3 + 7 * (part.right.n / most) ** 0.5, 1),
-            words=f"score {part.low:.1f} to {part.high:.1f}: {with_ends(part.right)} right "
+            words=f"{part.low:.2f} to {part.high:.2f}, mean {part.mean:.2f}: {with_ends(part.right)} right "
             f"of {part.right.n:,}",
         )
         for part in calibration.bins

@@ -64,6 +64,7 @@ PLACEHOLDERS = (
     "hidden",
 )
 NAMED = re.compile(r"\{([a-z_]+)\}")
+FORGED = {"verdict", "guess", "guessed_verdict"}
 
 
 class Attack(Section, frozen=True, kw_only=True):
@@ -81,12 +82,25 @@ class Attack(Section, frozen=True, kw_only=True):
 
 
 class Family(Section, frozen=True, kw_only=True):
-    """Attacks of one kind. aim: to raise the verdict on a bad answer, or to lower that on a good one."""
+    """Attacks of one kind. aim: to raise the verdict on a bad answer, or to lower that on a good one.
+
+    forges_reply: all of them aim at the form of the prompt or of the reply.
+    """
 
     name: str = ""
     about: str
     aim: Aim = "raise"
+    forges_reply: bool = False
     attack: list[Attack]
+
+    def persuading(self) -> "Family":
+        """Return it without what forges a reply, a tag or a nonce: what is left can only persuade."""
+        kept = [each for each in self.attack if not (self.forges_reply or FORGED & _named_in(each))]
+        return msgspec.structs.replace(self, attack=kept)
+
+
+def _named_in(attack: Attack) -> set[str]:
+    return {*NAMED.findall(attack.text), *NAMED.findall(attack.hidden or "")}
 
 
 def family_names() -> list[str]:
@@ -118,7 +132,7 @@ def parse_family(text: str, name: str) -> Family:
 
 
 def _problem_of(attack: Attack) -> str | None:
-    unknown = {*NAMED.findall(attack.text), *NAMED.findall(attack.hidden or "")} - {*PLACEHOLDERS}
+    unknown = _named_in(attack) - {*PLACEHOLDERS}
     if unknown:
         return f"{{{min(unknown)}}} is not a placeholder. {nearest(min(unknown), PLACEHOLDERS)}"
     if (attack.hidden is None) != (attack.disguise is None) or ("{hidden}" in attack.text) != bool(

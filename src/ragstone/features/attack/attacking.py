@@ -11,6 +11,7 @@ from ragstone.features.attack._planting import plant
 from ragstone.features.attack._probes import JudgedRows, ProbePlan, comparable_rows, plan_probes, probe_judge
 from ragstone.features.attack._rates import attempts_of, can_flip, flips_shown, gate, rates_of
 from ragstone.features.attack._rows import BAD, attackable_rows, is_base
+from ragstone.features.attack._sentence_table import NOT_APPLICABLE, LeftOutAttacks
 from ragstone.features.attack._values import Aim
 from ragstone.features.attack.words import ATTACK, AttackSummary, JudgeAttacked, attack_document
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -27,6 +28,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.kernel.runs.wording import statuses
+from ragstone.kernel.sentences import say
 from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
@@ -187,16 +189,25 @@ async def _attack(
     every: attack all rows, whatever their plain verdict says, for a forecast.
     """
     rows = _rows(judge, plan)
+    models = {named or session.settings.judge.model for leaf, named in judge.leaves() if leaf.needs_model}
+    decided = bool(models) and all(model and session.models.decides(model) for model in models)
+    tried = [family.persuading() if decided else family for family in plan.families]
+    left_out = {
+        family.name: n
+        for family, kept in zip(plan.families, tried, strict=True)
+        if (n := len(family.attack) - len(kept.attack))
+    }
+    tried = [family for family in tried if family.attack]
     seed = session.settings.run.seed
     single = not judge.compares_two
     first = await _judge(rows if single else [], judge, session)
     plain = first.lead
-    targets = _targets(judge, rows, plain, plan.families, every) if single else []
-    planted = plant(judge, plan.families, targets, plan.each)
+    targets = _targets(judge, rows, plain, tried, every) if single else []
+    planted = plant(judge, tried, targets, plan.each)
     second = await _judge([row.answer for row in planted], judge, session)
     after = second.lead
     attempts = [] if every else attempts_of(judge, plain, planted, after)
-    overall, families, attacks = rates_of(attempts, plan.families, seed)
+    overall, families, attacks = rates_of(attempts, tried, seed)
     probes, probed = await probe_judge(
         judge, plan.probes, rows, plain, session, lambda some: _judge(some, judge, session)
     )
@@ -215,6 +226,7 @@ async def _attack(
         flips=flips_shown(attempts, rows, planted, plain, after),
         probes=probes,
         gate=None if plan.most_flips is None or not plan.families else gate(overall, plan.most_flips),
+        not_applicable=left_out,
     )
     return attacked, [first, second, *probed]
 
@@ -277,6 +289,8 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     notes = []
     for outcome, judge in zip(attacked, judges, strict=True):
         notes += _untried(outcome)
+        left_out = LeftOutAttacks(outcome.judge, outcome.model, outcome.not_applicable)
+        notes += filter(None, [say(left_out, NOT_APPLICABLE)])
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
                 f"{outcome.judge} asks no model, so orders and claims mean nothing to it: what moves it is "
@@ -303,7 +317,7 @@ def _untried(outcome: JudgeAttacked) -> list[str]:
     if n_unscored:
         rest = "" if outcome.n_attacked is None else " and were not attacked"
         notes.append(f"{outcome.judge}: {n_unscored} plain rows have no score{rest}.")
-    if outcome.n_attacked == 0 and outcome.n_rows:
+    if outcome.n_attacked == 0 and outcome.n_rows and not (outcome.not_applicable and not outcome.families):
         notes.append(
             f"{outcome.judge}: no plain verdict leaves anything to win (bad answers have a high one "
             "already), so no attack could be tried. Give answers that it scores low, with --sheet."

@@ -52,7 +52,8 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
     n_rows: plain rows; plain: what became of them; n_attacked: those with a verdict that leaves something to
     win, None where no attack was asked for. overall: all attempts; families, attacks: theirs, in order.
     flips: the verdicts that were set, at most SHOWN_FLIPS; the rows beside this file hold them all. gate: of
-    `--most-flips`.
+    `--most-flips`. not_applicable: family -> its attacks that were left out, because they forge a reply, a
+    tag or a nonce and a decision model has none of these; they are in no rate.
     """
 
     judge: str
@@ -69,6 +70,7 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
     flips: list[VerdictFlip]
     probes: list[ProbeEffect]
     gate: Verdict | None = None
+    not_applicable: dict[str, int] = {}
 
     @property
     def measured(self) -> bool:

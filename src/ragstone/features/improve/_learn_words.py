@@ -8,6 +8,7 @@ from ragstone.features.improve.learned import (
     USUALLY_TOO_FEW,
     CandidateState,
     LearnedCandidate,
+    LearnedTest,
     Learning,
     gain,
 )
@@ -71,6 +72,17 @@ def learning_headline(learning: Learning) -> str:
     if learning.verdict == "better":
         assert learning.tested is not None
         gap = learning.tested.test.difference
+        nearer, toward = learning.tested.nearer, learning.tested.toward
+        if learning.by == "probabilities" and nearer is not None and toward is not None:
+            return (
+                f"{name}: its probabilities are better {learning.chosen}. On the test part people's labels "
+                f"ask for the step that this takes ({p_told(toward.p)}), and the Brier score falls by "
+                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its verdicts "
+                "are not shown to agree worse "
+                f"({_valued(learning, learning.tested.before)} before, "
+                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, 95 % "
+                f"interval {signed_interval(gap)})."
+            )
         return (
             f"{name}: better with {learning.chosen}. On the test part {MEASURED[learning.measure]} "
             f"{_valued(learning, learning.tested.before)} before, "
@@ -82,6 +94,11 @@ def learning_headline(learning: Learning) -> str:
 
 
 def _why_not(learning: Learning) -> str:
+    if learning.tested is not None and learning.by == "probabilities":
+        return (
+            f"{learning.chosen} was the nearest to people's yes and no on dev; the test part does not show "
+            "that it is, or its verdicts agree worse there."
+        )
     if learning.tested is not None:
         return (
             f"{learning.chosen} was the best on dev, and on the test part the difference is no more than "
@@ -95,7 +112,7 @@ def _why_not(learning: Learning) -> str:
 def _needed(learning: Learning) -> str:
     n_all = learning.n_dev + learning.n_test
     few = f" With {count(n_all)} labels that is the usual answer." if n_all < 2 * USUALLY_TOO_FEW else ""
-    if learning.needed is None or learning.needed_gain is None:
+    if learning.needed is None or learning.needed_gain is None or learning.by == "probabilities":
         return few
     seen = any(gain(candidate) > 0 for candidate in learning.candidates)
     what = "the gain seen on dev, if it is real" if seen else "some gain"
@@ -192,7 +209,28 @@ def tested_text(learning: Learning) -> str:
         f"it was {_valued(learning, tested.before)}; difference {signed(gap.value)}, 95 % interval "
         f"{signed_interval(gap)}; "
         f"{p_told(tested.test.p)}, {tested.test.test}, on {plural(tested.n, 'answer')}."
+        f"{_errors_text(tested)}"
     )
+
+
+def _errors_text(tested: LearnedTest) -> str:
+    """Return the calibration errors before and after; empty of judges without probabilities."""
+    before, after = tested.error_before, tested.error
+    if before is None or after is None:
+        return ""
+    shown = [
+        f"{error.value:.3f}" + ("" if error.low is None else f" ({error.low:.3f} to {error.high:.3f})")
+        for error in (before, after)
+    ]
+    nearer = tested.nearer.difference if tested.nearer else None
+    brier = "" if nearer is None else f" Brier score lower by {nearer.value:.3f} ({_ends3(nearer)})."
+    return f" Expected calibration error there: {shown[0]} before, {shown[1]} now.{brier}"
+
+
+def _ends3(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{estimate.low:.3f} to {estimate.high:.3f}".replace("-", "−")
 
 
 def history_lines(learning: Learning) -> list[str]:

@@ -42,10 +42,13 @@ from ragstone.features.improve.learned import (
     Learning,
     LearningMethod,
     choose_candidate,
+    choose_nearer,
     gain,
     gain_of,
+    nearer_of,
     needed_labels,
     spread_of_gain,
+    toward_of,
 )
 from ragstone.features.improve.values import Scale
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -58,6 +61,8 @@ from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.statistics import Estimate, Floats
+from ragstone.kernel.statistics.calibration import calibration_error
 
 GRADED = (
     "it weighs yes and no, and the labels are grades. Say from which one on a label is a yes: "
@@ -145,7 +150,9 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     learning = msgspec.structs.replace(
         learning, candidates=candidates, cut_off=any(result.state == "over_budget" for result in results)
     )
-    chosen = None if learning.cut_off else choose_candidate(candidates)
+    nearest = choose_nearer(candidates) if task.methods == ["calibration"] else None
+    learning = msgspec.structs.replace(learning, by="probabilities" if nearest else "agreement")
+    chosen = None if learning.cut_off else nearest or choose_candidate(candidates)
     if chosen is None:
         return _with_needed(learning, results, before, rows)
     at = candidates.index(chosen)
@@ -237,6 +244,12 @@ async def _looked(
     test = task.labelled.of(task.parts, "test")
     scale = msgspec.structs.replace(task.scale, threshold=yes_from)
     look = record_look(judge, after.judgements, test, scale, store, who, seed=closed.seed)
+    nearer = toward = None
+    errors: tuple[Estimate | None, Estimate | None] = (None, None)
+    if closed.unit.yes_no and before.are_probabilities and after.are_probabilities:
+        nearer = nearer_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)
+        toward = toward_of(before.scores, after.scores, closed.human, closed.clusters, seed=closed.seed)
+        errors = _errors(before.scores, after.scores, closed)
     return LearnedTest(
         look=look.number,
         n=len(closed.answers),
@@ -244,7 +257,23 @@ async def _looked(
         value=gained.value,
         test=gained.test,
         card=look.card,
+        nearer=nearer,
+        toward=toward,
+        error_before=errors[0],
+        error=errors[1],
     )
+
+
+def _errors(before: Floats, after: Floats, rows: LearningRows) -> tuple[Estimate | None, Estimate | None]:
+    """Return the calibration errors of two judges' probabilities on the answers that both scored."""
+    known = np.flatnonzero(~np.isnan(before + after))
+    if not known.size:
+        return None, None
+    human, clusters = rows.human[known], [rows.clusters[at] for at in known]
+    first, second = (
+        calibration_error(scores[known], human, clusters, seed=rows.seed) for scores in (before, after)
+    )
+    return first, second
 
 
 def _with_needed(

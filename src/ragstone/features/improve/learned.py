@@ -31,7 +31,8 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
     same n answers; test: of the difference. calls: to models for a judgement, on average; before_calls: of
     the judge as it is. spent: calls that trying it took, those from the ledger included; spent_usd: None
     where a price is unknown. brier: of probabilities, the mean squared distance from people's yes (1) and no
-    (0), 0 best. why: it was stopped, refused or cut off. text: the file that it would be.
+    (0), 0 best; nearer: of the test that it is less than that of the judge as it is, None where either gives
+    no probabilities. why: it was stopped, refused or cut off. text: the file that it would be.
     """
 
     name: str
@@ -49,6 +50,7 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
     spent_usd: float | None = 0.0
     text: str = ""
     brier: float | None = None
+    nearer: PairedTest | None = None
 
     @property
     def error(self) -> float:
@@ -67,7 +69,12 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """The one look at the test part. look: its number; test: the candidate minus the judge as it was."""
+    """The one look at the test part. look: its number; test: the candidate minus the judge as it was.
+
+    nearer: see LearnedCandidate. toward: of the test whether a step from the judge's probabilities towards
+    the candidate's is one towards people's labels; see toward_of. error_before, error: expected calibration
+    errors, see statistics.calibration. All four are None where one of the judges gives no probabilities.
+    """
 
     look: int
     n: int
@@ -75,13 +82,30 @@ class LearnedTest(msgspec.Struct, frozen=True, kw_only=True):
     value: Estimate
     test: PairedTest
     card: ReportCard
+    nearer: PairedTest | None = None
+    toward: PairedTest | None = None
+    error_before: Estimate | None = None
+    error: Estimate | None = None
+
+    @property
+    def comes_nearer(self) -> bool:
+        """Whether the test part asks for the step that the candidate's probabilities take.
+
+        A step in its direction is shown to come nearer to people's labels, the whole of it does so in this
+        sample, and verdicts are not shown to agree worse.
+        """
+        if self.nearer is None or self.toward is None or self.test.verdict == "worse":
+            return False
+        return self.toward.verdict == "better" and self.nearer.difference.value > 0
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
     """What was learned from a labelled set.
 
     judge, version: as it is. measure: what agreement is; yes_from: the score from which on it says yes, None
-    where grades are compared. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
+    where grades are compared. by: what decided; `probabilities` where calibration alone was tried, and
+    probabilities came nearer to people's yes and no: better is what is so on the test part, too, and agrees
+    no worse there. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
     annotators tie, which are left out. chosen: the candidate that went to the test part, None where none was
     good enough. needed: labelled answers in all by which a gain of needed_gain would be found, that of the
     best candidate on dev, or a tenth of the scale where none gained; None where that is unknown.
@@ -107,12 +131,19 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     version_path: str | None = None
     cut_off: bool = False
     notes: list[str] = []
+    by: Literal["agreement", "probabilities"] = "agreement"
 
     @property
     def verdict(self) -> Literal["better", "no better", "over budget"]:
         """Whether there is a better judge now."""
-        if self.tested is not None and self.tested.test.verdict == "better":
-            return "better"
+        if self.tested is not None:
+            shown = (
+                self.tested.comes_nearer
+                if self.by == "probabilities"
+                else self.tested.test.verdict == "better"
+            )
+            if shown:
+                return "better"
         return "over budget" if self.cut_off else "no better"
 
 
@@ -166,6 +197,54 @@ def choose_candidate(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate
             math.inf if candidate.brier is None else candidate.brier,
         ),
     )
+
+
+def choose_nearer(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate | None:
+    """Return the candidate whose probabilities are nearest to people's yes and no.
+
+    None where none is nearer than the judge as it is; whether that is chance is the test part's to say. One
+    that agrees worse is left out.
+    """
+    good = [
+        (candidate.nearer.difference.value, candidate)
+        for candidate in candidates
+        if candidate.state == "measured"
+        and candidate.nearer is not None
+        and candidate.nearer.difference.value > 0
+        and not (candidate.test and candidate.test.verdict == "worse")
+    ]
+    return max(good, key=lambda pair: pair[0])[1] if good else None
+
+
+def nearer_of(
+    before: Floats, after: Floats, human: Floats, clusters: Sequence[str], *, seed: int
+) -> PairedTest | None:
+    """Return the test of squared distances from people's yes (1) and no (0): before minus after.
+
+    before, after: probabilities of a yes, (n,), NaN for none: such rows are left out. None without any.
+    """
+    known = np.flatnonzero(~np.isnan(before + after))
+    if not known.size:
+        return None
+    columns = np.stack([-((side - human)[known] ** 2) for side in (after, before)], axis=1)
+    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known.tolist()], seed=seed)[0]
+
+
+def toward_of(
+    before: Floats, after: Floats, human: Floats, clusters: Sequence[str], *, seed: int
+) -> PairedTest | None:
+    """Return the test of (after - before) x (label - before), whose mean is above 0 where a step helps.
+
+    It is minus half the slope of the Brier score on the way from `before` to `after`. The difference of the
+    two scores has half its mean where `after` is right, and the same noise: with the labels that people have,
+    a real miscalibration is found twice as far from chance. NaN, clusters: as of nearer_of.
+    """
+    known = np.flatnonzero(~np.isnan(before + after))
+    if not known.size:
+        return None
+    step = ((after - before) * (human - before))[known]
+    columns = np.stack([step, np.zeros_like(step)], axis=1)
+    return paired_tests(columns, [(0, 1)], [clusters[at] for at in known.tolist()], seed=seed)[0]
 
 
 def gain(candidate: LearnedCandidate) -> float:

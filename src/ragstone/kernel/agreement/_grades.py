@@ -6,15 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.kernel.agreement.card import Disagreement, GradeAgreement, grade_name
-from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
+from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics import (
-    Calibration,
     Clusters,
     Estimate,
     Floats,
-    calibration_of,
     cluster_codes,
     mean_estimate,
 )
@@ -67,21 +65,6 @@ def grade_names(comparison: GradeComparison, metric: str, rows: Sequence[Judgeme
         else name
         for name, grade in zip(known, categories, strict=True)
     ]
-
-
-def scores_as_probabilities(
-    comparison: GradeComparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
-) -> Calibration | None:
-    """Return how far the judge's scores hold as probabilities; None unless they can be read so.
-
-    That takes labels of 0 and 1, both present, and a scale of 0 to 1 or 0 to 100 on which the judge gives
-    more than its two ends. The scores are those before any threshold.
-    """
-    labels, raw, top = comparison.human, comparison.raw, scale[1] if scale else 1.0
-    readable = scale in (None, (0, 1), (0, 100)) and raw.min() >= 0 and raw.max() <= top
-    if not readable or np.isin(raw, (0.0, top)).all() or set(np.unique(labels)) != set(YES_NO):
-        return None
-    return calibration_of(np.asarray(raw / top), labels, clusters, seed=seed, resamples=resamples)
 
 
 MOST = 10

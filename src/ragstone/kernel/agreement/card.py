@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Judgement, Status
-from ragstone.kernel.statistics import Calibration, Estimate
+from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.tables.shown import Displayed
 
 GRADE_WORDS = {
@@ -187,7 +187,10 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     of 0 and 1), `signed error` (judge minus human, above 0 lenient). Intervals are clustered by question.
     categories, names, confusion: the grades, what they are called, and how often each pair of them occurs:
     rows human, columns judge. Empty where grades cannot be compared; notes say why.
-    per_grade: one for each grade. calibration: for scores that can be read as probabilities.
+    per_grade: one for each grade. calibration, selective: of scores that can be read as probabilities;
+    probability_of: what they are the probability of, `its grade` being the likeliest of a judge that gives
+    one to each grade. probability_notes: what may be said of them. usd_per_1000: US dollars for 1,000
+    verdicts, the mean of these; None where a price is unknown.
 
     constant: always the most frequent human grade. no_model: the judge without a language model that
     agrees best with people. better_than_baseline: than both; None if that cannot be told.
@@ -230,6 +233,10 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     length_slope: Estimate | None = None
     order_flips: Estimate | None = None
     protocol: list[ProtocolItem] = []
+    selective: SelectiveAccuracy | None = None
+    probability_of: Literal["label 1", "its grade"] = "label 1"
+    probability_notes: list[str] = []
+    usd_per_1000: float | None = None
 
     @property
     def lead(self) -> tuple[str, Estimate] | None:

@@ -8,7 +8,6 @@ from ragstone.kernel.agreement._grades import (
     grade_agreements,
     grade_names,
     instructive_disagreements,
-    scores_as_probabilities,
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
 from ragstone.kernel.agreement._sentence_table import (
@@ -52,6 +51,7 @@ from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
+from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.summary import is_category
@@ -203,6 +203,8 @@ def report_card(
     if comparison.categories:
         table = contingency_table(comparison.human, comparison.judge, comparison.categories)
         confusion = [[int(n) for n in row] for row in table]
+    prices = [0.0 if row.model == NO_MODEL else row.cost_usd for row in pairs.rows]
+    known = [price for price in prices if price is not None]
     humans = with_alpha(people, raters, **drawn)
     better, sentence = _conclusion(judge, agreement, baselines, humans, ranking)
     card = msgspec.structs.replace(
@@ -214,7 +216,6 @@ def report_card(
         names=grade_names(comparison, judge.judge.metric, pairs.rows),
         confusion=confusion,
         per_grade=grade_agreements(comparison, clusters, **drawn),
-        calibration=scores_as_probabilities(comparison, judge.scale, clusters, **drawn),
         constant=constant,
         no_model=no_model,
         by_system=systems,
@@ -224,6 +225,8 @@ def report_card(
         better_than_baseline=better,
         verdict=sentence,
         notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
+        usd_per_1000=1000 * sum(known) / len(known) if len(known) == len(prices) else None,
+        **msgspec.structs.asdict(probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)),
     )
     return with_protocol(card, comparison, pairs, **drawn)
 

@@ -282,11 +282,16 @@ class PlotDot(msgspec.Struct, frozen=True):
 
 
 class CalibrationPlot(Block, frozen=True):
-    """The share of right answers against the score, on a page. side: of its square; edge: room for labels."""
+    """The share of right answers against the score, on a page. side: of its square; edge: room for labels.
+
+    across, upwards: what the axes show.
+    """
 
     dots: list[PlotDot]
     side: int
     edge: int
+    across: str
+    upwards: str
 
 
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):

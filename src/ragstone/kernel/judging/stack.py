@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from textwrap import shorten
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from ragstone.kernel.records import OWN_THRESHOLD, Answer
 from ragstone.kernel.statistics.intervals import Floats
 
 WIDEST = 160  # characters of a member's own rationale
+LEAST_LIKELY = 0.001  # a probability counts as at least this, and at most as 1 minus it
 LEAST = 0.25  # share of the strongest reason's log odds below which another is not worth a word
 
 
@@ -30,13 +31,15 @@ class StackMember(Member, frozen=True, kw_only=True):
     """A member of a stack, and how much it counts.
 
     Its score adds weight x (score - centre) / spread to the log odds. centre: the score that speaks neither
-    for nor against; a member with nothing to say counts as that. if_high, if_low: what a score above or below
-    it means, in words of a rationale.
+    for nor against; a member with nothing to say counts as that. unit: `log odds` of a member whose score is
+    a probability: its log odds count in place of it, and centre and spread are of these. if_high, if_low:
+    what a score above or below the centre means, in words of a rationale.
     """
 
     weight: float
     centre: float
     spread: float
+    unit: Literal["log odds"] | None = None
     if_high: str | None = None
     if_low: str | None = None
 
@@ -99,6 +102,8 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
                 f"has weight = {weight:g}, yet its {inner.best} score is the good one: a better score would "
                 "count against the answer. Take the member out."
             )
+        if isinstance(member, StackMember) and member.unit and tuple(inner.scale) != ZERO_TO_ONE:
+            return 'has unit = "log odds", and its scores do not go from 0 to 1. Take unit out.'
         return super().problem_of_member(member, inner)
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
@@ -149,6 +154,12 @@ def probability(log_odds: float) -> float:
     return 0.5 * (1 + math.tanh(log_odds / 2))
 
 
+def log_odds_of(likely: Floats) -> Floats:
+    """Return the log odds of probabilities, as of LEAST_LIKELY where they are less; NaN stays NaN."""
+    inside = np.clip(likely, LEAST_LIKELY, 1 - LEAST_LIKELY)
+    return np.asarray(np.log(inside / (1 - inside)))
+
+
 def is_scored(verdict: MemberVerdict) -> bool:
     """Return whether the member gave a score."""
     return verdict.judgement.score is not None
@@ -158,8 +169,9 @@ def reason_of(member: StackMember, verdict: MemberVerdict) -> Reason:
     """Return what a member that gave a score adds, and what is said, against an answer in its words too."""
     score = verdict.judgement.score
     assert score is not None
-    log_odds = member.weight * (score - member.centre) / member.spread
-    high = score >= member.centre
+    counted = float(log_odds_of(np.array(score))) if member.unit else score
+    log_odds = member.weight * (counted - member.centre) / member.spread
+    high = counted >= member.centre
     text = member.if_high if high else member.if_low
     text = text or f"{verdict.name} is {'high' if high else 'low'} ({score:.2g})"
     own = verdict.judgement.rationale if log_odds < 0 else None

@@ -31,6 +31,7 @@ from .raters import (
     rater_estimates,
     usual_kappa,
 )
+from .selective import SelectiveAccuracy, selective_of
 from .slope import slope_estimate
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Floats",
     "MeanComponents",
     "PredictionPowered",
+    "SelectiveAccuracy",
     "Source",
     "alpha_estimates",
     "auc_estimate",
@@ -73,6 +75,7 @@ __all__ = [
     "rater_estimates",
     "resampled_totals",
     "roc_auc",
+    "selective_of",
     "slope_estimate",
     "spearman",
     "tau_estimate",

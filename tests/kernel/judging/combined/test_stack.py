@@ -56,6 +56,23 @@ async def test_with_a_curve_the_score_is_what_stands_there():
     assert (row.score, row.rationale.startswith("no: ")) == (0.2, True)  # left of the first point
 
 
+async def test_a_member_in_log_odds_counts_by_those_of_its_score():
+    # "Early." has a coverage of 1/3: log odds -ln 2. -1 + 2 x (-ln 2 - 0) / 1.
+    odds = StackMember(judge="coverage", weight=2.0, centre=0.0, spread=1.0, unit="log odds")
+    row = await judged(stack(odds))
+    assert row.score == pytest.approx(1 / (1 + math.exp(1 + 2 * math.log(2))), abs=1e-8)
+    # A score of 1 counts as 0.999, so that no single member is certain.
+    row = await judged(stack(odds), answered(answer="Early in the season"))
+    assert row.score == pytest.approx(1 / (1 + math.exp(1 - 2 * math.log(999))), abs=1e-8)
+
+
+def test_a_member_in_log_odds_has_scores_from_0_to_1(says):
+    wide = StackMember(judge="correctness", weight=1.0, centre=0.0, spread=1.0, unit="log odds")
+    with pytest.raises(ConfigError) as error:
+        stack(wide)
+    says(error.value)
+
+
 async def test_the_rationale_names_what_weighs_most_and_what_speaks_against_it(says):
     # coverage adds 2 x (1 - 0.5) / 0.25 = 4, the refusal (0 - 1) / 0.5 = -2: -1 + 4 - 2 = 1.
     both = answered(answer="I do not know. Early in the season?")

@@ -25,6 +25,7 @@ from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, choose
 from ragstone.kernel.agreement.estimates import agreement_estimates
 from ragstone.kernel.agreement.mapping import DIGITS, in_percent, mapping_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
+from ragstone.kernel.agreement.probabilities import probability_estimates
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import is_category
@@ -297,7 +298,7 @@ def _candidate(
 ) -> RankedCell | Aside:
     """Return a cell's measures, or why it has no place."""
     worth = worths(row, answers.measure)
-    agreement = _agreement(judged.runs[0][0].metric, row, answers)
+    agreement = _agreement(judged, row, answers)
     if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
         same = "it gave the same score every time"
         reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
@@ -314,7 +315,7 @@ def _candidate(
     )
 
 
-def _agreement(metric: str, row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
+def _agreement(judged: JudgedRuns, row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     lead = answers.measure
@@ -325,7 +326,11 @@ def _agreement(metric: str, row: GradeComparison, answers: Answers) -> dict[str,
         apart = np.abs(row.judge - row.human)
         difference = mean_estimate(apart, clusters, seed=seed, resamples=resamples, proportion=yes_no)
         estimates |= {"difference": difference} if difference else {}
-    estimates |= detection_of(metric, row, clusters, seed=seed, resamples=resamples)
+    estimates |= detection_of(judged.runs[0][0].metric, row, clusters, seed=seed, resamples=resamples)
+    if not answers.basis.mapped:
+        estimates |= probability_estimates(
+            row, judged.runs[0], judged.cell.scale, clusters, seed=seed, resamples=resamples
+        )
     return ({lead: estimates[lead]} if lead in estimates else {}) | estimates
 
 

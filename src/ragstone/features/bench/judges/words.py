@@ -77,6 +77,8 @@ COLUMNS = (
     *DETECTION,
     "Spearman",
     "signed error",
+    "calibration error",
+    "Brier score",
 )
 SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # where there is little room, two
 SHORT = {

@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.comparison import PREFERENCE, JudgeId, by_judge, 
 from ragstone.kernel.agreement.estimates import agreement_estimates
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.pairing import human_scores
+from ragstone.kernel.agreement.probabilities import estimates_of, gives_probabilities
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, mean_estimate
 from ragstone.kernel.tables.state import read_state, write_state
@@ -59,7 +60,8 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
     rows that ship; n_rows: of them that were judged. cut: the score from which on it says 1. statuses: of
     all rows. better_than_baseline, verdict: of the labels of yes and no that people gave, where there are
     some, else of those by construction; see ReportCard. detection: of a judge of support `ROC AUC`, and how
-    well it finds what is not supported at `cut`, over all rows that were not changed.
+    well it finds what is not supported at `cut`, over all rows that were not changed. probabilities: of a
+    judge that gives some `calibration error` and `Brier score`, on the rows that the verdict rests on.
     """
 
     judge: str
@@ -77,6 +79,7 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     spent: JudgingSpent
     detection: dict[str, Estimate] = {}
+    probabilities: dict[str, Estimate] = {}
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -179,6 +182,9 @@ def _card(
         verdict=verdict if people else verdict.replace("agrees with people", "agrees with the labels"),
         spent=judged.spent,
         detection=_detection(metric, plain, judged, drawn),
+        probabilities=estimates_of(calibration)
+        if (calibration := verdicts[judge].calibration) and gives_probabilities(judged.judgements)
+        else {},
     )
 
 

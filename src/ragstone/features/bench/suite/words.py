@@ -143,10 +143,25 @@ def _metric(metric: str, summary: SuiteSummary) -> list[Block]:
         return Column(name, beside="interval"), lambda card: estimated(card.detection.get(name))
 
     add("ROC AUC, and what is found of answers without support", [*map(of_measure, detected)])
+    likely = dict.fromkeys(name for card in cards for name in card.probabilities)
+    add("Probabilities beside labels of right and wrong, 0 is best", [*map(_of_probability, likely)])
     changed = {flip.change for card in cards for flip in card.flips}
     add("Verdicts that flipped", [of_change(change) for change in CHANGES if change in changed])
     add("Rows, and price and time of 1,000 judgements", PRICE)
     return blocks
+
+
+def _of_probability(name: str) -> Made[SuiteCard]:
+    """Return the column of a measure of probabilities, with three decimals."""
+
+    def cell(card: SuiteCard) -> Cell:
+        estimate = card.probabilities.get(name)
+        if estimate is None:
+            return Cell("")
+        ends = "" if estimate.low is None else f"{estimate.low:.3f} to {estimate.high:.3f}"
+        return Cell(f"{estimate.value:.3f}", ends)
+
+    return Column(name, beside="interval"), cell
 
 
 def time_for_1000(card: SuiteCard) -> str:

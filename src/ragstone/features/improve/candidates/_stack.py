@@ -138,10 +138,12 @@ def stack_judge(
     version: int = 1,
     metric: str | None = None,
     tuned_on: Sequence[str] = (),
+    likely: Sequence[bool] = (),
 ) -> StackJudge:
     """Return the judge: members of weight 0 are left out, but for one. Raises ValueError if none is given.
 
-    members: loaded, in the order of the scores. metric: by default that of the first member.
+    members: loaded, in the order of the scores. metric: by default that of the first member. likely: of each
+    member, whether its log odds were weighed in place of its score; by default none.
     """
     if not members:
         raise ValueError("a stack needs a member")
@@ -167,6 +169,7 @@ def stack_judge(
                 weight=round(float(weights.weight[n]), SHOWN_DIGITS),
                 centre=round(float(weights.centre[n]), SHOWN_DIGITS),
                 spread=round(float(weights.spread[n]), SHOWN_DIGITS),
+                unit="log odds" if likely and likely[n] else None,
             )
             for n in chosen
         ],

@@ -22,7 +22,7 @@ from ragstone.features.improve.learned import LearningMethod
 from ragstone.kernel.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.judge import judge_names, read_judge
-from ragstone.kernel.judging.stack import direction
+from ragstone.kernel.judging.stack import direction, log_odds_of
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Floats
 
@@ -134,7 +134,12 @@ def _stacked(
     judges = [entry.rows.judge for entry in members]
     if any(direction(judge) < 0 for judge in judges):
         return refused(method, "a judge whose lowest score is the good one cannot be weighed yet.", rows)
-    matrix = StackRows(np.stack([entry.rows.scores for entry in members], axis=1), rows.human, rows.group)
+    likely_scores = [entry.rows.are_probabilities for entry in members]
+    columns = [
+        log_odds_of(entry.rows.scores) if is_likely else entry.rows.scores
+        for entry, is_likely in zip(members, likely_scores, strict=True)
+    ]
+    matrix = StackRows(np.stack(columns, axis=1), rows.human, rows.group)
     if method == "calibration" and not informative(members):
         return refused(method, "the judge gave every answer the same score, or most none.", rows)
     try:
@@ -152,6 +157,7 @@ def _stacked(
         version=version,
         metric=members[0].rows.judge.measures,
         tuned_on=tuned_on,
+        likely=likely_scores,
     )
     used = {member.judge for member in stacked.members}
     failed = np.any([entry.failed for entry in members if entry.member.judge in used], axis=0)

@@ -15,6 +15,7 @@ from ragstone.features.improve.learned import (
     LearnedCandidate,
     LearningMethod,
     gain_of,
+    nearer_of,
     worths_of,
 )
 from ragstone.features.improve.values import Scale, humans_of
@@ -85,6 +86,15 @@ class JudgeScores(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return np.array(
             [math.nan if judgement.score is None else judgement.score for judgement in self.judgements]
         )
+
+    @property
+    def are_probabilities(self) -> bool:
+        """Whether its scores are probabilities of a yes: read from a model's, or those of a stack."""
+        if tuple(self.judge.scale) != YES_NO:
+            return False
+        scored = [judgement for judgement in self.judgements if judgement.score is not None]
+        given = all("probabilities" in (judgement.metadata or {}) for judgement in scored)
+        return bool(scored) and (given or isinstance(self.judge, StackJudge))
 
     @property
     def calls(self) -> Floats:
@@ -169,8 +179,16 @@ def measured_candidate(
     clusters = [rows.clusters[n] for n in np.flatnonzero(both)]
     exact = rows.unit.measure == "exact agreement"
     gained = gain_of(old[both], mine[both], clusters, yes_no=exact, seed=rows.seed)
+    nearer = None
+    if before.are_probabilities and result.brier is not None:
+        nearer = nearer_of(before.scores, result.scores, rows.human, rows.clusters, seed=rows.seed)
     return msgspec.structs.replace(
-        candidate, n=int(both.sum()), before=gained.before, value=gained.value, test=gained.test
+        candidate,
+        n=int(both.sum()),
+        before=gained.before,
+        value=gained.value,
+        test=gained.test,
+        nearer=nearer,
     )
 
 
