@@ -119,7 +119,10 @@ class Asking(NamedTuple):
             for output in outputs:
                 check_output(output, self.force)
         if self.forecast or not (self.offline or free):
-            tell_forecast(forecast(), only=self.forecast, yes=self.yes, json=self.json)
+            from ragstone.kernel.llm.forecast import by_batch
+
+            heard = by_batch(forecast()) if self.batch else forecast()
+            tell_forecast(heard, only=self.forecast, yes=self.yes, json=self.json)
 
 
 def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":

@@ -34,6 +34,7 @@ class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: the parts of them that the provider's cache has, and that the model thinks with. cost_usd: None
     where the price is unknown; list_price_read: the day of a price that ships. duration_s: None where no
     call was ever made. n_earlier: calls that the lengths of replies are taken from, 0 where they are assumed.
+    batch_discount: the share of the price that a call of a batch saves; None where that is unknown.
     """
 
     model: str
@@ -47,6 +48,7 @@ class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     list_price_read: str | None = None
     cached: int = 0
     reasoning: int = 0
+    batch_discount: float | None = None
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +159,30 @@ class Forecaster:
         )
 
 
+def by_batch(forecast: Forecast) -> Forecast:
+    """Return the forecast of the same calls by batches: at each model's discount, and without a time."""
+    models, said = [], []
+    for model in forecast.models:
+        discount, price = model.batch_discount, ""
+        if model.cost_usd is not None:
+            price = (
+                ", at the price of single calls: no batch_discount is known"
+                if discount is None
+                else f", at a discount of {100 * discount:g} %"
+            )
+        if model.calls:
+            said.append(f"{model.model} goes by batches, which may take a day{price}.")
+        cost = None if model.cost_usd is None else model.cost_usd * (1 - (discount or 0.0))
+        models.append(msgspec.structs.replace(model, cost_usd=cost, duration_s=None))
+    return msgspec.structs.replace(
+        forecast,
+        cost_usd=_sum([model.cost_usd for model in models if model.calls]),
+        duration_s=None,
+        models=models,
+        assumptions=[*forecast.assumptions, *said],
+    )
+
+
 def _sum(parts: Sequence[float | None]) -> float | None:
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
@@ -197,6 +223,7 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
         duration_s=_duration_s(listened, n_calls, usage, past),
         n_earlier=known.calls or len(past),
         list_price_read=str(price.read) if isinstance(price, ListPrice) else None,
+        batch_discount=None if door.endpoint.wire is None else door.endpoint.wire.discount,
     )
 
 
