@@ -98,8 +98,14 @@ class TestForecast:
     def test_at_its_own_address_a_providers_documented_discount_holds(self, project, monkeypatch):
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         ran = ragstone(
-            "judge", "answers.jsonl", "--judge", "relevance", "--model", "anthropic/claude-sonnet-4-5",
-            "--forecast", "--batch",
+            "judge",
+            "answers.jsonl",
+            "--judge",
+            "relevance",
+            "--model",
+            "anthropic/claude-sonnet-4-5",
+            "--forecast",
+            "--batch",
         )
         assert ran.code == 0
         assert "at a discount of 50 %" in ran.out

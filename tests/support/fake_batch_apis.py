@@ -1,7 +1,7 @@
 """Local servers that speak the batch APIs of Anthropic, Mistral and Gemini, and of OpenAI beside them.
 
-Each is written to the provider's package and documentation, which its class names, and shares nothing with the
-code under test. What it holds against the protocol goes into `wrong`, which a test's fixture looks at.
+Each is written to the provider's package and documentation, which its class names, and shares nothing with
+the code under test. What it holds against the protocol goes into `wrong`, which a test's fixture looks at.
 
 fake.ends = ["expired"]      # how the next batches end; those after them go well
 fake.n_unfinished = 2        # so many calls, the last ones, are without a reply then

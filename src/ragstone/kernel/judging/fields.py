@@ -49,7 +49,7 @@ EVERY_KEY: dict[str, object] = {
     "fitted_with": None,
 }
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
-LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}
+LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": [], "layout": None}
 
 
 class Example(Section, frozen=True, kw_only=True):
@@ -118,6 +118,11 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     @property
     def needs_retriever(self) -> bool:
         """Whether it looks passages up, by itself."""
+        return False
+
+    @property
+    def shares_prefix(self) -> bool:
+        """Whether its prompt begins as those of other judges of the row, which are then asked row by row."""
         return False
 
     @property

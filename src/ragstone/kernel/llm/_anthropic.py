@@ -7,7 +7,8 @@ import contextlib
 import functools
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -120,6 +121,11 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
         "max_tokens": dialect.limit(prompt) or LEAST_KNOWN_LIMIT,
         "messages": [message for message in prompt.messages if message.role != "system"],
     }
+    if prompt.shared:
+        body["messages"][-1] = {
+            "role": "user",
+            "content": _marked(prompt.messages[-1].content, prompt.shared),
+        }
     if system:
         body["system"] = [*system[:-1], system[-1] | {"cache_control": CACHED}]
     if dialect.temperature and prompt.temperature is not None:
@@ -127,6 +133,15 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
     if dialect.top_p and prompt.top_p is not None:
         body["top_p"] = prompt.top_p
     return body if prompt.form is None else body | _reply_form(prompt, prompt.form, dialect.way)
+
+
+def _marked(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a text in blocks; those that other prompts begin with too are marked for the cache."""
+    blocks = [
+        {"type": "text", "text": text[start:end], "cache_control": CACHED}
+        for start, end in pairwise((0, *ends))
+    ]
+    return [*blocks, {"type": "text", "text": text[ends[-1] :]}]
 
 
 def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:

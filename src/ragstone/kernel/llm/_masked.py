@@ -68,7 +68,9 @@ def _mask(prompt: Prompt, own: "OwnWords | None") -> tuple[ReversibleMask, Promp
     mask = ReversibleMask([system, others], own, prompt.nonce or "")
     texts = {role: iter(texts) for role, texts in zip((True, False), mask.groups, strict=True)}
     messages = tuple(Message(each.role, next(texts[each.role == "system"])) for each in prompt.messages)
-    return mask, msgspec.structs.replace(prompt, messages=messages)
+    # Its places are those of the text before: what was masked in it has another length.
+    shared = prompt.shared if messages[-1] == prompt.messages[-1] else ()
+    return mask, msgspec.structs.replace(prompt, messages=messages, shared=shared)
 
 
 def _restored_reply(reply: Reply, mask: ReversibleMask) -> Reply:

@@ -109,8 +109,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: of the reply itself; None for no limit. temperature: None for that of the model's settings,
     and where they have none default_temperature; None there too: the provider's own, none is sent.
 
-    No part of what decides a reply: room, tokens to think in beside it, which the door fills in; renew, that
-    a response of an earlier command is not taken.
+    shared: where, in characters of the last message, what other prompts begin with too may end; empty for
+    a prompt that shares nothing but its first messages.
+
+    No part of what decides a reply: shared; room, tokens to think in beside it, which the door fills in;
+    renew, that a response of an earlier command is not taken.
     """
 
     messages: tuple[Message, ...]
@@ -126,6 +129,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     room: int = 0
     renew: bool = False
+    shared: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.top_logprobs is not None and not 0 <= self.top_logprobs <= MOST_TOP:

@@ -51,6 +51,7 @@ class Provider(Section, frozen=True, kw_only=True):
     tells_cost: bool = False
     batch_api: BatchApi = "openai"
     batch_discount: float | None = None
+    cache_minimum: int | None = None
 
     @property
     def key_variable(self) -> str | None:

@@ -1,5 +1,6 @@
 """Stage: answers -> judgements, in this process or by the workers of a cluster."""
 
+import asyncio
 import contextlib
 import functools
 import traceback
@@ -7,9 +8,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.engine.call_log import CallLog
-from ragstone.kernel.engine.local import map_in_order
+from ragstone.kernel.engine.local import WINDOW, map_in_order
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
@@ -63,6 +66,7 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         embed=embed,
         retrieve=retrieve,
         context_tokens=session.models.context_tokens,
+        at_once=(await session.models.door(model)).endpoint.concurrency if asking and model else 1,
     )
 
 
@@ -72,7 +76,7 @@ JudgedRow = Answer | tuple[Answer, Answer]
 
 
 def group_judges(judges: Sequence[Judge], *, one_call: bool) -> list[list[Judge]]:
-    """Group judges in their order: those that are asked in one call are one group, the first.
+    """Group judges in their order: those that are asked in one call, then those whose prompts begin alike.
 
     one_call: those whose replies fit into one are asked together, if there are two or more of them.
     """
@@ -81,9 +85,10 @@ def group_judges(judges: Sequence[Judge], *, one_call: bool) -> list[list[Judge]
         from ragstone.kernel.judging.together import can_join
 
         joint = [judge for judge in judges if can_join(judge)]
-    if len(joint) < 2:
-        return [[judge] for judge in judges]
-    return [joint, *([judge] for judge in judges if judge not in joint)]
+    alike = [judge for judge in judges if judge.shares_prefix]
+    groups = [group for group in (joint, alike) if len(group) > 1]
+    grouped = [judge for group in groups for judge in group]
+    return [*groups, *([judge] for judge in judges if judge not in grouped)]
 
 
 def rows_of_group(group: Sequence[Judge], answers: Iterable[Answer]) -> Iterable[JudgedRow]:
@@ -108,6 +113,8 @@ async def judge_row(
                 from ragstone.kernel.judging.pairwise import judge_pair
 
                 judgements = await judge_pair(cast("PairwiseJudge", group[0]), *row, context)
+            elif len(group) > 1 and group[0].shares_prefix:
+                judgements = await _judge_in_turn(group, row, context)
             elif len(group) > 1:
                 from ragstone.kernel.judging.together import judge_together
 
@@ -121,13 +128,21 @@ async def judge_row(
         return judgements, trace.exchanges()
 
 
+async def _judge_in_turn(group: Sequence[Judge], answer: Answer, context: JudgeContext) -> list[Judgement]:
+    """Return the judgements of judges whose prompts begin alike: the first one's call fills the cache."""
+    context = msgspec.structs.replace(context, shares_rows=True)
+    first = await judge_answer(group[0], answer, context)
+    others = await asyncio.gather(*(judge_answer(judge, answer, context) for judge in group[1:]))
+    return [judgement for judgements in (first, *others) for judgement in judgements]
+
+
 def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error: str) -> list[Judgement]:
     if isinstance(row, tuple):
         from ragstone.kernel.judging.pairwise import as_pair
 
         row = as_pair(*row)
     named: Sequence[JudgeFields] = group
-    if len(group) > 1:
+    if len(group) > 1 and not group[0].shares_prefix:
         from ragstone.kernel.judging.together import joined
 
         named = joined(cast("list[OneCallJudge]", group))
@@ -177,6 +192,8 @@ def judge_rows(
 ) -> AsyncIterator[Judgement]:
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
+    Judges whose prompts begin alike are asked about one answer after the other: see contexts_first.py.
+
     A judge with several criteria gives a judgement for each, and one for its score. One judge after the other
     keeps the fixed part of its prompt in the model's cache; with `one_call` in `[judge]`, those whose replies
     fit into one are asked together. So `answers` is a function that gives the rows anew each time; they may
@@ -215,14 +232,16 @@ async def _judge_rows(
             await stack.enter_async_context(contextlib.aclosing(stream))
             results = [_take(stream, n) for n in n_rows]
         else:
-            here = functools.partial(
-                judge_row,
-                context=context or await judge_context(session, judges),
-                call_log=session.call_log,
-            )
+            context = context or await judge_context(session, judges)
+            here = functools.partial(judge_row, context=context, call_log=session.call_log)
             for group in groups:
                 rows = rows_of_group(group, answers())
-                results.append(map_in_order(functools.partial(here, group), rows, session.stop))
+                # A cache lives for minutes, or holds one prompt: no more rows are begun than calls are taken.
+                alike = len(group) > 1 and group[0].shares_prefix and not session.batching
+                window = context.at_once if alike else WINDOW
+                results.append(
+                    map_in_order(functools.partial(here, group), rows, session.stop, window=window)
+                )
         for group, n, judged in zip(groups, counts, results, strict=True):
             name = " + ".join(judge.name for judge in group)
             with session.progress(f"judge {name}", n, session.state) as advance:
