@@ -12,8 +12,8 @@ shows that nothing else is in the way. `in one call` are judges that share a cal
 one judge on many rows, timed beside the same run on an endpoint that makes no grammars.
 
 `--layout` asks three judges that read contexts about the rows of RAGTruth with the longest ones, as their
-files say and by `@layout=contexts_first`: `alike` is the share of what judges two and three send of a row that
-begins as the first one's request did, `cached` the share of all that is sent which its cache had. With
+files say and by `@layout=contexts_first`. `alike` is the share of what judges two and three send of a row
+that begins as the first one's request did; `cached` the share of all that is sent which the cache had. With
 `--model llamacpp/...` a model in this process is asked too, and timed; `cached` is then what llama.cpp tells.
 """
 
@@ -217,11 +217,10 @@ def timed(compile_s: float, n_rows: int) -> float:
 
 
 class LayoutFigures(NamedTuple):
-    """What became of one layout: see above. seconds: of all calls."""
+    """What became of one layout: see above."""
 
     alike: float
     cached: float
-    seconds: float
     n_scored: int
 
 
@@ -246,16 +245,16 @@ def long_rows(n: int, data: Path = DATA) -> list[dict[str, Any]]:
 def judge_in_layout(
     rows: Sequence[dict[str, Any]], layout: str, model: str = "", fake: FakeOpenAI | None = None
 ) -> tuple[float, float, int]:
-    """Judge rows by READERS in a new project; return seconds, the share that was cached, and scored rows."""
+    """Judge rows by READERS in a new project; return CPU seconds, the share cached, and scored rows."""
     with tempfile.TemporaryDirectory() as folder:
         for name, prompt in READERS.items():
             (Path(folder) / f"{name}.toml").write_text(READER.format(name=name, prompt=prompt))
         judges = [f"{folder}/{name}.toml{layout}" for name in READERS]
         # One call at a time, so that a request may find what the one before it has left.
         settings = fake.settings(folder, max_concurrency=1) if fake else Settings(root=folder)
-        started = time.perf_counter()
+        started = time.process_time()  # of all threads: others on the machine do not count
         judged = ragstone.judge(rows, judges=judges, model=model or "openai/fake", settings=settings)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
     usage = [row.usage for row in judged if row.usage is not None]
     cached = sum(each.cached for each in usage) / max(1, sum(each.input for each in usage))
     return seconds, cached, sum(row.status == "scored" for row in judged)
@@ -265,14 +264,14 @@ def layout_figures(rows: Sequence[dict[str, Any]], layout: str) -> LayoutFigures
     """Return what the endpoint above makes of a layout."""
     fake = CachingEndpoint()
     with serving(fake):
-        seconds, cached, n_scored = judge_in_layout(rows, layout, fake=fake)
+        _seconds, cached, n_scored = judge_in_layout(rows, layout, fake=fake)
     of_row: dict[str, list[bytes]] = {}
     for request in fake.requests:
         row = next(row["question_id"] for row in rows if row["answer"].encode() in request.whole)
         of_row.setdefault(row, []).append(request.whole)
     pairs = [(first, other) for first, *others in of_row.values() for other in others]
     alike = sum(_shared(first, other) for first, other in pairs) / sum(len(other) for _, other in pairs)
-    return LayoutFigures(alike, cached, seconds, n_scored)
+    return LayoutFigures(alike, cached, n_scored)
 
 
 def layouts(model: str, n_rows: int) -> int:
@@ -280,7 +279,7 @@ def layouts(model: str, n_rows: int) -> int:
     rows = long_rows(n_rows)
     n_context = sum(len(row["contexts"][0]["text"]) for row in rows) // len(rows)
     print(f"{len(READERS)} judges, {len(rows)} rows of RAGTruth, contexts of {n_context:,} characters\n")
-    print(f"{'layout':16}{'asked':34}{'alike':>7}{'cached':>8}{'seconds':>9}{'scored':>8}")
+    print(f"{'layout':16}{'asked':34}{'alike':>7}{'cached':>8}{'CPU s':>9}{'scored':>8}")
     found = {}
     for name, layout in (("as the files", ""), ("contexts_first", LAYOUT)):
         found[name] = one = layout_figures(rows, layout)

@@ -119,9 +119,8 @@ class Asking(NamedTuple):
             for output in outputs:
                 check_output(output, self.force)
         if self.forecast or not (self.offline or free):
-            from ragstone.kernel.llm.forecast import by_batch
-
-            heard = by_batch(forecast()) if self.batch else forecast()
+            heard = forecast()
+            heard = heard.by_batch() if self.batch else heard
             tell_forecast(heard, only=self.forecast, yes=self.yes, json=self.json)
 
 
@@ -250,8 +249,8 @@ def _grounds(model: "ModelForecast") -> list[str]:
     lines = [f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."]
     if model.shared_usd is not None:
         lines.append(
-            f"  {model.model}: about {count(model.shared)} of the tokens in begin a prompt as that of another "
-            "judge of the row begins. Where the provider's cache has them, it costs about "
+            f"  {model.model}: about {count(model.shared)} of the tokens in begin a prompt as that of "
+            "another judge of the row begins. Where the provider's cache has them, it costs about "
             f"{usd(model.shared_usd)} less."
         )
     return lines

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import msgspec
 
 from ragstone.kernel.judging.examples import examples_text
-from ragstone.kernel.judging.fields import PARTS
+from ragstone.kernel.judging.fields import Example
 from ragstone.kernel.judging.finding import Finding, JudgeContext
-from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.render import REASON, Field, named_inputs, reply_form, reply_type
 from ragstone.kernel.llm import Message, Prompt, fence, row_nonce
-from ragstone.kernel.records import Answer
+from ragstone.kernel.records import Answer, references
 
 if TYPE_CHECKING:
     from ragstone.kernel.judging.one_call import OneCallJudge
@@ -80,14 +79,22 @@ def contexts_first_prompt(
     verdict's depends on judge, version and texts, and is told after the texts alone.
     """
     secret = context.secret
-    whole = gather_inputs(msgspec.structs.replace(judge, inputs=_held(answer)), answer)
-    code = row_nonce(secret, [LAYOUT, *(dict(whole).get(name, "") for name in PARTS)])  # type: ignore[arg-type]
+    parts = (answer.question or "", *references(answer), answer.answer)
+    passages = [passage.text for passage in answer.contexts or ()]
+    code = row_nonce(secret, [LAYOUT, *parts, "contexts", *passages])
     named = [name for name in ORDER if name in inputs]
     nonce = row_nonce(secret, [LAYOUT, judge.name, str(judge.version), *(inputs[name] for name in named)])
     texts = {name: f"{fence(name, inputs[name], code)}\n\n" for name in named}
     own, outcome = judge.reply_fields()
     values = offered(outcome)
-    examples = examples_text(judge, lambda example, shown: _example(judge, example, shown))
+
+    def example_reply(example: Example, shown: str) -> str:
+        reason, verdict = judge.reply_of(example.expected, example.reason).values()
+        said = str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
+        reply = {"nonce": shown, "reason": reason, "verdict": said}
+        return msgspec.json.format(msgspec.json.encode(reply), indent=0).decode()
+
+    examples = examples_text(judge, example_reply)
     choices = " or ".join(f'"{value}"' for value in values)
     words = choices if len(values) <= MOST_LISTED else f"{outcome.words}, in quotes"
     fields = [Field("reason", REASON, own.words), Field("verdict", str, words)]
@@ -118,13 +125,6 @@ async def find_contexts_first(
     return msgspec.structs.replace(judge.finding_of(values), usage=reply.usage, cost_usd=reply.cost_usd)
 
 
-def _held(answer: Answer) -> list[str]:
-    """Return which of the parts a row has."""
-    held = {"contexts": answer.contexts is not None, "question": bool(answer.question), "answer": True}
-    held["reference"] = bool(answer.reference)
-    return [name for name in PARTS if held[name]]
-
-
 def _ends(texts: Mapping[str, str]) -> tuple[int, ...]:
     """Return where, in characters, what other judges share may end: after the contexts, and after the rest.
 
@@ -136,10 +136,3 @@ def _ends(texts: Mapping[str, str]) -> tuple[int, ...]:
         if name in SHARED:
             ends.append(at)
     return tuple(dict.fromkeys([*ends[:1], *ends[-1:]]))
-
-
-def _example(judge: "OneCallJudge", example: Any, code: str) -> str:  # noqa: ANN401 - see Example
-    reason, verdict = judge.reply_of(example.expected, example.reason).values()
-    said = str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
-    reply = {"nonce": code, "reason": reason, "verdict": said}
-    return msgspec.json.format(msgspec.json.encode(reply), indent=0).decode()

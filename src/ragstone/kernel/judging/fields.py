@@ -201,7 +201,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         judge = msgspec.structs.replace(self, members=members) if members else self
         keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
         for key, default in LATER.items():
-            if keys.get(key) == default:
+            if key in keys and keys[key] == default:
                 del keys[key]
         keys.pop("folder", None)  # the same judge in another folder, or on another machine
         return keys

@@ -12,6 +12,7 @@ batch that the next one finds. The file only grows, and the last line of a tag h
 
 import asyncio
 import contextlib
+import functools
 import os
 import secrets
 import time
@@ -25,12 +26,10 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.errors import ModelError, explaining
 from ragstone.kernel.llm._batch_api import (
-    OVER,
     Batch,
     BatchEntry,
     Result,
-    find,
-    look,
+    patiently,
     protocol_of,
     read_result,
     submit,
@@ -228,6 +227,7 @@ class Batches:
         self.collecting = False
         self._identity = endpoint.identity
         self._wire: Wire = endpoint.wire
+        self._protocol = protocol_of(self._wire)
         self._ledger = ledger
         self._budget = budget
         self._price = price
@@ -254,7 +254,8 @@ class Batches:
                 continue
             ids = [entry.batch] if entry.batch else []
             if not ids:  # killed while it submitted: nobody knows whether it was in time
-                ids = await find(self._wire, entry)
+                find = functools.partial(self._protocol.find, self._wire, entry)
+                ids = await patiently(self._wire, find)
                 if not ids:
                     if time.time() - entry.noted > ABANDONED_S:  # no other command is about to make it
                         self._journal.note(msgspec.structs.replace(entry, settled=True))
@@ -365,7 +366,7 @@ class Batches:
         self._failures.pop(key, None)
         if not self._drafts:
             self._drafts.append(BatchDraft(self._journal))
-        write, body = protocol_of(self._wire).line, self._wire.encode(prompt)
+        write, body = self._protocol.line, self._wire.encode(prompt)
         line = write(self._drafts[-1].tag, key.hex(), body)
         if not self._drafts[-1].takes(line):
             self._drafts[-1].close()
@@ -391,11 +392,11 @@ class Batches:
         n_shown, pause_s = 0, self._poll_s
         with self._progress(f"batch {batch_id}", len(sent.calls)) as advance:
             while True:
-                batch = await look(self._wire, batch_id)
+                batch = await patiently(self._wire, lambda: self._protocol.look(self._wire, batch_id))
                 for _ in range(batch.n_done - n_shown):
                     advance()
                 n_shown = max(n_shown, batch.n_done)
-                if batch.status in OVER:
+                if batch.is_over:
                     return batch
                 ends = self._budget.ends
                 left_s = pause_s if ends is None else ends - time.monotonic()
@@ -411,7 +412,7 @@ class Batches:
         there is one.
         """
         own: set[bytes] = set()
-        async for results in protocol_of(self._wire).results(self._wire, batch):
+        async for results in self._protocol.results(self._wire, batch):
             while part := list(islice(results, AT_ONCE)):
                 taken = {}
                 for result in part:

@@ -85,28 +85,21 @@ class _Line(msgspec.Struct, frozen=True):
         return Result(custom_id=self.custom_id, code=UNFINISHED.get(kind, kind), message=f"it is {kind}")
 
 
-def _line(tag: str, key: str, body: bytes) -> bytes:
-    return msgspec.json.encode({"custom_id": f"{tag}-{key}", "params": msgspec.Raw(body)}) + b"\n"
-
-
-async def _upload(_wire: Wire, _path: Path) -> str:
-    return ""
-
-
 async def _create(wire: Wire, _entry: BatchEntry, path: Path) -> str:
+    start, end = b'{"requests":[', b"]}"
     # One comma for each line end, but for the last one.
-    n_bytes = os.path.getsize(path) + len(b'{"requests":[]}') - 1  # noqa: PTH202, ASYNC240 - no wait
+    n_bytes = os.path.getsize(path) + len(start + end) - 1  # noqa: PTH202, ASYNC240 - no wait
+
+    async def requests() -> AsyncIterator[bytes]:
+        yield start
+        with path.open("rb") as file:
+            for number, line in enumerate(file):
+                yield (b"," if number else b"") + line.removesuffix(b"\n")
+        yield end
+
     headers = {"Content-Length": str(n_bytes)}
-    made = await ask_batches(wire, "POST", BATCHES, _MessageBatch, data=_requests(path), headers=headers)
+    made = await ask_batches(wire, "POST", BATCHES, _MessageBatch, data=requests(), headers=headers)
     return made.id
-
-
-async def _requests(path: Path) -> AsyncIterator[bytes]:
-    yield b'{"requests":['
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            yield (b"," if number else b"") + line.removesuffix(b"\n")
-    yield b"]}"
 
 
 async def _find(wire: Wire, entry: BatchEntry) -> list[str]:
@@ -141,5 +134,12 @@ async def _results(wire: Wire, batch: Batch) -> AsyncIterator[Iterator[Result]]:
 
 
 ANTHROPIC = BatchProtocol(
-    line=_line, upload=_upload, create=_create, find=_find, look=_look, results=_results
+    line=lambda tag, key, body: (
+        msgspec.json.encode({"custom_id": f"{tag}-{key}", "params": msgspec.Raw(body)}) + b"\n"
+    ),
+    upload=None,
+    create=_create,
+    find=_find,
+    look=_look,
+    results=_results,
 )

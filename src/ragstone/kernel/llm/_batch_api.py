@@ -6,6 +6,7 @@ in _batch_anthropic.py.
 """
 
 import asyncio
+import functools
 import io
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -21,7 +22,6 @@ from ragstone.kernel.llm.limits import backoff_s
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.transport import Wire
 
-OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 ATTEMPTS = 20  # some eight minutes: who waits for hours outlasts a short outage
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
 MOST_FILE_BYTES = 1_000_000_000  # of the results of a batch
@@ -50,9 +50,9 @@ class BatchEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """A batch as it is now, whoever makes it.
 
-    status: one of OVER, or what else the provider says while it goes on. n_done: its calls that are finished,
-    well or not, and n_answered those that went well. words: what the provider says went wrong with the whole
-    of it. files: the ids of the files that hold its results.
+    status: `completed`, `failed`, `expired` or `cancelled`, or what else is said while it goes on. n_done:
+    its calls that are finished, well or not, and n_answered those that went well. words: what the provider says
+    went wrong with the whole of it. files: the ids of the files that hold its results.
     """
 
     id: str
@@ -61,6 +61,11 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     n_answered: int = 0
     words: str = ""
     files: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.status in ("completed", "failed", "expired", "cancelled")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,14 +85,14 @@ class BatchProtocol(msgspec.Struct, frozen=True, kw_only=True):
     """How the batch API of a provider is spoken to. Each function raises ModelError and CallFailed.
 
     line: the tag of the batch, the name of the call in the ledger and the body of its request -> its line in
-    the file of calls. upload: hands the file over and returns its id, empty where the provider has no files.
+    the file of calls. upload: hands the file over and returns its id; None where the provider has no files.
     create: makes the batch once, and returns its id. find: the ids of the batches that may be the one of an
     entry whose id was never heard, none where it was not made. look: a batch as it is now. results: what
     became of its calls, in any order.
     """
 
     line: Callable[[str, str, bytes], bytes]
-    upload: Callable[[Wire, Path], Awaitable[str]]
+    upload: Callable[[Wire, Path], Awaitable[str]] | None
     create: Callable[[Wire, BatchEntry, Path], Awaitable[str]]
     find: Callable[[Wire, BatchEntry], Awaitable[list[str]]]
     look: Callable[[Wire, str], Awaitable[Batch]]
@@ -115,8 +120,9 @@ async def submit(
     Raises ModelError.
     """
     protocol = protocol_of(wire)
-    file = await patiently(wire, lambda: protocol.upload(wire, path))
-    entry = msgspec.structs.replace(entry, file=file)
+    if protocol.upload is not None:
+        file = await patiently(wire, functools.partial(protocol.upload, wire, path))
+        entry = msgspec.structs.replace(entry, file=file)
     note(entry)
     tried = False
 
@@ -128,16 +134,6 @@ async def submit(
 
     ids = await patiently(wire, create)
     return (msgspec.structs.replace(entry, batch=ids[0]), ids) if len(ids) == 1 else (entry, ids)
-
-
-async def find(wire: Wire, entry: BatchEntry) -> list[str]:
-    """Return the ids of the batches that may be the one of an entry. Raises ModelError."""
-    return await patiently(wire, lambda: protocol_of(wire).find(wire, entry))
-
-
-async def look(wire: Wire, batch_id: str) -> Batch:
-    """Return a batch as it is now. Raises ModelError."""
-    return await patiently(wire, lambda: protocol_of(wire).look(wire, batch_id))
 
 
 def read_result(wire: Wire, result: Result, top_logprobs: int | None) -> Completion:

@@ -148,26 +148,13 @@ class _Line(msgspec.Struct, frozen=True):
         return Result(custom_id=self.custom_id, status=status, body=body, code=code, message=message)
 
 
-def _call_line(_tag: str, key: str, body: bytes) -> bytes:
-    line = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": msgspec.Raw(body)}
-    return msgspec.json.encode(line) + b"\n"
-
-
-def _mistral_line(_tag: str, key: str, body: bytes) -> bytes:
-    return msgspec.json.encode({"custom_id": key, "body": msgspec.Raw(body)}) + b"\n"
-
-
-def _order(_wire: Wire, entry: BatchEntry) -> dict[str, Any]:
+def _order(_wire: Wire, entry: BatchEntry, *, tagged: bool = True) -> dict[str, Any]:
     return {
         "input_file_id": entry.file,
         "endpoint": ENDPOINT,
         "completion_window": "24h",
-        "metadata": {"ragstone": entry.tag},
+        **({"metadata": {"ragstone": entry.tag}} if tagged else {}),
     }
-
-
-def _gemini_order(_wire: Wire, entry: BatchEntry) -> dict[str, Any]:
-    return {"input_file_id": entry.file, "endpoint": ENDPOINT, "completion_window": "24h"}
 
 
 def _mistral_order(wire: Wire, entry: BatchEntry) -> dict[str, Any]:
@@ -189,8 +176,13 @@ async def _upload(wire: Wire, path: Path) -> str:
         return (await ask_batches(wire, "POST", "/files", _File, data=payload, headers=headers)).id
 
 
-async def _download(wire: Wire, file_id: str) -> bytes:
-    status, content = await send(wire.site, "GET", f"/files/{file_id}/content")
+async def _download(wire: Wire, file_id: str, *, beside: bool = False) -> bytes:
+    """Return a file. beside: by Google's own endpoint, see _beside."""
+    if beside:
+        async with _beside(wire.site) as (site, version):
+            status, content = await send(site, "GET", f"/download/{version}/{file_id}:download?alt=media")
+    else:
+        status, content = await send(wire.site, "GET", f"/files/{file_id}/content")
     return check_reply(wire, status, content, f"the file {file_id}")
 
 
@@ -234,12 +226,6 @@ async def _gemini_upload(wire: Wire, path: Path) -> str:
         return msgspec.json.decode(content, type=_Uploaded).file.name
     except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
         raise ModelError(f"{wire.name}: the reply to an upload cannot be read ({mistake}).") from None
-
-
-async def _gemini_download(wire: Wire, file_id: str) -> bytes:
-    async with _beside(wire.site) as (site, version):
-        status, content = await send(site, "GET", f"/download/{version}/{file_id}:download?alt=media")
-    return check_reply(wire, status, content, f"the file {file_id}")
 
 
 @contextlib.asynccontextmanager
@@ -289,7 +275,10 @@ async def _results(
 
 
 OPENAI = BatchProtocol(
-    line=_call_line,
+    line=lambda _tag, key, body: (
+        msgspec.json.encode({"custom_id": key, "method": "POST", "url": ENDPOINT, "body": msgspec.Raw(body)})
+        + b"\n"
+    ),
     upload=_upload,
     create=functools.partial(_create, jobs="/batches", order=_order, job=_OpenAIJob),
     find=functools.partial(_find, jobs=f"/batches?limit={LISTED}", listed=_Jobs),
@@ -299,7 +288,9 @@ OPENAI = BatchProtocol(
 FILE_PROTOCOLS: Mapping[Literal["openai", "mistral", "gemini"], BatchProtocol] = {
     "openai": OPENAI,
     "mistral": BatchProtocol(
-        line=_mistral_line,
+        line=lambda _tag, key, body: (
+            msgspec.json.encode({"custom_id": key, "body": msgspec.Raw(body)}) + b"\n"
+        ),
         upload=_upload,
         create=functools.partial(_create, jobs="/batch/jobs", order=_mistral_order, job=_MistralJob),
         find=functools.partial(_find, jobs=f"/batch/jobs?page_size={LISTED}", listed=_MistralJobs),
@@ -309,7 +300,9 @@ FILE_PROTOCOLS: Mapping[Literal["openai", "mistral", "gemini"], BatchProtocol] =
     "gemini": msgspec.structs.replace(
         OPENAI,
         upload=_gemini_upload,
-        create=functools.partial(_create, jobs="/batches", order=_gemini_order, job=_OpenAIJob),
-        results=functools.partial(_results, download=_gemini_download),
+        create=functools.partial(
+            _create, jobs="/batches", order=functools.partial(_order, tagged=False), job=_OpenAIJob
+        ),
+        results=functools.partial(_results, download=functools.partial(_download, beside=True)),
     ),
 }

@@ -72,6 +72,31 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     cached: int = 0
     reasoning: int = 0
 
+    def by_batch(self) -> "Forecast":
+        """Return the forecast of the same calls by batches: at each model's discount, and without a time."""
+        models, said = [], []
+        for model in self.models:
+            discount, price = model.batch_discount, ""
+            if model.cost_usd is not None:
+                price = (
+                    ", at the price of single calls: no batch_discount is known"
+                    if discount is None
+                    else f", at a discount of {100 * discount:g} %"
+                )
+            if model.calls:
+                said.append(f"{model.model} goes by batches, which may take a day{price}.")
+            cost = None if model.cost_usd is None else model.cost_usd * (1 - (discount or 0.0))
+            # In which order a batch is worked off, nobody says: what a cache has of it, neither.
+            unshared = {"shared": 0, "shared_usd": None}
+            models.append(msgspec.structs.replace(model, cost_usd=cost, duration_s=None, **unshared))
+        return msgspec.structs.replace(
+            self,
+            cost_usd=_sum([model.cost_usd for model in models if model.calls]),
+            duration_s=None,
+            models=models,
+            assumptions=[*self.assumptions, *said],
+        )
+
 
 class _Kind:
     """Calls of one form: those that the ledger has, and the others, weighted."""
@@ -195,32 +220,6 @@ class Forecaster:
             cached=sum(model.cached for model in models),
             reasoning=sum(model.reasoning for model in models),
         )
-
-
-def by_batch(forecast: Forecast) -> Forecast:
-    """Return the forecast of the same calls by batches: at each model's discount, and without a time."""
-    models, said = [], []
-    for model in forecast.models:
-        discount, price = model.batch_discount, ""
-        if model.cost_usd is not None:
-            price = (
-                ", at the price of single calls: no batch_discount is known"
-                if discount is None
-                else f", at a discount of {100 * discount:g} %"
-            )
-        if model.calls:
-            said.append(f"{model.model} goes by batches, which may take a day{price}.")
-        cost = None if model.cost_usd is None else model.cost_usd * (1 - (discount or 0.0))
-        # In which order a batch is worked off, nobody says: what a cache has of it, neither.
-        unshared = {"shared": 0, "shared_usd": None}
-        models.append(msgspec.structs.replace(model, cost_usd=cost, duration_s=None, **unshared))
-    return msgspec.structs.replace(
-        forecast,
-        cost_usd=_sum([model.cost_usd for model in models if model.calls]),
-        duration_s=None,
-        models=models,
-        assumptions=[*forecast.assumptions, *said],
-    )
 
 
 def _sum(parts: Sequence[float | None]) -> float | None:

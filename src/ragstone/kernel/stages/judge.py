@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.engine.call_log import CallLog
-from ragstone.kernel.engine.local import WINDOW, map_in_order
+from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
@@ -131,9 +131,11 @@ async def judge_row(
 async def _judge_in_turn(group: Sequence[Judge], answer: Answer, context: JudgeContext) -> list[Judgement]:
     """Return the judgements of judges whose prompts begin alike: the first one's call fills the cache."""
     context = msgspec.structs.replace(context, shares_rows=True)
-    first = await judge_answer(group[0], answer, context)
-    others = await asyncio.gather(*(judge_answer(judge, answer, context) for judge in group[1:]))
-    return [judgement for judgements in (first, *others) for judgement in judgements]
+    first, *rest = group
+    judgements = await judge_answer(first, answer, context)
+    for rows in await asyncio.gather(*(judge_answer(judge, answer, context) for judge in rest)):
+        judgements = [*judgements, *rows]
+    return judgements
 
 
 def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error: str) -> list[Judgement]:
@@ -238,10 +240,8 @@ async def _judge_rows(
                 rows = rows_of_group(group, answers())
                 # A cache lives for minutes, or holds one prompt: no more rows are begun than calls are taken.
                 alike = len(group) > 1 and group[0].shares_prefix and not session.batching
-                window = context.at_once if alike else WINDOW
-                results.append(
-                    map_in_order(functools.partial(here, group), rows, session.stop, window=window)
-                )
+                window = {"window": context.at_once} if alike else {}
+                results.append(map_in_order(functools.partial(here, group), rows, session.stop, **window))
         for group, n, judged in zip(groups, counts, results, strict=True):
             name = " + ".join(judge.name for judge in group)
             with session.progress(f"judge {name}", n, session.state) as advance:
