@@ -10,6 +10,7 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
+from ragstone.kernel.runs.filtering import filter_columns, flipped_questions, rows_left
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.tables import Rows
@@ -51,7 +52,7 @@ def joined(run: Run) -> Rows[dict[str, Any]]:
     nobody can tell. input_tokens, output_tokens, cost_usd: of the answer, not of the judges. cause, component
     and because are there if `ragstone blame` has looked at the run, and filled for lost points.
     """
-    judges = _judge_names(row for rows in run.judgements.values() for row in rows)
+    judges = _judges_of(run)
     of_causes = OF_CAUSE if run.causes else {}
     columns = FIRST | of_causes
     columns |= {f"{name}{part}": kind for name in judges.values() for part, kind in OF_JUDGE.items()}
@@ -66,9 +67,13 @@ def joined(run: Run) -> Rows[dict[str, Any]]:
     return Rows(rows, columns)
 
 
-def _judge_names(judgements: Iterable[Judgement]) -> dict[JudgeKey, str]:
+def _judges_of(run: Run) -> dict[JudgeKey, str]:
+    return judge_names((row.judge, row.metric, row.model) for rows in run.judgements.values() for row in rows)
+
+
+def judge_names(judgements: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
     """Return the column of each judge, no two alike, nor like another column, though case be ignored."""
-    keys = list(dict.fromkeys((row.judge, row.metric, row.model) for row in judgements))
+    keys = list(dict.fromkeys(judgements))
     taken = {name.casefold() for name in FIRST | LAST | OF_CAUSE}
     names: dict[JudgeKey, str] = {}
     for key in keys:
@@ -205,6 +210,20 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         docs/export.md lists the columns. `.table().to_polars()` is the run as a data frame.
         """
         return joined(self.content)
+
+    def where(self, condition: str) -> Rows[dict[str, Any]]:
+        """Return the rows of `table` that a filter leaves: `correctness < 50 and topic = "maize"`.
+
+        docs/filters.md has the words. Raises DataError that says where the filter ceases to make sense.
+        """
+        run, table = self.content, self.table()
+        columns = filter_columns(
+            _judges_of(run).values(),
+            dict.fromkeys(key for row in table for key in row["tags"] or ()),
+            blamed=bool(run.causes),
+            several=len({row["system"] for row in table}) > 1,
+        )
+        return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""
