@@ -162,7 +162,7 @@ def fit_schema(body: Body) -> str:
     passages = [int(n) for n in PASSAGE.findall(fenced("contexts", asked)) or RERANKED.findall(asked)]
     draw = random.Random(seed)
     made = Builder(schema.get("$defs", {}), numbered, draw, nonce, passages).build(schema)
-    if isinstance(made, dict) and isinstance(made.get("verdict"), str):  # the layout contexts_first
+    if isinstance(made, dict) and "This is what to judge:" in asked:  # the layout contexts_first
         listed = OFFERED.findall(asked)
         made["verdict"] = draw.choice(re.findall(r'"([^"]*)"', listed[-1]) if listed else ["50"])
     return msgspec.json.encode(made).decode()

@@ -14,7 +14,7 @@ from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.llm.budget import UNLIMITED, cost_usd, most_tokens
 from ragstone.kernel.llm.door import Door, NotInLedger
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Reply
-from ragstone.kernel.llm.providers import ListPrice, is_reasoner, provider_of
+from ragstone.kernel.llm.providers import ListPrice, is_reasoner, providers
 from ragstone.kernel.llm.stub_reply import stub_reply
 from ragstone.kernel.records import Usage
 
@@ -274,7 +274,8 @@ def _shared(listened: _Listened, name: str, tokens_a_byte: float) -> tuple[float
 
     0 and None where a price or the provider's shortest beginning is unknown, or nothing is saved.
     """
-    price, least = listened.door.price, provider_of(name)[0].cache_minimum
+    price, provider = listened.door.price, providers().get(name.partition("/")[0])
+    least = None if provider is None else provider.cache_minimum
     if not listened.beginnings.parts or price is None or price.cached is None or least is None:
         return 0.0, None
     had, written = listened.beginnings.tokens(tokens_a_byte, least)
