@@ -51,8 +51,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """A batch as it is now, whoever makes it.
 
     status: `completed`, `failed`, `expired` or `cancelled`, or what else is said while it goes on. n_done:
-    its calls that are finished, well or not, and n_answered those that went well. words: what the provider says
-    went wrong with the whole of it. files: the ids of the files that hold its results.
+    its calls that are finished, well or not, and n_answered those that went well. words: what is said to have
+    gone wrong with the whole of it. files: the ids of the files that hold its results.
     """
 
     id: str
