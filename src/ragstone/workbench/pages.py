@@ -15,6 +15,7 @@ PAGES = (
     "features.label.pages",
     "features.label.item_pages",
     "features.label.instruction_pages",
+    "features.note.pages",
     "features.review.pages",
     "features.review.set_pages",
     "features.try_.pages",

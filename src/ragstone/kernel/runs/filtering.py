@@ -26,14 +26,16 @@ class FilterColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def filter_columns(
-    judges: Iterable[str], tags: Iterable[str], *, blamed: bool, several: bool
+    judges: Iterable[str], tags: Iterable[str], *, blamed: bool, several: bool, noted: bool
 ) -> FilterColumns:
     """Return what a filter may ask of the rows of a run.
 
     judges: as the joined table names them. A tag that is named like a column has `tags.` in front. blamed:
     whether causes are known. several: whether there are several systems, whose verdicts may differ (`flips`).
+    noted: whether somebody has written notes.
     """
     kinds = PLAIN | dict.fromkeys(("cause", "component", "because") if blamed else (), "text")
+    kinds |= dict.fromkeys(("notes", "note_tags") if noted else (), "text")
     if several:
         kinds[FLIPS] = "yes_no"
     for name in judges:

@@ -10,6 +10,7 @@ from tests.support.tiny_run import judgement, summary_of
 
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking, RankingItem, Usage
 from ragstone.kernel.runs.joined import FinishedRun, read_run
+from ragstone.kernel.runs.notes import add_note
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, head_in, lines_in
 from ragstone.kernel.serve.rows.files import files_of
 from ragstone.kernel.serve.rows.indexing import connect, make_index
@@ -50,6 +51,13 @@ RANKINGS = [
 ]
 
 
+NOTES = [
+    {"question_id": "q1", "text": "Wrong month", "tags": ["wrong fact", "may"]},
+    {"question_id": "q1", "system": "b", "text": "may be a typo"},
+    {"question_id": "q2", "system": "a", "text": "", "tags": ["May"]},
+]
+
+
 def judged(question_id: str, system: str, judge: str, score: float | None, **fields: object) -> Judgement:
     return judgement(question_id, judge, score, system=system, **fields)
 
@@ -79,6 +87,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }.items():
         write_rows(run / f"{name}.jsonl", rows, type(rows[0]))
     (run / "summary.json").write_bytes(msgspec.json.encode(summary_of(JUDGEMENTS)))
+    for note in NOTES:
+        add_note(run, author="ann", **note)
     make_index(files_of(run), run.parent / "index.duckdb")
     return run
 
@@ -95,8 +105,9 @@ def con(folder: Path):
     opened.close()
 
 
-def found(con, text: str) -> list[str]:
-    lines = lines_in(con, RowFilter(where=text), columns_in(con, []))
+def found(con, run: FinishedRun, text: str) -> list[str]:
+    notes = run.notes
+    lines = lines_in(con, RowFilter(where=text), columns_in(con, []), notes)
     assert lines.n == len(lines.lines)
     return [line.id for line in lines.lines]
 
@@ -128,6 +139,10 @@ def left(run: FinishedRun, text: str) -> list[str]:
         ("error ~ 503", ["q2 b"]),
         ("latency_s >= 0.5 and input_tokens != none", ["q1 a"]),
         ("cost_usd > 0", ["q1 b"]),
+        ("notes ~ typo", ["q1 b"]),
+        ("note_tags = 'Wrong Fact'", ["q1 a", "q1 b"]),
+        ("note_tags = may", ["q1 a", "q1 b", "q2 a"]),
+        ("notes = none", ["q2 a", "q2 b", "q3 c", "q4 a"]),
         ("answerable", ["q2 a", "q2 b"]),
         ("answerable = none", ["q1 a", "q1 b", "q4 a"]),
         ("not answerable = true", ["q1 a", "q1 b", "q3 c", "q4 a"]),
@@ -139,15 +154,15 @@ def left(run: FinishedRun, text: str) -> list[str]:
 def test_a_filter_keeps_the_pairs_that_meet_it(run, con, text, pairs):
     rows = [f"{row['question_id']} {row['system']}" for row in run.where(text)]
     assert rows == pairs
-    assert found(con, text) == list(dict.fromkeys(pair.split()[0] for pair in pairs))
+    assert found(con, run, text) == list(dict.fromkeys(pair.split()[0] for pair in pairs))
 
 
 def test_the_head_tells_what_a_filter_may_ask(con, run):
-    filters = head_in(con, []).filters
+    filters = head_in(con, [], run.notes).filters
     for name, kind in filters.items():
         written = f"`{name}`"
         text = written if kind == "yes_no" else f"{written} != none"
-        assert found(con, text) == left(run, text)
+        assert found(con, run, text) == left(run, text)
     assert {"flips", "topic", "tags.system", "tone@scale=0-10"} <= set(filters)
 
 
@@ -192,5 +207,5 @@ def conditions(columns: dict[str, str]) -> st.SearchStrategy[str]:
 @given(data=st.data())
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_filter_finds_in_the_index_what_it_leaves_of_the_table(data, run, con):
-    text = data.draw(conditions(head_in(con, []).filters))
-    assert found(con, text) == left(run, text)
+    text = data.draw(conditions(head_in(con, [], run.notes).filters))
+    assert found(con, run, text) == left(run, text)

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
+from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.filtering import Value, places_that, run_columns
 from ragstone.kernel.serve.rows.indexing import CODES
 from ragstone.kernel.tables.where import Kind, folded
@@ -98,8 +99,10 @@ def columns_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView
     ]
 
 
-def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> RowsHead:
-    """Return the judges of an index, and what the menus of groups and causes offer."""
+def head_in(
+    con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView], notes: Sequence[Note] = ()
+) -> RowsHead:
+    """Return the judges of an index, and what the menus of groups and causes offer. notes: of the run."""
     rows = con.execute(
         "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
@@ -113,14 +116,19 @@ def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) 
         groups=largest,
         n_groups=len(rows),
         causes=causes,
-        filters=run_columns(con)[0].kinds,
+        filters=run_columns(con, notes)[0].kinds,
     )
 
 
-def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[ColumnView]) -> Lines:
-    """Return a page of lines. Raises DataError for a filter that there is not."""
+def lines_in(
+    con: "duckdb.DuckDBPyConnection",
+    chosen: RowFilter,
+    columns: Sequence[ColumnView],
+    notes: Sequence[Note] = (),
+) -> Lines:
+    """Return a page of lines. notes: of the run. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
-    where, values = _where(con, chosen, len(places))
+    where, values = _where(con, chosen, len(places), notes)
     judged = f"""WITH judged AS (
         SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
             bool_or({_hit(chosen)}) AS hit
@@ -182,7 +190,9 @@ def _hit(chosen: RowFilter) -> str:
     return " AND ".join(hits) or "true"
 
 
-def _where(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, n_columns: int) -> tuple[str, list[Value]]:
+def _where(
+    con: "duckdb.DuckDBPyConnection", chosen: RowFilter, n_columns: int, notes: Sequence[Note]
+) -> tuple[str, list[Value]]:
     """Return the conditions on lines, and the values of their places."""
     conditions, values = ["true"], list[Value]()
     if chosen.result == "absent":
@@ -201,7 +211,7 @@ def _where(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, n_columns: int) 
     conditions.append(words)
     values += said
     if chosen.where.strip():
-        places, asked = places_that(con, chosen.where)
+        places, asked = places_that(con, chosen.where, notes)
         conditions.append(f"place IN ({places})")
         values += asked
     return " AND ".join(conditions), values

@@ -3,18 +3,21 @@
 It means what the same filter means on the joined table of the run.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined import JudgeKey, judge_names
+from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, TAG
-from ragstone.kernel.tables.where import Compared, Condition, Joined, Negated, bound, folded
+from ragstone.kernel.tables.where import Compared, Condition, Joined, Negated, Sign, bound, folded, holds
 
 if TYPE_CHECKING:
     import duckdb
 
-Value = str | float | bool | None
+Value = str | float | bool | None | list[str]
+NOTED = ("notes", "note_tags")
 Query = tuple[str, list[Value]]
 """A condition on a pair `r`, and the values of its places."""
 
@@ -24,7 +27,9 @@ FLIPPED = f"""r.place IN (SELECT place FROM (
     GROUP BY place, judge, metric, model HAVING count(DISTINCT score >= (c.low + c.high) / 2) > 1))"""  # noqa: S608
 
 
-def run_columns(con: "duckdb.DuckDBPyConnection") -> tuple[FilterColumns, dict[str, JudgeKey]]:
+def run_columns(
+    con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]
+) -> tuple[FilterColumns, dict[str, JudgeKey]]:
     """Return what a filter may ask of the rows of an index, and the judge of each column of scores."""
     keys = con.execute("SELECT judge, metric, model FROM columns ORDER BY col").fetchall()
     names = judge_names(keys)
@@ -33,24 +38,27 @@ def run_columns(con: "duckdb.DuckDBPyConnection") -> tuple[FilterColumns, dict[s
     ).fetchall()
     (several,) = con.execute("SELECT count(DISTINCT system) > 1 FROM pairs").fetchone() or (False,)
     (blamed,) = con.execute("SELECT count(*) > 0 FROM causes").fetchone() or (False,)
-    columns = filter_columns(
-        names.values(), [name.removeprefix(TAG) for name, _ in tags], blamed=blamed, several=several
-    )
+    tag_keys = [name.removeprefix(TAG) for name, _ in tags]
+    columns = filter_columns(names.values(), tag_keys, blamed=blamed, several=several, noted=bool(notes))
     return columns, {name: key for key, name in names.items()}
 
 
-def places_that(con: "duckdb.DuckDBPyConnection", text: str) -> Query:
-    """Return the query of the questions of which a filter leaves a system. Raises DataError."""
-    columns, judges = run_columns(con)
-    where, values = _Writer(columns, judges).written(bound(text, columns.kinds))
+def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Note]) -> Query:
+    """Return the query of the questions of which a filter leaves a system. Raises DataError.
+
+    notes: of the run as they are now; an index holds none, so that a new one does not make it again.
+    """
+    columns, judges = run_columns(con, notes)
+    where, values = _Writer(columns, judges, notes).written(bound(text, columns.kinds))
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
 
 
 class _Writer:
     """Writes conditions of one run."""
 
-    def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey]) -> None:
+    def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey], notes: Sequence[Note]) -> None:
         self.judges = judges
+        self.notes = notes
         self.texts = {name: f"{TAG}{key}" for key, name in columns.tags.items()}
 
     def written(self, condition: Condition) -> Query:
@@ -70,12 +78,12 @@ class _Writer:
         if asked.column == FLIPS:
             test = "false" if asked.values[0] is None else f"({FLIPPED}) = {asked.values[0]}"
             return (f"({test})" if asked.sign == "=" else f"NOT ({test})"), []
-        sign = "=" if asked.sign in ("in", "!=") else asked.sign
+        sign: Sign = "=" if asked.sign in ("in", "!=") else asked.sign
         queries = [self.is_so(asked.column, sign, value) for value in asked.values]
         query, values = " OR ".join(query for query, _ in queries), [v for _, vs in queries for v in vs]
         return f"{'NOT ' if asked.sign == '!=' else ''}({query})", values
 
-    def is_so(self, column: str, sign: str, value: Value) -> Query:
+    def is_so(self, column: str, sign: Sign, value: str | float | bool | None) -> Query:
         judge = column if column in self.judges else column.removesuffix("_status")
         if column in NUMBERS:
             is_none = f"isnan(coalesce(r.{column}, 'NaN'::DOUBLE))"  # DuckDB takes the NaN of NumPy as null
@@ -92,6 +100,8 @@ class _Writer:
             return self.judged(
                 judge, "true" if value is None else f"status IN ({listed})", [], none=value is None
             )
+        if column in NOTED:
+            return self.noted(Compared(column=column, kind="text", sign=sign, values=(value,)))
         name = self.texts.get(column, column)
         test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
         has = f"name = ? AND {test}"
@@ -101,6 +111,26 @@ class _Writer:
         )
         values: list[Value] = [name] if value is None else [name, folded(str(value))]
         return f"NOT {query}" if value is None else query, values * 2
+
+    def noted(self, asked: Compared) -> Query:
+        """Return whether a note on the pair, or on its question, is so; or whether there is none."""
+        none = asked.values[0] is None
+        ids: list[str] = []
+        pairs: list[tuple[str, str]] = []
+        for note in self.notes:
+            of_note = note_columns([note], note.system or "")
+            if of_note[asked.column] and (none or holds(asked, of_note)):
+                if note.system is None:
+                    ids.append(note.question_id)
+                else:
+                    pairs.append((note.question_id, note.system))
+        query = (
+            "(r.place IN (SELECT place FROM lines WHERE id IN (SELECT unnest(?::VARCHAR[]))) OR "
+            "(r.place, r.system) IN (SELECT (l.place, n.s) FROM lines l JOIN "
+            "(SELECT unnest(?::VARCHAR[]) q, unnest(?::VARCHAR[]) s) n ON l.id = n.q))"
+        )
+        values: list[Value] = [ids, [each for each, _ in pairs], [each for _, each in pairs]]
+        return f"NOT {query}" if none else query, values
 
     def judged(self, name: str, hit: str, values: list[Value], *, none: bool) -> Query:
         """Return whether a judge's cell of the pair is so, or there is no such cell."""
