@@ -10,6 +10,11 @@ of it that every row after the first has byte for byte, `cached` the share of it
 the cache. A head of less than 1,024 tokens is too short for such a cache: it has no `cached`, and `same`
 shows that nothing else is in the way. `in one call` are judges that share a call, whose head is long. Then
 one judge on many rows, timed beside the same run on an endpoint that makes no grammars.
+
+`--layout` asks three judges that read contexts about the rows of RAGTruth with the longest ones, as their
+files say and by `@layout=contexts_first`. `alike` is the share of what judges two and three send of a row
+that begins as the first one's request did; `cached` the share of all that is sent which the cache had. With
+`--model llamacpp/...` a model in this process is asked too, and timed; `cached` is then what llama.cpp tells.
 """
 
 import argparse
@@ -27,6 +32,7 @@ import msgspec
 from aiohttp import web
 
 import ragstone
+from ragstone.kernel.config import Settings
 from ragstone.kernel.judging import judge_names, load_judge
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
@@ -40,6 +46,24 @@ COMPILE_S, LATENCY_S, IN_FLIGHT = 2.0, 0.5, 8
 ROWS_A_JUDGE, ROWS_TIMED, TIMED = 6, 600, "correctness"
 ONE_CALL = ("correctness", "rubric", "answered", "relevance")
 LEAST_CACHED, MOST_WALL = 0.95, 1.1
+LEAST_ALIKE = 0.7  # of judges two and three, in the layout
+DATA = Path("../shared/data/ragtruth/summary.jsonl")  # from the top folder of the project
+LAYOUT_ROWS = 20
+LAYOUT = "@layout=contexts_first"
+READERS = {
+    "supported": "Is every statement of {answer}, the reply to {question}, supported by {contexts}?",
+    "complete": "Does {answer}, the reply to {question}, hold the main points of {contexts}?",
+    "plain": "Is {answer}, the reply to {question}, plainer than {contexts}?",
+}
+READER = """name = "{name}"
+version = 1
+kind = "boolean"
+inputs = ["question", "answer", "contexts"]
+scale = [0, 1]
+source = "benchmarks/prefix.py"
+max_tokens = 48
+prompt = "{prompt}"
+"""
 
 
 class Request(NamedTuple):
@@ -192,13 +216,93 @@ def timed(compile_s: float, n_rows: int) -> float:
         return judge_all(fake, [TIMED], n_rows)
 
 
+class LayoutFigures(NamedTuple):
+    """What became of one layout: see above."""
+
+    alike: float
+    cached: float
+    n_scored: int
+
+
+def long_rows(n: int, data: Path = DATA) -> list[dict[str, Any]]:
+    """Return the rows of RAGTruth with the longest contexts, one of each source."""
+    sources: dict[str, dict[str, Any]] = {}
+    for line in data.read_bytes().splitlines():
+        row = msgspec.json.decode(line)
+        sources.setdefault(row["source_id"], row)
+    longest = sorted(sources.values(), key=lambda row: (-len(row["context"]), row["id"]))[:n]
+    return [
+        {
+            "question_id": row["id"],
+            "question": row["question"],
+            "answer": row["answer"],
+            "contexts": [{"text": row["context"]}],
+        }
+        for row in longest
+    ]
+
+
+def judge_in_layout(
+    rows: Sequence[dict[str, Any]], layout: str, model: str = "", fake: FakeOpenAI | None = None
+) -> tuple[float, float, int]:
+    """Judge rows by READERS in a new project; return CPU seconds, the share cached, and scored rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, prompt in READERS.items():
+            (Path(folder) / f"{name}.toml").write_text(READER.format(name=name, prompt=prompt))
+        judges = [f"{folder}/{name}.toml{layout}" for name in READERS]
+        # One call at a time, so that a request may find what the one before it has left.
+        settings = fake.settings(folder, max_concurrency=1) if fake else Settings(root=folder)
+        started = time.process_time()  # of all threads: others on the machine do not count
+        judged = ragstone.judge(rows, judges=judges, model=model or "openai/fake", settings=settings)
+        seconds = time.process_time() - started
+    usage = [row.usage for row in judged if row.usage is not None]
+    cached = sum(each.cached for each in usage) / max(1, sum(each.input for each in usage))
+    return seconds, cached, sum(row.status == "scored" for row in judged)
+
+
+def layout_figures(rows: Sequence[dict[str, Any]], layout: str) -> LayoutFigures:
+    """Return what the endpoint above makes of a layout."""
+    fake = CachingEndpoint()
+    with serving(fake):
+        _seconds, cached, n_scored = judge_in_layout(rows, layout, fake=fake)
+    of_row: dict[str, list[bytes]] = {}
+    for request in fake.requests:
+        row = next(row["question_id"] for row in rows if row["answer"].encode() in request.whole)
+        of_row.setdefault(row, []).append(request.whole)
+    pairs = [(first, other) for first, *others in of_row.values() for other in others]
+    alike = sum(_shared(first, other) for first, other in pairs) / sum(len(other) for _, other in pairs)
+    return LayoutFigures(alike, cached, n_scored)
+
+
+def layouts(model: str, n_rows: int) -> int:
+    """Print the table of both layouts; 1 where the layout shares less than its goal."""
+    rows = long_rows(n_rows)
+    n_context = sum(len(row["contexts"][0]["text"]) for row in rows) // len(rows)
+    print(f"{len(READERS)} judges, {len(rows)} rows of RAGTruth, contexts of {n_context:,} characters\n")
+    print(f"{'layout':16}{'asked':34}{'alike':>7}{'cached':>8}{'CPU s':>9}{'scored':>8}")
+    found = {}
+    for name, layout in (("as the files", ""), ("contexts_first", LAYOUT)):
+        found[name] = one = layout_figures(rows, layout)
+        print(f"{name:16}{'the endpoint above':34}{one.alike:7.0%}{one.cached:8.0%}{'':9}{one.n_scored:8}")
+    for name, layout in (("as the files", ""), ("contexts_first", LAYOUT)) if model else ():
+        seconds, cached, n_scored = judge_in_layout(rows, layout, model)
+        print(f"{name:16}{model:34}{'':7}{cached:8.0%}{seconds:9.1f}{n_scored:8}", flush=True)
+    return found["contexts_first"].alike < LEAST_ALIKE
+
+
 def main() -> int:
     """Print the tables; 1 where a figure misses its goal."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=ROWS_TIMED, help="of the run that is timed")
-    rows = parser.parse_args().rows
+    parser.add_argument("--layout", action="store_true", help="the layout contexts_first alone, see above")
+    parser.add_argument("--model", default="", help="llamacpp/..., timed in both layouts")
+    parser.add_argument("--layout-rows", type=int, default=LAYOUT_ROWS)
+    options = parser.parse_args()
+    if options.layout:
+        return layouts(options.model, options.layout_rows)
+    rows = options.rows
     missed = []
     print(f"{'judge':22}{'head':>7}{'requests':>10}{'same':>7}{'cached':>10}{'grammars':>10}")
     for name, heads, n_grammars in table(asking_judges(), ROWS_A_JUDGE):

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
+from tests.support.fake_batch_apis import APIS, KEY, serving_batches
 from tests.support.fake_openai import running, stats, wait_for
 from tests.support.scripts import fail, fit_schema, in_turn, say
 
 import ragstone as ragstone_api
+from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import Answer, Document, Judgement, Question
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -52,6 +54,61 @@ def test_a_judgement_by_batch_is_that_of_the_ordinary_run_byte_for_byte(project,
     # 6 of correctness and 6 first ones of faithfulness, less the one sent ahead; then 6 second ones.
     assert fake_openai.n_requests == 1
     assert [len(batch.calls) for batch in batches.made] == [11, 6]
+
+
+@pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.__name__)
+def test_by_each_providers_batches_the_judgements_are_those_of_single_calls(project, monkeypatch, kind):
+    for provider in providers().values():
+        for name in provider.keys[:1]:
+            monkeypatch.setenv(name, KEY)
+    with serving_batches(kind) as fake:
+        (project / "ragstone.toml").write_text(fake.toml().replace("batch_discount = 0.5", ""))
+        command = ("judge", "answers.jsonl", "--judge", "correctness", "--judge", "faithfulness")
+        command += ("--model", fake.model, *TO_FILE)
+        assert ragstone(*command, "-o", "one.jsonl").code == 0
+        forget_calls(project)
+        fake.n_single = 0
+        ran = ragstone(*command, "--batch", "-o", "two.jsonl")
+        assert (ran.code, fake.n_single) == (0, 1), ran.err
+        assert [len(batch.calls) for batch in fake.made] == [11, 6]
+    assert (project / "one.jsonl").read_bytes() == (project / "two.jsonl").read_bytes()
+    rows = list(read_rows("two.jsonl", Judgement))
+    assert {row.status for row in rows} <= {"scored", "not_applicable"}
+
+
+class TestForecast:
+    def forecast(self, *options):
+        return ragstone("judge", "answers.jsonl", "--judge", "relevance", *MODEL, "--forecast", *options)
+
+    def test_it_is_at_the_discount_with_batch_alone(self, says, project, batches):
+        (single, batch) = (json.loads(self.forecast(*more, "--json").out) for more in ((), ("--batch",)))
+        assert batch["cost_usd"] == pytest.approx(single["cost_usd"] / 2)
+        assert batch["models"][0]["cost_usd"] == pytest.approx(batch["cost_usd"])
+        assert batch["duration_s"] is None
+        assert single["assumptions"] == []
+        says(self.forecast("--batch").out)
+
+    def test_where_no_discount_is_known_it_says_so_and_takes_none(self, says, project, fake_openai):
+        price = "price_usd_per_million = { input = 1, output = 2 }\n"
+        (project / "ragstone.toml").write_text(fake_openai.toml() + price)
+        (single, batch) = (json.loads(self.forecast(*more, "--json").out) for more in ((), ("--batch",)))
+        assert batch["cost_usd"] == single["cost_usd"]
+        says(self.forecast("--batch").out)
+
+    def test_at_its_own_address_a_providers_documented_discount_holds(self, project, monkeypatch):
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        ran = ragstone(
+            "judge",
+            "answers.jsonl",
+            "--judge",
+            "relevance",
+            "--model",
+            "anthropic/claude-sonnet-4-5",
+            "--forecast",
+            "--batch",
+        )
+        assert ran.code == 0
+        assert "at a discount of 50 %" in ran.out
 
 
 def test_a_call_of_a_batch_is_what_the_ordinary_call_would_be(project, fake_openai, batches):

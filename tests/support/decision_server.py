@@ -160,6 +160,8 @@ def _keyed(body: dict[str, Any]) -> list[Asked]:
     asked = []
     for name, each in body["questions"].items():
         criteria = each.get("criteria")
+        labels: tuple[str, ...]
+        meanings: tuple[str, ...]
         if each["type"] == "noul":
             labels, meanings = ("true", "false"), ("", "")
         elif each["type"] == "choice":
@@ -215,7 +217,7 @@ def malform(reply: dict[str, Any], draw: np.random.Generator) -> tuple[object, s
     return reply if content is None else content, way, None if way in OF_ALL else at
 
 
-At = int | str | None
+At = Any  # a place in a list of answers, or a name in a table of them
 Spoil = Callable[[dict[str, Any], Any, np.random.Generator], "bytes | None"]
 OF_ALL = frozenset(
     {"missing", "unknown", "twice", "too many", "swapped", "no answers", "cut off", "a text for all"}
@@ -243,7 +245,7 @@ def _can(way: str, answer: dict[str, Any], listed: bool, n: int) -> bool:
         "no score": answer["type"] == "score",
         "score is true": answer["type"] == "score",
     }
-    return needs.get(way, True)
+    return bool(needs.get(way, True))
 
 
 def _set(value: object) -> Spoil:

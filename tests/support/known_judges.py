@@ -69,7 +69,9 @@ def judging(rates: Mapping[str, float], *, with_examples: Mapping[str, float] | 
         rate = (with_examples or {}).get(model, rates[model]) if shown else rates[model]
         right = (truth == "good") != errs(model, int(case), rate)
         made = json.loads(fit_schema(body))
-        made.update({"verdict": right} if "verdict" in made else {"score": 100 * right})
+        as_text = isinstance(made.get("verdict"), str)  # the layout contexts_first
+        verdict = str(right).lower() if as_text else right
+        made.update({"verdict": verdict} if "verdict" in made else {"score": 100 * right})
         return json.dumps(made)
 
     return script

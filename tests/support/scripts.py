@@ -19,6 +19,7 @@ import msgspec
 Body = dict[str, Any]
 
 NUMBERED = re.compile(r"^(\d{1,3})\. ", re.MULTILINE)
+OFFERED = re.compile(r'"reason": [^"]*, "verdict": ("[^}]*")\}\n')
 RERANKED = re.compile(r"^<passage (\d+) ", re.MULTILINE)
 PASSAGE = re.compile(r"^\[(\d{1,3})\] ", re.MULTILINE)
 
@@ -161,6 +162,9 @@ def fit_schema(body: Body) -> str:
     passages = [int(n) for n in PASSAGE.findall(fenced("contexts", asked)) or RERANKED.findall(asked)]
     draw = random.Random(seed)
     made = Builder(schema.get("$defs", {}), numbered, draw, nonce, passages).build(schema)
+    if isinstance(made, dict) and "This is what to judge:" in asked:  # the layout contexts_first
+        listed = OFFERED.findall(asked)
+        made["verdict"] = draw.choice(re.findall(r'"([^"]*)"', listed[-1]) if listed else ["50"])
     return msgspec.json.encode(made).decode()
 
 

@@ -70,6 +70,28 @@ async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench, tmp
     assert "n1" not in str(first["tools"])
 
 
+async def test_what_judges_of_a_row_share_is_marked_block_by_block(bench, tmp_path):
+    both = dialect(answers_with(CACHE, "n1"))
+    words = "the contexts\n\nthe question\n\nthe task"
+    shared = Prompt(
+        messages=(Message("system", "You judge."), Message("user", words)),
+        reply=Verdict,
+        nonce="n1",
+        max_tokens=100,
+        shared=(14, 28),
+    )
+    async with bench.door(both, tmp_path) as door:
+        await door.ask(shared)
+        assert door.key_of(shared) == door.key_of(msgspec.structs.replace(shared, shared=()))
+    (message,) = bench.requests[0].body["messages"]
+    marked = {"cache_control": {"type": "ephemeral"}}
+    assert message["content"] == [
+        {"type": "text", "text": "the contexts\n\n", **marked},
+        {"type": "text", "text": "the question\n\n", **marked},
+        {"type": "text", "text": "the task"},
+    ]
+
+
 async def test_cached_and_written_tokens_are_counted_and_priced(bench, tmp_path):
     claude, budget = dialect(answers_with({**CACHE, "output_tokens": 20})), Budget()
     price = {"input": 3.0, "output": 15.0, "cached": 0.3, "cache_write": 3.75}

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import time
 
+import msgspec
 import pytest
 from tests.support.doors import opened, prompt, verdict
 from tests.support.fake_batches import calls_in
@@ -15,7 +17,10 @@ from ragstone.kernel.config import Price
 from ragstone.kernel.errors import DataError, ModelError
 from ragstone.kernel.llm import Budget, CallFailed, Caps
 from ragstone.kernel.llm import _batch_api as batch_api
-from ragstone.kernel.llm._batch import BatchDraft, BatchEntry, BatchJournal, call_line, read_calls
+from ragstone.kernel.llm import _batch_files as batch_files
+from ragstone.kernel.llm._batch import BatchDraft, BatchJournal, read_calls
+from ragstone.kernel.llm._batch_anthropic import ANTHROPIC
+from ragstone.kernel.llm._batch_api import BatchEntry
 
 
 class Command:
@@ -209,13 +214,17 @@ async def test_the_deadline_of_the_run_ends_the_waiting_and_not_the_batch(comman
 async def test_lines_that_are_not_ours_are_passed_over_and_a_lost_one_is_submitted_anew(
     command, fake_openai, monkeypatch
 ):
-    async def torn(wire, file_id, whole=batch_api.download):
-        results = list(await whole(wire, file_id))
+    async def torn(wire, file_id, whole=batch_files._download):
+        lines = (await whole(wire, file_id)).splitlines()
         strange = [json.dumps({"custom_id": "0" * 32, "response": None}).encode(), b"{torn", b"[]"]
-        kept = results if file_id != "file-batch_1-output_file_id" else results[:-1]
-        return iter([*kept, *batch_api._results(b"\n".join(strange))])
+        strange.append(b'{"custom_id": "no key of ours", "response": null}')
+        kept = lines if file_id != "file-batch_1-output_file_id" else lines[:-1]
+        return b"\n".join([*kept, *strange])
 
-    monkeypatch.setattr("ragstone.kernel.llm._batch.download", torn)
+    first = batch_files.FILE_PROTOCOLS["openai"]
+    results = functools.partial(batch_files._results, download=torn)
+    changed = {"openai": msgspec.structs.replace(first, results=results)}
+    monkeypatch.setattr(batch_files, "FILE_PROTOCOLS", changed)
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2, 3))
     assert [reply.value.score for reply in replies] == [2] * 3
@@ -274,9 +283,41 @@ def test_a_line_of_the_journal_that_a_kill_cut_off_never_held(tmp_path):
 
 def test_a_file_of_calls_tells_the_keys_of_the_ledger_and_the_logprobs(tmp_path):
     path = tmp_path / "calls.jsonl"
-    lines = [call_line(b"\x01" * 16, "/v1/x", b'{"top_logprobs":3}'), call_line(b"\x02" * 16, "/v1/x", b"{}")]
-    path.write_bytes(b"".join(lines))
+    write = batch_files.OPENAI.line
+    path.write_bytes(write("tag", "01" * 16, b'{"top_logprobs":3}') + write("tag", "02" * 16, b"{}"))
     assert read_calls(path) == {b"\x01" * 16: 3, b"\x02" * 16: None}
+    path.write_bytes(ANTHROPIC.line("tag", "03" * 16, b'{"max_tokens":3}'))
+    assert read_calls(path) == {b"\x03" * 16: None}
+
+
+async def test_a_batch_that_may_have_been_made_is_looked_for_after_a_day_too(command, fake_openai, tmp_path):
+    async with command(ahead=False) as killed:
+        await killed.ask(*words(1, 2))
+    tag = fake_openai.batches.made[0].order["metadata"]["ragstone"]
+    forget_replies(tmp_path)
+    journal = BatchJournal(tmp_path)
+    journal.path.unlink()
+    journal.note(BatchEntry(tag=tag, model=killed.door.endpoint.identity, noted=1.0))
+    calls = journal.calls_of(tag)
+    calls.write_bytes(fake_openai.batches.uploads[0])
+    os.utime(calls, (1.0, 1.0))
+    async with command(ahead=False) as now:
+        replies = await now.ask(*words(1, 2))
+    assert [reply.value.score for reply in replies] == [2, 2]
+    assert len(fake_openai.batches.made) == 1
+
+
+async def test_one_that_was_never_made_is_forgotten_after_an_hour(command, fake_openai, tmp_path):
+    journal = BatchJournal(tmp_path)
+    identity = "openai/fake@" + fake_openai.base_url.partition("//")[2]
+    write = batch_files.OPENAI.line
+    for tag, noted in (("old", 1.0), ("young", time.time())):
+        journal.note(BatchEntry(tag=tag, model=identity, noted=noted))
+        journal.folder.mkdir(exist_ok=True)
+        journal.calls_of(tag).write_bytes(write(tag, "01" * 16, b"{}"))
+    async with command(ahead=False):
+        pass
+    assert [entry.tag for entry in journal.unsettled(identity)] == ["young"]
 
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path):

@@ -89,7 +89,6 @@ def export(
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     - `ragstone export judgements.jsonl --otlp http://localhost:4318`
     """
-    from ragstone.features.export.mlflow import log_to_mlflow
     from ragstone.features.export.records import check_records, export_record, record_kind
     from ragstone.features.export.table import check_export, export_table
     from ragstone.kernel.errors import DataError
@@ -122,13 +121,21 @@ def export(
             say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
             _tell_cut_cells(finished, path, where)
     if mlflow:
-        with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
-            there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment, traces=traces)
-        done = "updated" if there.updated else "logged"
-        added = f" {plural(there.n_feedback, 'judgement')} added to its traces." if traces else ""
-        say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.{added}")
+        _log(finished, tracking_uri, experiment, traces=traces)
     if otlp is not None:
         _send(run, otlp, answers, anew=force)
+
+
+def _log(run: "FinishedRun", tracking_uri: str | None, experiment: str | None, *, traces: bool) -> None:
+    """Log a run to MLflow, and tell where it is."""
+    from ragstone.features.export.mlflow import log_to_mlflow
+    from ragstone.kernel.runs.wording import plural
+
+    with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
+        there = log_to_mlflow(run, tracking_uri=tracking_uri, experiment=experiment, traces=traces)
+    done = "updated" if there.updated else "logged"
+    added = f" {plural(there.n_feedback, 'judgement')} added to its traces." if traces else ""
+    say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.{added}")
 
 
 def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:

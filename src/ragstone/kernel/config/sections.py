@@ -70,7 +70,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     timeout_s: Seconds | None = None
     context_tokens: Positive | None = None
     price_usd_per_million: Price | None = None
-    batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     batch_poll_s: Seconds | None = None
     dimensions: Positive | None = None
     query_prefix: str = ""

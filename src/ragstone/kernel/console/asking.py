@@ -119,7 +119,9 @@ class Asking(NamedTuple):
             for output in outputs:
                 check_output(output, self.force)
         if self.forecast or not (self.offline or free):
-            tell_forecast(forecast(), only=self.forecast, yes=self.yes, json=self.json)
+            heard = forecast()
+            heard = heard.by_batch() if self.batch else heard
+            tell_forecast(heard, only=self.forecast, yes=self.yes, json=self.json)
 
 
 def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":
@@ -225,12 +227,15 @@ def forecast_lines(forecast: "Forecast") -> list[str]:
         "cost unknown" if forecast.cost_usd is None else usd(forecast.cost_usd),
         "time unknown" if forecast.duration_s is None else duration(forecast.duration_s),
     ]
-    models = [_grounds(model) for model in forecast.models if model.calls]
+    models = [line for model in forecast.models if model.calls for line in _grounds(model)]
     return [f"Forecast: {', '.join(parts)}.", *models, *(f"  {each}" for each in forecast.assumptions)]
 
 
-def _grounds(model: "ModelForecast") -> str:
-    """Return what a model's share rests on: its price, and the calls that lengths are taken from."""
+def _grounds(model: "ModelForecast") -> list[str]:
+    """Return what a model's share rests on: its price, and the calls that lengths are taken from.
+
+    And what it may cost less where prompts of a row begin alike.
+    """
     if model.cost_usd is None:
         price = "price unknown (set price_usd_per_million in its table of ragstone.toml)"
     elif model.list_price_read:
@@ -241,7 +246,14 @@ def _grounds(model: "ModelForecast") -> str:
         grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
     else:
         grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
-    return f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."
+    lines = [f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."]
+    if model.shared_usd is not None:
+        lines.append(
+            f"  {model.model}: about {count(model.shared)} of the tokens in begin a prompt as that of "
+            "another judge of the row begins. Where the provider's cache has them, it costs about "
+            f"{usd(model.shared_usd)} less."
+        )
+    return lines
 
 
 def is_large(forecast: "Forecast") -> bool:

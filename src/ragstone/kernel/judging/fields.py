@@ -49,7 +49,13 @@ EVERY_KEY: dict[str, object] = {
     "fitted_with": None,
 }
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
-LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": [], "split": "model"}
+LATER: dict[str, object] = {
+    "optional": [],
+    "empty": "not_applicable",
+    "curve": [],
+    "split": "model",
+    "layout": None,
+}
 
 
 class Example(Section, frozen=True, kw_only=True):
@@ -130,6 +136,11 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         return False
 
     @property
+    def shares_prefix(self) -> bool:
+        """Whether its prompt begins as those of other judges of the row, which are then asked row by row."""
+        return False
+
+    @property
     def reads_answer(self) -> bool:
         """Whether it says anything of an answer, by itself; else bare questions will do."""
         return self.compares_two or not {"answer", "conversation", "steps"}.isdisjoint(self.inputs)
@@ -205,7 +216,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         judge = msgspec.structs.replace(self, members=members) if members else self
         keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
         for key, default in LATER.items():
-            if keys.get(key) == default:
+            if key in keys and keys[key] == default:
                 del keys[key]
         keys.pop("folder", None)  # the same judge in another folder, or on another machine
         return keys

@@ -26,9 +26,10 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. retrieve: looks passages up, for functions that do. context_tokens: model -> how many tokens prompt
-    and reply may have together. decides: whether a model is a decision model, see decision.py. A judge that
-    needs none of them works with `JudgeContext()`. Raises ValueError where a model is to be asked without a
-    secret: whoever writes an answer could then reckon its nonce.
+    and reply may have together. decides: whether a model is a decision model, see decision.py. at_once: how many
+    calls the model takes at a time. shares_rows: whether several judges whose prompts begin alike are asked
+    about each row. A judge that needs none of them works with `JudgeContext()`. Raises ValueError where a
+    model is to be asked without a secret: whoever writes an answer could then reckon its nonce.
     """
 
     ask: Ask = no_model
@@ -39,6 +40,8 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     retrieve: Retrieve | None = None
     context_tokens: Callable[[str], int] | None = None
     decides: Callable[[str], bool] = lambda _model: False
+    at_once: int = 1
+    shares_rows: bool = False
 
     def __post_init__(self) -> None:
         if (self.ask is not no_model or self.others) and not self.secret:

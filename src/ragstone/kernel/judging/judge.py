@@ -67,6 +67,7 @@ KEYS = (
     "curve",
     "order",
     "tools",
+    "layout",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

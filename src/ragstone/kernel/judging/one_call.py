@@ -1,7 +1,7 @@
 """The kinds that ask a model in one call: what they have in common. What else they are: a module each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -17,10 +17,13 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
     """The keys of the kinds that ask a model in one call.
 
     examples and shots: rows with the right reply, and how many of them the model is shown (default: all).
+    layout: what comes first in the prompt; `contexts_first` for what other judges of the row share, by
+    default the judge's own instructions.
     """
 
     examples: list[Example] = []
     shots: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    layout: Literal["contexts_first"] | None = None
 
     # The field of the reply that holds the verdict, its type, and what it is to hold; how long the reason is.
     outcome: ClassVar[str] = "score"
@@ -38,7 +41,12 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
 
     def can_join(self) -> bool:
         """Return whether it can be asked in one call with others: once, at the usual temperature, 0."""
-        return self.samples == 1 and not self.temperature
+        return self.samples == 1 and not self.temperature and self.layout is None
+
+    @property
+    def shares_prefix(self) -> bool:
+        """Whether its prompt begins as those of other judges of the row."""
+        return self.layout is not None
 
     def instructions(self) -> str:
         """Return what the model is told: the prompt, and whatever else of the file belongs to it."""
@@ -82,6 +90,11 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
             )
             if problem:
                 yield "examples", f"example {number}: {problem}"
+        if self.layout is not None:
+            from ragstone.kernel.judging.contexts_first import problem_of_layout  # few judges have one
+
+            if problem := problem_of_layout(self):
+                yield "layout", problem
 
     def _problem_of_texts(self, example: Example) -> str | None:
         """Return which input an example lacks, or has too many, or None. An answer may be empty."""
@@ -115,12 +128,16 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
             return f"reason is a table, which is for rubrics. A {self.kind} judge gives one text."
         return None if reason.strip() else "its reason is empty. Write one."
 
-    async def find_once(self, _answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call."""
         if context.decides(context.model):
             from ragstone.kernel.judging.decision import find_by_questions  # it knows the kinds, see KINDS
 
             return await find_by_questions(self, inputs, context)
+        if self.layout is not None:
+            from ragstone.kernel.judging.contexts_first import find_contexts_first
+
+            return await find_contexts_first(self, answer, inputs, context)
         reply = await context.ask(one_call_prompt(self, inputs, context.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))
         return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)

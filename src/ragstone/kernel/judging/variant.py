@@ -30,6 +30,7 @@ OPTIONS = (
     "samples",
     "expect",
     "order",
+    "layout",
     "threshold",
 )
 FILE = re.compile(r"(.*\.toml|.*\.py:[\w.]+)(@.*)?", re.DOTALL)
@@ -37,6 +38,7 @@ WORDS = {
     "empty": ("not_applicable", "one"),
     "split": ("model", "sentences"),
     "order": ORDERS,
+    "layout": ("contexts_first",),
 }  # option -> what it may be
 REPLIES = {"token": "token", "verdict": "reasoned"}  # option without a value -> the reply that is asked for
 SCALE = re.compile(r"(-?\d+)-(\d+)")
@@ -51,8 +53,9 @@ def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts),
     `criteria=A+B` (those of a rubric, or `all`), `empty=one` (an answer that states nothing where nothing was
     retrieved), `split=sentences` (an answer's statements are its sentences), `order=in_order` (of the steps
-    of an agent), `token` (the score from the probabilities of one
-    token), `verdict` (a reason and a verdict, of a judge whose file asks for a token), `temperature=0.7`,
+    of an agent), `layout=contexts_first` (what judges share comes first in the prompt, for a provider's
+    cache), `token` (the score from the probabilities of one token), `verdict` (a reason and a verdict, of a
+    judge whose file asks for a token), `temperature=0.7`,
     `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the score reached?); several
     are joined by commas. trust: a file from outside the project (the current folder, and that of
     ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest names, or

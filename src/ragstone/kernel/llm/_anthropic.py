@@ -7,7 +7,8 @@ import contextlib
 import functools
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -26,7 +27,7 @@ from ragstone.kernel.llm._reasoning import with_reasoning
 from ragstone.kernel.llm._site import DEFAULT_TIMEOUT_S, Site, exchange, open_site, raise_for
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, list_price
-from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, asked_in
+from ragstone.kernel.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 from ragstone.kernel.records import Usage, count_of, told_usage
 
 PATH = "/v1/messages"
@@ -77,14 +78,7 @@ async def open_anthropic(
         async def call(prompt: Prompt, hear: OnText | None) -> Completion:
             site.check_key()
             with asked_in(dialect, prompt, settings.extra, where, site.name) as form:
-                body, extra = _body(model, prompt, form), settings.extra
-                # What both say of one object stands together.
-                both = {
-                    name: body[name] | extra[name]
-                    for name in body.keys() & extra
-                    if isinstance(extra[name], dict)
-                }
-                body |= extra | both
+                body = _request(model, prompt, form, settings.extra)
                 if hear is None:
                     return await _post(site, msgspec.json.encode(body))
                 reply, body["stream"] = _StreamedMessage(site, hear), True
@@ -97,8 +91,24 @@ async def open_anthropic(
             stream=call,
             concurrency=concurrency,
             price=list_price(base_url, model),
+            wire=Wire(
+                name=site.name,
+                model=model,
+                site=site,
+                encode=lambda prompt: msgspec.json.encode(_request(model, prompt, dialect, settings.extra)),
+                decode=functools.partial(_decode, site),
+                batch_api=provider.batch_api,
+                discount=provider.discount(settings),
+            ),
             dialect=dialect,
         )
+
+
+def _request(model: str, prompt: Prompt, form: Dialect, extra: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a request with the fields of the settings; what both say of one object is merged."""
+    body = _body(model, prompt, form)
+    both = {name: body[name] | extra[name] for name in body.keys() & extra if isinstance(extra[name], dict)}
+    return body | extra | both
 
 
 def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
@@ -111,6 +121,11 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
         "max_tokens": dialect.limit(prompt) or LEAST_KNOWN_LIMIT,
         "messages": [message for message in prompt.messages if message.role != "system"],
     }
+    if prompt.shared:
+        body["messages"][-1] = {
+            "role": "user",
+            "content": _marked(prompt.messages[-1].content, prompt.shared),
+        }
     if system:
         body["system"] = [*system[:-1], system[-1] | {"cache_control": CACHED}]
     if dialect.temperature and prompt.temperature is not None:
@@ -118,6 +133,15 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
     if dialect.top_p and prompt.top_p is not None:
         body["top_p"] = prompt.top_p
     return body if prompt.form is None else body | _reply_form(prompt, prompt.form, dialect.way)
+
+
+def _marked(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a text in blocks; those that other prompts begin with too are marked for the cache."""
+    blocks = [
+        {"type": "text", "text": text[start:end], "cache_control": CACHED}
+        for start, end in pairwise((0, *ends))
+    ]
+    return [*blocks, {"type": "text", "text": text[ends[-1] :]}]
 
 
 def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
@@ -145,12 +169,26 @@ async def _post(site: Site, body: bytes) -> Completion:
     response, content = await exchange(site, "POST", PATH, data=body)
     if response.status != 200:
         raise_for(site, response.status, response.headers, content)
+    completion = _read(site, content)
+    return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
+
+
+def _decode(site: Site, status: int, content: bytes, _top_logprobs: int | None) -> Completion:
+    """Return the completion of a reply of the batch API. Raises CallFailed and ModelError."""
+    if status == 200:
+        return _read(site, content)
+    try:
+        raise_for(site, status, {}, content)
+    except BadRequest as refusal:
+        raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+
+
+def _read(site: Site, content: bytes) -> Completion:
     try:
         message = DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise unreadable(site, content, mistake, PROTOCOL) from None
-    latency_s = round(time.perf_counter() - started, 4)
-    return _completion(message, read_counts(message.usage), latency_s)
+    return _completion(message, read_counts(message.usage), latency_s=None)
 
 
 def _completion(message: _MessageReply, tokens: dict[str, Any], latency_s: float | None) -> Completion:

@@ -12,6 +12,7 @@ batch that the next one finds. The file only grows, and the last line of a tag h
 
 import asyncio
 import contextlib
+import functools
 import os
 import secrets
 import time
@@ -25,13 +26,11 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.errors import ModelError, explaining
 from ragstone.kernel.llm._batch_api import (
-    ENDPOINT,
-    OVER,
     Batch,
+    BatchEntry,
     Result,
-    download,
-    find,
-    look,
+    patiently,
+    protocol_of,
     read_result,
     submit,
 )
@@ -48,7 +47,7 @@ FIRST_LOOK_S = 10.0
 LONGEST_LOOK_S = 60.0
 GROWTH = 1.5
 AT_ONCE = 1_000  # results committed to the ledger together
-MOST_CALLS = 50_000  # the provider's limits for a file
+MOST_CALLS = 50_000  # the least that one of the providers allows in a batch, as the next
 MOST_BYTES = 190_000_000  # of 200 MB
 ABANDONED_S = 3_600.0
 UNUSED = Usage(calls=0)
@@ -58,22 +57,13 @@ SingleFlight = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
-class BatchEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One batch. batch: its id, once the provider has given it. settled: its results are in the ledger."""
-
-    tag: str
-    model: str
-    batch: str | None = None
-    settled: bool = False
-
-
 class _Body(msgspec.Struct, frozen=True):
     top_logprobs: int | None = None
 
 
 class _Call(msgspec.Struct, frozen=True):
     custom_id: str
-    body: _Body
+    body: _Body = _Body()  # Anthropic names it otherwise, and knows no logprobs
 
 
 class BatchJournal:
@@ -94,7 +84,7 @@ class BatchJournal:
             with disk_errors(self.path):
                 journal.append_if(lambda _: None)  # also reads a last line that is whole but for its end
         entries = {entry.tag: entry for entry in journal.rows}
-        needed = {tag for tag, entry in entries.items() if entry.batch and not entry.settled}
+        needed = {tag for tag, entry in entries.items() if not entry.settled}
         # What killed processes left behind goes; a younger file may be another one's that lives.
         for path in self.folder.glob("*.jsonl"):
             with contextlib.suppress(OSError):
@@ -141,18 +131,17 @@ class BatchDraft:
                 self._file.close()
 
 
-def call_line(key: bytes, endpoint: str, body: bytes) -> bytes:
-    """Return a call as a line of the file that is uploaded; its name there is the ledger's key."""
-    line = {"custom_id": key.hex(), "method": "POST", "url": endpoint, "body": msgspec.Raw(body)}
-    return msgspec.json.encode(line) + b"\n"
-
-
 def read_calls(path: Path) -> dict[bytes, int | None]:
     """Return the ledger's keys of the calls in a file -> how many logprobs each asks for."""
     decode = msgspec.json.Decoder(_Call).decode
     with path.open("rb") as file:
         calls = map(decode, file)
-        return {bytes.fromhex(call.custom_id): call.body.top_logprobs for call in calls}
+        return {_key(call.custom_id): call.body.top_logprobs for call in calls}
+
+
+def _key(custom_id: str) -> bytes:
+    """Return the ledger's key in the name of a call; before it may stand the tag of its batch."""
+    return bytes.fromhex(custom_id.rpartition("-")[2])
 
 
 @contextlib.contextmanager
@@ -166,10 +155,14 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A batch on its way, and its calls: the ledger's keys -> how many logprobs each asks for."""
+    """A batch on its way, and its calls: the ledger's keys -> how many logprobs each asks for.
+
+    ids: of the batches that it may be, one where its id is known.
+    """
 
     entry: BatchEntry
     calls: dict[bytes, int | None]
+    ids: list[str]
 
 
 class Renewals:
@@ -236,10 +229,11 @@ class Batches:
         self.collecting = False
         self._identity = endpoint.identity
         self._wire: Wire = endpoint.wire
+        self._protocol = protocol_of(self._wire)
         self._ledger = ledger
         self._budget = budget
         self._price = price
-        self._discount = settings.batch_discount
+        self._discount = endpoint.wire.discount or 0.0
         self._poll_s = settings.batch_poll_s or FIRST_LOOK_S
         self._single_flight = single_flight
         self._progress = progress
@@ -260,13 +254,18 @@ class Batches:
             path = self._journal.calls_of(entry.tag)
             if not path.is_file():
                 continue
-            if entry.batch is None:  # killed while it submitted: nobody knows whether it was in time
-                batch_id = await find(self._wire, entry.tag)
-                if batch_id is None:
+            ids = [entry.batch] if entry.batch else []
+            if not ids:  # killed while it submitted: nobody knows whether it was in time
+                find = functools.partial(self._protocol.find, self._wire, entry)
+                ids = await patiently(self._wire, find)
+                if not ids:
+                    if time.time() - entry.noted > ABANDONED_S:  # no other command is about to make it
+                        self._journal.note(msgspec.structs.replace(entry, settled=True))
                     continue
-                entry = msgspec.structs.replace(entry, batch=batch_id)
-                self._journal.note(entry)
-            self._keep(Sent(entry, read_calls(path)))
+                if len(ids) == 1 and entry.file:
+                    entry = msgspec.structs.replace(entry, batch=ids[0])
+                    self._journal.note(entry)
+            self._keep(Sent(entry, read_calls(path), ids))
 
     async def complete(self, key: bytes, prompt: Prompt, *, renew: bool) -> tuple[Completion, bool]:
         """Return the completion that the ledger has, and whether this command has paid for it.
@@ -302,15 +301,14 @@ class Batches:
             await self._submit(draft)
         awaited, self._awaited = self._awaited, {}
         for sent in awaited.values():
-            batch = await self._wait(sent)
-            if batch is None:
-                return False
-            # What the batch has finished goes into the ledger; what it has not may be submitted again.
-            for file_id in (batch.output_file_id, batch.error_file_id):
-                results = await download(self._wire, file_id) if file_id else iter(())
-                while part := list(islice(results, AT_ONCE)):
-                    await asyncio.gather(*(self._take(sent, result) for result in part))
-            self._close(sent, batch)
+            for number, batch_id in enumerate(sent.ids, 1):
+                batch = await self._wait(sent, batch_id)
+                if batch is None:
+                    return False
+                # What the batch has finished goes into the ledger; what it has not may be submitted again.
+                if await self._fetch(sent, batch) or number == len(sent.ids):
+                    self._close(sent, batch)
+                    break
         return bool(awaited)
 
     def close(self) -> None:
@@ -368,20 +366,22 @@ class Batches:
             raise
         self._reserved[key] = reservation
         self._failures.pop(key, None)
-        line = call_line(key, ENDPOINT, self._wire.encode(prompt))
-        if not self._drafts or not self._drafts[-1].takes(line):
-            if self._drafts:
-                self._drafts[-1].close()
+        if not self._drafts:
             self._drafts.append(BatchDraft(self._journal))
+        write, body = self._protocol.line, self._wire.encode(prompt)
+        line = write(self._drafts[-1].tag, key.hex(), body)
+        if not self._drafts[-1].takes(line):
+            self._drafts[-1].close()
+            self._drafts.append(BatchDraft(self._journal))
+            line = write(self._drafts[-1].tag, key.hex(), body)
         self._drafts[-1].write(line)
 
     async def _submit(self, draft: BatchDraft) -> None:
         draft.close()
-        entry = BatchEntry(tag=draft.tag, model=self._identity)
+        entry = BatchEntry(tag=draft.tag, model=self._identity, n_calls=draft.n_calls, noted=time.time())
+        entry, ids = await submit(self._wire, entry, draft.path, self._journal.note)
         self._journal.note(entry)
-        entry = msgspec.structs.replace(entry, batch=await submit(self._wire, draft.tag, draft.path))
-        self._journal.note(entry)
-        sent = Sent(entry, read_calls(draft.path))
+        sent = Sent(entry, read_calls(draft.path), ids)
         self._keep(sent)
         self._awaited[entry.tag] = sent
 
@@ -389,16 +389,16 @@ class Batches:
         for key in sent.calls:
             self._sent.setdefault(key, sent)
 
-    async def _wait(self, sent: Sent) -> Batch | None:
+    async def _wait(self, sent: Sent, batch_id: str) -> Batch | None:
         """Return the batch when it is over, None when the deadline of the run comes first."""
         n_shown, pause_s = 0, self._poll_s
-        with self._progress(f"batch {sent.entry.batch}", len(sent.calls)) as advance:
+        with self._progress(f"batch {batch_id}", len(sent.calls)) as advance:
             while True:
-                batch = await look(self._wire, sent.entry.batch or "")
+                batch = await patiently(self._wire, lambda: self._protocol.look(self._wire, batch_id))
                 for _ in range(batch.n_done - n_shown):
                     advance()
                 n_shown = max(n_shown, batch.n_done)
-                if batch.status in OVER:
+                if batch.is_over:
                     return batch
                 ends = self._budget.ends
                 left_s = pause_s if ends is None else ends - time.monotonic()
@@ -407,12 +407,29 @@ class Batches:
                 await asyncio.sleep(min(pause_s, left_s))
                 pause_s = min(pause_s * GROWTH, max(LONGEST_LOOK_S, self._poll_s))
 
-    async def _take(self, sent: Sent, result: Result) -> None:
+    async def _fetch(self, sent: Sent, batch: Batch) -> bool:
+        """Take the results of a batch into the ledger; return whether it is the one that was sent.
+
+        Of two results of one call the first holds. A call is of this batch by the tag before its name, where
+        there is one.
+        """
+        own: set[bytes] = set()
+        async for results in self._protocol.results(self._wire, batch):
+            while part := list(islice(results, AT_ONCE)):
+                taken = {}
+                for result in part:
+                    tag = result.custom_id.rpartition("-")[0]
+                    with contextlib.suppress(ValueError):  # a line that is not of these calls
+                        key = _key(result.custom_id)
+                        if key in sent.calls and key not in own and tag in ("", sent.entry.tag):
+                            taken[key] = result
+                            own.add(key)
+                await asyncio.gather(*(self._take(sent, key, result) for key, result in taken.items()))
+        return bool(own)
+
+    async def _take(self, sent: Sent, key: bytes, result: Result) -> None:
         try:
-            key = bytes.fromhex(result.custom_id)
             completion = read_result(self._wire, result, sent.calls[key])
-        except (ValueError, KeyError):  # a line that is not of these calls
-            return
         except CallFailed as failure:
             self._failures[key] = failure
             return
@@ -436,9 +453,14 @@ class Batches:
                 self._failures.setdefault(key, CallFailed("error", reason, retryable=True))
         self._journal.note(msgspec.structs.replace(sent.entry, settled=True))
         if batch.status == "failed":
+            kept = (
+                f"Replies of it that are in the ledger: {batch.n_answered:,}."
+                if batch.n_answered
+                else "None of its calls was answered."
+            )
             raise ModelError(
-                f"{self._wire.name} refused batch {batch.id}: {batch.words}. Correct that and run again; "
-                "nothing was paid for it."
+                f"{self._wire.name} refused batch {batch.id}: {batch.words or 'no reason given'}. Correct "
+                f"that and run again. {kept}"
             )
         if batch.status == "cancelled":
             raise ModelError(

@@ -1,156 +1,160 @@
-"""The provider's batch API: files and batches endpoints as OpenAI has them, each asked patiently."""
+"""Providers' batch APIs, each asked patiently: the values that all of them come to, and the table of them.
+
+A protocol is a row of functions: how a call is written into the file of calls, how that file is handed over,
+how a batch is created, found again, looked at and read. Those of files are in _batch_files.py, Anthropic's is
+in _batch_anthropic.py.
+"""
 
 import asyncio
+import functools
 import io
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import aiohttp
 import msgspec
 
 from ragstone.kernel.errors import ModelError
+from ragstone.kernel.llm._site import CONNECT_S, Site, exchange
 from ragstone.kernel.llm.limits import backoff_s
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.transport import Wire
 
-ENDPOINT = "/v1/chat/completions"
-OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 ATTEMPTS = 20  # some eight minutes: who waits for hours outlasts a short outage
-LISTED = 100
+FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
+MOST_FILE_BYTES = 1_000_000_000  # of the results of a batch
 # What the provider says of a call that it never finished; all of them may be asked again.
 NEVER_FINISHED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
 
 T = TypeVar("T")
 
 
-class _Mistake(msgspec.Struct, frozen=True):
-    code: str | None = None
-    message: str | None = None
+class BatchEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One batch. batch: its id, once the provider has given it. settled: its results are in the ledger.
+
+    file: the id of the uploaded file of calls, where the provider has files. n_calls: in it. noted: when the
+    entry was made, in seconds of the epoch.
+    """
+
+    tag: str
+    model: str
+    batch: str | None = None
+    settled: bool = False
+    file: str = ""
+    n_calls: int = 0
+    noted: float = 0.0
 
 
-class _Mistakes(msgspec.Struct, frozen=True):
-    data: list[_Mistake] | None = None
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch as it is now, whoever makes it.
 
-
-class _Counts(msgspec.Struct, frozen=True):
-    total: int = 0
-    completed: int = 0
-    failed: int = 0
-
-
-class Batch(msgspec.Struct, frozen=True):
-    """A batch as the provider shows it."""
+    status: `completed`, `failed`, `expired` or `cancelled`, or what else is said while it goes on. n_done:
+    its calls that are finished, well or not, and n_answered those that went well. words: what is said to have
+    gone wrong with the whole of it. files: the ids of the files that hold its results.
+    """
 
     id: str
     status: str
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    errors: _Mistakes | None = None
-    request_counts: _Counts | None = None
-    metadata: dict[str, str] | None = None
+    n_done: int = 0
+    n_answered: int = 0
+    words: str = ""
+    files: tuple[str, ...] = ()
 
     @property
-    def n_done(self) -> int:
-        """How many of its calls are finished, well or not."""
-        return self.request_counts.completed + self.request_counts.failed if self.request_counts else 0
-
-    @property
-    def words(self) -> str:
-        """What the provider says went wrong with the whole batch."""
-        errors = (self.errors.data or []) if self.errors else []
-        return "; ".join(f"{error.message} ({error.code})" for error in errors[:3]) or "no reason given"
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.status in ("completed", "failed", "expired", "cancelled")
 
 
-class _Listed(msgspec.Struct, frozen=True):
-    data: list[Batch]
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one call: HTTP status and body of its reply, or the reason why there is none.
 
-
-class _File(msgspec.Struct, frozen=True):
-    id: str
-
-
-class _Said(msgspec.Struct, frozen=True):
-    status_code: int = 0
-    body: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class Result(msgspec.Struct, frozen=True):
-    """One line of a batch's output or error file."""
-
-    custom_id: str
-    response: _Said | None = None
-    error: _Mistake | None = None
-
-
-async def submit(wire: Wire, tag: str, calls: Path) -> str:
-    """Upload a file of calls, start its batch and return the batch's id.
-
-    tag: a name of our own that the batch carries, so that after a lost reply it is found, and not made a
-    second time. Raises ModelError.
+    status: 0 for no reply.
     """
 
-    async def upload() -> str:
-        return (await _ask(wire, "POST", "/files", calls, _File)).id
+    custom_id: str
+    status: int = 0
+    body: bytes = b"null"
+    code: str = "no response"
+    message: str = ""
 
-    file_id = await _patiently(wire, upload)
-    order = {
-        "input_file_id": file_id,
-        "endpoint": ENDPOINT,
-        "completion_window": "24h",
-        "metadata": {"ragstone": tag},
-    }
+
+class BatchProtocol(msgspec.Struct, frozen=True, kw_only=True):
+    """How the batch API of a provider is spoken to. Each function raises ModelError and CallFailed.
+
+    line: the tag of the batch, the name of the call in the ledger and the body of its request -> its line in
+    the file of calls. upload: hands the file over and returns its id; None where the provider has no files.
+    create: makes the batch once, and returns its id. find: the ids of the batches that may be the one of an
+    entry whose id was never heard, none where it was not made. look: a batch as it is now. results: what
+    became of its calls, in any order.
+    """
+
+    line: Callable[[str, str, bytes], bytes]
+    upload: Callable[[Wire, Path], Awaitable[str]] | None
+    create: Callable[[Wire, BatchEntry, Path], Awaitable[str]]
+    find: Callable[[Wire, BatchEntry], Awaitable[list[str]]]
+    look: Callable[[Wire, str], Awaitable[Batch]]
+    results: Callable[[Wire, Batch], AsyncIterator[Iterator[Result]]]
+
+
+def protocol_of(wire: Wire) -> BatchProtocol:
+    """Return how the endpoint's batch API is spoken to."""
+    if wire.batch_api == "anthropic":
+        from ragstone.kernel.llm._batch_anthropic import ANTHROPIC
+
+        return ANTHROPIC
+    from ragstone.kernel.llm._batch_files import FILE_PROTOCOLS
+
+    return FILE_PROTOCOLS[wire.batch_api]
+
+
+async def submit(
+    wire: Wire, entry: BatchEntry, path: Path, note: Callable[[BatchEntry], None]
+) -> tuple[BatchEntry, list[str]]:
+    """Hand over a file of calls and make its batch; return the entry, and the ids that it may have.
+
+    note: writes the entry down, with the file's id before the batch is made. More than one id, and an entry
+    without one, where the reply to the making was lost and the provider does not show which batch is ours.
+    Raises ModelError.
+    """
+    protocol = protocol_of(wire)
+    if protocol.upload is not None:
+        file = await patiently(wire, functools.partial(protocol.upload, wire, path))
+        entry = msgspec.structs.replace(entry, file=file)
+    note(entry)
     tried = False
 
-    async def create() -> str:
+    async def create() -> list[str]:
         nonlocal tried
-        batch_id = await _find(wire, tag) if tried else None
+        found = await protocol.find(wire, entry) if tried else []
         tried = True
-        return batch_id or (await _ask(wire, "POST", "/batches", msgspec.json.encode(order), Batch)).id
+        return found or [await protocol.create(wire, entry, path)]
 
-    return await _patiently(wire, create)
-
-
-async def find(wire: Wire, tag: str) -> str | None:
-    """Return the id of the batch that carries our tag, None if there is none. Raises ModelError."""
-    return await _patiently(wire, lambda: _find(wire, tag))
-
-
-async def look(wire: Wire, batch_id: str) -> Batch:
-    """Return a batch as it stands now. Raises ModelError."""
-    return await _patiently(wire, lambda: _ask(wire, "GET", f"/batches/{batch_id}", None, Batch))
-
-
-async def download(wire: Wire, file_id: str) -> Iterator[Result]:
-    """Return the lines of a results file; a line that cannot be read is left out. Raises ModelError."""
-
-    async def get() -> bytes:
-        status, content = await wire.exchange("GET", f"/files/{file_id}/content", None)
-        return _checked(wire, status, content, f"the file {file_id}")
-
-    return _results(await _patiently(wire, get))
+    ids = await patiently(wire, create)
+    return (msgspec.structs.replace(entry, batch=ids[0]), ids) if len(ids) == 1 else (entry, ids)
 
 
 def read_result(wire: Wire, result: Result, top_logprobs: int | None) -> Completion:
-    """Return the completion of a line, read as the reply to any other call. Raises CallFailed."""
-    response, error = result.response, result.error
-    if response is not None and response.status_code:
+    """Return the completion of a result, read as the reply to any other call. Raises CallFailed."""
+    if result.status:
         try:
-            return wire.decode(response.status_code, bytes(response.body), top_logprobs)
+            return wire.decode(result.status, result.body, top_logprobs)
         except CallFailed:
             raise
         except ModelError as mistake:  # of one call among many: the others may be well
             raise CallFailed("error", str(mistake)) from None
-    code = (error.code if error else None) or "no response"
     raise CallFailed(
-        "timeout" if code == "request_timeout" else "error",
-        f"the batch gave no reply to this call: {(error and error.message) or code}",
-        retryable=code in NEVER_FINISHED,
+        "timeout" if result.code == "request_timeout" else "error",
+        f"the batch gave no reply to this call: {result.message or result.code}",
+        retryable=result.code in NEVER_FINISHED,
     )
 
 
-def _results(content: bytes) -> Iterator[Result]:
-    decode = msgspec.json.Decoder(Result).decode
+def lines_of(content: bytes, kind: type[T]) -> Iterator[T]:
+    """Yield the lines of a file of results; one that cannot be read is left out."""
+    decode = msgspec.json.Decoder(kind).decode
     for line in io.BytesIO(content):
         try:
             yield decode(line)
@@ -158,29 +162,52 @@ def _results(content: bytes) -> Iterator[Result]:
             continue
 
 
-async def _find(wire: Wire, tag: str) -> str | None:
-    listed = await _ask(wire, "GET", f"/batches?limit={LISTED}", None, _Listed)
-    return next((batch.id for batch in listed.data if (batch.metadata or {}).get("ragstone") == tag), None)
+async def ask_batches(
+    wire: Wire,
+    method: str,
+    path: str,
+    kind: type[T],
+    of: str = "",
+    **request: Any,  # noqa: ANN401 - as aiohttp takes it
+) -> T:
+    """Return the reply to a request of the batch API; of: the batch that it is about, in words.
 
-
-async def _ask(wire: Wire, method: str, path: str, content: bytes | Path | None, kind: type[T]) -> T:
-    status, reply = await wire.exchange(method, path, content)
-    checked = _checked(wire, status, reply, path.removeprefix("/").partition("?")[0])
+    Raises CallFailed and ModelError, as any call does.
+    """
+    status, reply = await send(wire.site, method, path, **request)
+    checked = check_reply(wire, status, reply, of)
     try:
         return msgspec.json.decode(checked, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
         raise ModelError(f"{_no_batches(wire)} ({path}: {mistake})") from None
 
 
-def _checked(wire: Wire, status: int, content: bytes, what: str) -> bytes:
-    """Return the content of a good reply. Raises CallFailed and ModelError, as any call does."""
+async def send(
+    site: Site,
+    method: str,
+    path: str,
+    **request: Any,  # noqa: ANN401 - as aiohttp takes it
+) -> tuple[int, bytes]:
+    """Return HTTP status and body of the reply to a request; files may take their time."""
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
+    response, reply = await exchange(
+        site, method, path, most_bytes=MOST_FILE_BYTES, timeout=timeout, **request
+    )
+    return response.status, reply
+
+
+def check_reply(wire: Wire, status: int, content: bytes, what: str) -> bytes:
+    """Return the content of a good reply. what: the batch or file that it is of; empty for the endpoint.
+
+    Raises CallFailed and ModelError, as any call does.
+    """
     if status // 100 == 2:
         return content
     if status in (404, 405, 501):
-        if "/" not in what and " " not in what:  # the endpoint itself, not one batch or one file of it
+        if not what:
             raise ModelError(_no_batches(wire))
         raise ModelError(
-            f"{wire.name} does not know {what.replace('batches/', 'batch ')} (HTTP {status}). Is the key "
+            f"{wire.name} does not know {what} (HTTP {status}). Is the key "
             "that of another account? To submit its calls again, delete its lines in .ragstone/batches.jsonl."
         )
     wire.decode(status, content, None)
@@ -191,7 +218,7 @@ def _no_batches(wire: Wire) -> str:
     return f"{wire.name} has no batch API: run the same command without --batch."
 
 
-async def _patiently(wire: Wire, work: Callable[[], Awaitable[T]]) -> T:
+async def patiently(wire: Wire, work: Callable[[], Awaitable[T]]) -> T:
     """Return what the work gives, after as many attempts as it takes."""
     draw = random.Random(0)
     for attempt in range(ATTEMPTS):

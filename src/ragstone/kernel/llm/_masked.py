@@ -75,7 +75,9 @@ def _mask(prompt: Prompt, own: "OwnWords | None") -> tuple[ReversibleMask, Promp
             msgspec.structs.replace(question, about=next(texts[False])) for question in asked.questions
         )
         asked = msgspec.structs.replace(asked, questions=questions)
-    return mask, msgspec.structs.replace(prompt, messages=messages, questionnaire=asked)
+    # Its places are those of the text before: what was masked in it has another length.
+    shared = prompt.shared if messages[-1] == prompt.messages[-1] else ()
+    return mask, msgspec.structs.replace(prompt, messages=messages, questionnaire=asked, shared=shared)
 
 
 def _restored_reply(reply: Reply, mask: ReversibleMask) -> Reply:

@@ -1,26 +1,21 @@
 """Any OpenAI-compatible endpoint, over aiohttp: hosted providers, Azure, vLLM, Ollama, llama.cpp's server."""
 
 import contextlib
-import functools
 import re
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import aiohttp
 import msgspec
 
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm._openai_reply import StreamedReply, post_stream, read_reply
-from ragstone.kernel.llm._site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, open_site
+from ragstone.kernel.llm._site import DEFAULT_TIMEOUT_S, Site, exchange, open_site
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, is_reasoner, list_price
 from ragstone.kernel.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 
 DEFAULT_CONCURRENCY = 64
-FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
-MOST_FILE_BYTES = 1_000_000_000  # of the results of a batch
 PATH = "/chat/completions"
 
 
@@ -74,7 +69,17 @@ async def open_openai(
             stream=stream,
             concurrency=concurrency,
             price=list_price(base_url, model),
-            wire=_wire(chat, dialect) if "batch" in provider.can else None,
+            wire=Wire(
+                name=site.name,
+                model=model,
+                site=site,
+                encode=lambda prompt: chat.body(prompt, dialect),
+                decode=chat.decode,
+                batch_api=provider.batch_api,
+                discount=provider.discount(settings),
+            )
+            if "batch" in provider.can
+            else None,
             dialect=dialect,
         )
 
@@ -91,20 +96,12 @@ class _ChatModel(msgspec.Struct, frozen=True):
         body = _body(self.model, prompt, dialect, stream=stream)
         return msgspec.json.encode(body | self.extra if self.extra else body)
 
-
-def _wire(chat: _ChatModel, dialect: Dialect) -> Wire:
-    def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
+    def decode(self, status: int, content: bytes, top_logprobs: int | None) -> Completion:
+        """Return the completion of a reply of the batch API. Raises CallFailed and ModelError."""
         try:
-            return read_reply(chat.site, status, content, top_logprobs)
+            return read_reply(self.site, status, content, top_logprobs)
         except BadRequest as refusal:
-            raise CallFailed("error", f"{chat.site.name} refused the request: {refusal}") from None
-
-    return Wire(
-        name=chat.site.name,
-        encode=lambda prompt: chat.body(prompt, dialect),
-        decode=decode,
-        exchange=functools.partial(_send_file_or_body, chat.site),
-    )
+            raise CallFailed("error", f"{self.site.name} refused the request: {refusal}") from None
 
 
 def _body(model: str, prompt: Prompt, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
@@ -143,22 +140,3 @@ def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
         case "json_object":
             return {"response_format": {"type": "json_object"}}
     return {}
-
-
-async def _send_file_or_body(
-    site: Site, method: str, path: str, content: bytes | Path | None
-) -> tuple[int, bytes]:
-    """Return HTTP status and body of the reply to a request of the batch API; files may take their time."""
-    request: dict[str, Any] = {"data": content}
-    with contextlib.ExitStack() as stack:
-        if isinstance(content, Path):
-            form = aiohttp.FormData({"purpose": "batch"})
-            file = stack.enter_context(content.open("rb"))
-            form.add_field("file", file, filename=content.name, content_type="application/jsonl")
-            payload = form()
-            request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
-        response, reply = await exchange(
-            site, method, path, most_bytes=MOST_FILE_BYTES, timeout=timeout, **request
-        )
-    return response.status, reply

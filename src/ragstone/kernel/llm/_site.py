@@ -1,6 +1,7 @@
 """An endpoint over HTTP: its address, its key, its connections, and what its errors mean."""
 
 import contextlib
+import copy
 import errno
 import os
 import re
@@ -73,6 +74,13 @@ class Site:
         self._query = query
         self._secrets = (key, *passwords_in(base_url))
         self._no_key = no_key
+
+    def at(self, base_url: str, session: aiohttp.ClientSession) -> "Site":
+        """Return another address of the same host, asked by connections of its own."""
+        moved = copy.copy(self)
+        moved.base_url, moved.session, moved._query = base_url, session, ""
+        moved.name = without_password(base_url)
+        return moved
 
     def check_key(self) -> None:
         """Raise ModelError where a key is demanded and there is none."""

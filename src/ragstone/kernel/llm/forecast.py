@@ -5,6 +5,7 @@ made-up reply, so that the calls which depend on it are counted too. Lengths of 
 come from earlier calls in the ledger: first those of this very run, else any of the same model.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -13,7 +14,7 @@ from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.llm.budget import UNLIMITED, cost_usd, most_tokens
 from ragstone.kernel.llm.door import Door, NotInLedger
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Reply
-from ragstone.kernel.llm.providers import ListPrice, is_reasoner
+from ragstone.kernel.llm.providers import ListPrice, is_reasoner, providers
 from ragstone.kernel.llm.stub_reply import stub_reply
 from ragstone.kernel.records import Usage
 
@@ -34,6 +35,11 @@ class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: the parts of them that the provider's cache has, and that the model thinks with. cost_usd: None
     where the price is unknown; list_price_read: the day of a price that ships. duration_s: None where no
     call was ever made. n_earlier: calls that the lengths of replies are taken from, 0 where they are assumed.
+    batch_discount: the share of the price that a call of a batch saves; None where that is unknown.
+    shared: tokens of `input` with which an earlier prompt of the same row begins too, as far as the
+    provider's cache takes so short a beginning up; shared_usd: what they cost less if it has them, less what
+    taking them up costs. 0 and None where the provider does not say from how many tokens on, has no
+    price for them, or earlier calls show what its cache has.
     """
 
     model: str
@@ -47,6 +53,9 @@ class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     list_price_read: str | None = None
     cached: int = 0
     reasoning: int = 0
+    batch_discount: float | None = None
+    shared: int = 0
+    shared_usd: float | None = None
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +72,31 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     cached: int = 0
     reasoning: int = 0
 
+    def by_batch(self) -> "Forecast":
+        """Return the forecast of the same calls by batches: at each model's discount, and without a time."""
+        models, said = [], []
+        for model in self.models:
+            discount, price = model.batch_discount, ""
+            if model.cost_usd is not None:
+                price = (
+                    ", at the price of single calls: no batch_discount is known"
+                    if discount is None
+                    else f", at a discount of {100 * discount:g} %"
+                )
+            if model.calls:
+                said.append(f"{model.model} goes by batches, which may take a day{price}.")
+            cost = None if model.cost_usd is None else model.cost_usd * (1 - (discount or 0.0))
+            # In which order a batch is worked off, nobody says: what a cache has of it, neither.
+            unshared = {"shared": 0, "shared_usd": None}
+            models.append(msgspec.structs.replace(model, cost_usd=cost, duration_s=None, **unshared))
+        return msgspec.structs.replace(
+            self,
+            cost_usd=_sum([model.cost_usd for model in models if model.calls]),
+            duration_s=None,
+            models=models,
+            assumptions=[*self.assumptions, *said],
+        )
+
 
 class _Kind:
     """Calls of one form: those that the ledger has, and the others, weighted."""
@@ -75,6 +109,34 @@ class _Kind:
         self.n_known = self.n_missing = self.missing_bytes = 0.0
 
 
+class _Beginnings:
+    """What prompts of one row begin with alike, in bytes: those that an earlier one has had, and the new."""
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+        self.parts: list[tuple[float, int, int]] = []  # weight, bytes seen before, bytes that are new
+
+    def hear(self, prompt: Prompt, weight: float) -> None:
+        """Count a prompt that will be sent."""
+        *before, last = prompt.messages
+        head = "".join(message.content for message in before) + (prompt.schema or b"").decode()
+        seen = n_bytes = 0
+        for end in prompt.shared:
+            beginning = (head + last.content[:end]).encode("utf-8", "surrogatepass")
+            n_bytes = len(beginning)
+            key = hashlib.blake2b(beginning, digest_size=16).digest()
+            if key in self._seen:
+                seen = n_bytes
+            self._seen.add(key)
+        self.parts.append((weight, seen, n_bytes - seen))
+
+    def tokens(self, tokens_a_byte: float, least: int) -> tuple[float, float]:
+        """Return the tokens that the cache may have, and those that it takes up. least: that it takes up."""
+        had = sum(n * seen for n, seen, _new in self.parts if seen * tokens_a_byte >= least)
+        written = sum(n * new for n, seen, new in self.parts if (seen + new) * tokens_a_byte >= least)
+        return had * tokens_a_byte, written * tokens_a_byte
+
+
 class _Listened:
     """One model: its door, its limits, and what was asked of it."""
 
@@ -82,6 +144,7 @@ class _Listened:
         self.door = door
         self.limits = limits
         self.kinds: dict[tuple[str, int | None], _Kind] = {}
+        self.beginnings = _Beginnings()
 
 
 class Forecaster:
@@ -117,6 +180,8 @@ class Forecaster:
                     self._heard.add(key)
                     kind.n_missing += self.weight
                     kind.missing_bytes += self.weight * n_bytes
+                    if prompt.shared:
+                        listened.beginnings.hear(prompt, self.weight)
                 return stub_reply(prompt)
             kind.n_known += self.weight
             kind.known += reply.usage
@@ -185,6 +250,7 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
         reasoning=round(sum(n * thought for n, _output, thought in replies)),
     )
     price = door.price
+    shared, shared_usd = (0.0, None) if usage.cached else _shared(listened, name, tokens_a_byte)
     return ModelForecast(
         model=name,
         calls=round(n_calls),
@@ -197,7 +263,25 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
         duration_s=_duration_s(listened, n_calls, usage, past),
         n_earlier=known.calls or len(past),
         list_price_read=str(price.read) if isinstance(price, ListPrice) else None,
+        batch_discount=None if door.endpoint.wire is None else door.endpoint.wire.discount,
+        shared=round(shared),
+        shared_usd=shared_usd,
     )
+
+
+def _shared(listened: _Listened, name: str, tokens_a_byte: float) -> tuple[float, float | None]:
+    """Return the tokens that a provider's cache may have of what prompts of a row share, and what that saves.
+
+    0 and None where a price or the provider's shortest beginning is unknown, or nothing is saved.
+    """
+    price, provider = listened.door.price, providers().get(name.partition("/")[0])
+    least = None if provider is None else provider.cache_minimum
+    if not listened.beginnings.parts or price is None or price.cached is None or least is None:
+        return 0.0, None
+    had, written = listened.beginnings.tokens(tokens_a_byte, least)
+    surcharge = 0.0 if price.cache_write is None else price.cache_write - price.input
+    saved = (had * (price.input - price.cached) - written * surcharge) / 1e6
+    return (had, saved) if saved > 0 else (0.0, None)
 
 
 def _forecast_embedding(name: str, n_calls: float, n_bytes: float, price: Price | None) -> ModelForecast:

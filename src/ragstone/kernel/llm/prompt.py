@@ -111,10 +111,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     and where they have none default_temperature; None there too: the provider's own, none is sent.
 
     questionnaire: what a decision model is asked of the messages, each of which is a text under the name of
-    one of its inputs; None for a model that writes.
+    one of its inputs; None for a model that writes. shared: where, in characters of the last message, what
+    other prompts begin with too may end; empty for a prompt that shares nothing but its first messages.
 
-    No part of what decides a reply: room, tokens to think in beside it, which the door fills in; renew, that
-    a response of an earlier command is not taken.
+    No part of what decides a reply: shared; room, tokens to think in beside it, which the door fills in;
+    renew, that a response of an earlier command is not taken.
     """
 
     messages: tuple[Message, ...]
@@ -131,6 +132,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     questionnaire: Questionnaire | None = None
     room: int = 0
     renew: bool = False
+    shared: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         asked = self.questionnaire

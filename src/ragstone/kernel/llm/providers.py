@@ -14,6 +14,7 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price, Section, shipped
 from ragstone.kernel.errors import ModelError, nearest
 from ragstone.kernel.llm.keys import without_password
+from ragstone.kernel.llm.transport import BatchApi
 
 Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp", "systemone"]
 Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning", "decisions"]
@@ -50,6 +51,9 @@ class Provider(Section, frozen=True, kw_only=True):
     prefix: str = ""
     tells_cost: bool = False
     systemone_url: str = ""
+    batch_api: BatchApi = "openai"
+    batch_discount: float | None = None
+    cache_minimum: int | None = None
 
     @property
     def key_variable(self) -> str | None:
@@ -60,6 +64,15 @@ class Provider(Section, frozen=True, kw_only=True):
         """Return the address of the settings, else of the environment, else its own; empty for none."""
         addresses = [settings.base_url, *(os.environ.get(name) for name in self.base_url_env), self.base_url]
         return next((url for url in addresses if url), "").rstrip("/")
+
+    def discount(self, settings: ModelSettings) -> float | None:
+        """Return the share of the price that a call of a batch saves; None where nobody knows.
+
+        The provider's own holds at its own address alone.
+        """
+        if settings.batch_discount is not None:
+            return settings.batch_discount
+        return self.batch_discount if self.address(settings) == self.base_url else None
 
     def identity_of(self, model: str, base_url: str) -> str:
         """Return what the ledger knows a model at this address by.

@@ -7,8 +7,7 @@ import copy
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -16,6 +15,10 @@ from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 
+if TYPE_CHECKING:
+    from ragstone.kernel.llm._site import Site
+
+BatchApi = Literal["openai", "mistral", "gemini", "anthropic"]
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
 ABOUT_MODES = (
@@ -234,17 +237,21 @@ class BadRequest(Exception):
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True):
-    """How an endpoint of the OpenAI protocol is spoken to, for what is more than one call: see batch_api.py.
+    """How an endpoint is spoken to, for what is more than one call: see _batch_api.py.
 
-    name: its address, fit to be shown. encode: a call -> the body of its request. decode: HTTP status and
-    body of a reply, and how many logprobs were asked for -> what `send` returns and raises. exchange:
-    method, path below base_url, and a body or a file to upload -> HTTP status and body.
+    name: its address, fit to be shown; model: there. encode: a call -> the body of its request. decode: HTTP
+    status and body of a reply, and how many logprobs were asked for -> what `send` returns and raises.
+    batch_api: whose protocol its batches have. discount: the share of the price that a call of a batch saves;
+    None where nobody knows.
     """
 
     name: str
+    model: str
+    site: "Site"
     encode: Callable[[Prompt], bytes]
     decode: Callable[[int, bytes, int | None], Completion]
-    exchange: Callable[[str, str, bytes | Path | None], Awaitable[tuple[int, bytes]]]
+    batch_api: BatchApi
+    discount: float | None
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

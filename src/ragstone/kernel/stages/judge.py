@@ -1,11 +1,14 @@
 """Stage: answers -> judgements, in this process or by the workers of a cluster."""
 
+import asyncio
 import contextlib
 import functools
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.engine.call_log import CallLog
@@ -64,6 +67,7 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         retrieve=retrieve,
         context_tokens=session.models.context_tokens,
         decides=session.models.decides,
+        at_once=(await session.models.door(model)).endpoint.concurrency if asking and model else 1,
     )
     if context.decides(context.model) or any(context.decides(name) for name in members):
         from ragstone.kernel.judging.decision import check_decided  # few models are
@@ -78,7 +82,7 @@ JudgedRow = Answer | tuple[Answer, Answer]
 
 
 def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool = False) -> list[list[Judge]]:
-    """Group judges in their order: those that are asked in one call are one group, the first.
+    """Group judges in their order: those that are asked in one call, then those whose prompts begin alike.
 
     one_call: those whose replies fit into one are asked together, if there are two or more of them.
     by_questions: a decision model is asked: judges of the same inputs are a group, wherever the first stands.
@@ -86,19 +90,20 @@ def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool 
     if by_questions:
         from ragstone.kernel.judging.decision import can_be_decided
 
-        groups: dict[object, list[Judge]] = {}
+        by_inputs: dict[object, list[Judge]] = {}
         for judge in judges:
             key = tuple(judge.inputs) if can_be_decided(judge) else id(judge)
-            groups.setdefault(key, []).append(judge)
-        return list(groups.values())
+            by_inputs.setdefault(key, []).append(judge)
+        return list(by_inputs.values())
     joint: list[Judge] = []
     if one_call:
         from ragstone.kernel.judging.together import can_join
 
         joint = [judge for judge in judges if can_join(judge)]
-    if len(joint) < 2:
-        return [[judge] for judge in judges]
-    return [joint, *([judge] for judge in judges if judge not in joint)]
+    alike = [judge for judge in judges if judge.shares_prefix]
+    groups = [group for group in (joint, alike) if len(group) > 1]
+    grouped = [judge for group in groups for judge in group]
+    return [*groups, *([judge] for judge in judges if judge not in grouped)]
 
 
 def rows_of_group(group: Sequence[Judge], answers: Iterable[Answer]) -> Iterable[JudgedRow]:
@@ -127,6 +132,8 @@ async def judge_row(
                 from ragstone.kernel.judging.decision import judge_by_questions
 
                 judgements = await judge_by_questions(group, row, context)
+            elif len(group) > 1 and group[0].shares_prefix:
+                judgements = await _judge_in_turn(group, row, context)
             elif len(group) > 1:
                 from ragstone.kernel.judging.together import judge_together
 
@@ -140,13 +147,23 @@ async def judge_row(
         return judgements, trace.exchanges()
 
 
+async def _judge_in_turn(group: Sequence[Judge], answer: Answer, context: JudgeContext) -> list[Judgement]:
+    """Return the judgements of judges whose prompts begin alike: the first one's call fills the cache."""
+    context = msgspec.structs.replace(context, shares_rows=True)
+    first, *rest = group
+    judgements = await judge_answer(first, answer, context)
+    for rows in await asyncio.gather(*(judge_answer(judge, answer, context) for judge in rest)):
+        judgements = [*judgements, *rows]
+    return judgements
+
+
 def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error: str) -> list[Judgement]:
     if isinstance(row, tuple):
         from ragstone.kernel.judging.pairwise import as_pair
 
         row = as_pair(*row)
     named: Sequence[JudgeFields] = group
-    if len(group) > 1 and not context.decides(context.model):
+    if len(group) > 1 and not context.decides(context.model) and not group[0].shares_prefix:
         from ragstone.kernel.judging.together import joined
 
         named = joined(cast("list[OneCallJudge]", group))
@@ -200,6 +217,8 @@ def judge_rows(
 ) -> AsyncIterator[Judgement]:
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
+    Judges whose prompts begin alike are asked about one answer after the other: see contexts_first.py.
+
     A judge with several criteria gives a judgement for each, and one for its score. One judge after the other
     keeps the fixed part of its prompt in the model's cache; with `one_call` in `[judge]`, those whose replies
     fit into one are asked together. So `answers` is a function that gives the rows anew each time; they may
@@ -240,14 +259,14 @@ async def _judge_rows(
             await stack.enter_async_context(contextlib.aclosing(stream))
             results = [_take(stream, n) for n in n_rows]
         else:
-            here = functools.partial(
-                judge_row,
-                context=context or await judge_context(session, judges),
-                call_log=session.call_log,
-            )
+            context = context or await judge_context(session, judges)
+            here = functools.partial(judge_row, context=context, call_log=session.call_log)
             for group in groups:
                 rows = rows_of_group(group, answers())
-                results.append(map_in_order(functools.partial(here, group), rows, session.stop))
+                # A cache lives for minutes, or holds one prompt: no more rows are begun than calls are taken.
+                alike = len(group) > 1 and group[0].shares_prefix and not session.batching
+                window = {"window": context.at_once} if alike else {}
+                results.append(map_in_order(functools.partial(here, group), rows, session.stop, **window))
         for group, n, judged in zip(groups, counts, results, strict=True):
             name = " + ".join(judge.name for judge in group)
             with session.progress(f"judge {name}", n, session.state) as advance:

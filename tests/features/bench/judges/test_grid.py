@@ -120,6 +120,23 @@ def test_cheaper_model_with_examples_is_as_good_as_the_dear_one_without(settings
     assert "mine · openai/cheap" in (of_cheap.first if of_cheap.verdict == "better" else of_cheap.second)
 
 
+@pytest.mark.parametrize(("rate", "verdict"), [(0.1, "cannot tell"), (0.45, "worse")])
+def test_a_layout_is_compared_with_the_judge_as_its_file_says(settings, fake_openai, rate, verdict):
+    usual, turned = judging({"dear": 0.05}), judging({"dear": rate})
+    fake_openai.script = lambda body: (turned if "This is what to judge" in prompt_of(body) else usual)(body)
+    judges = ["mine.toml", "mine.toml@layout=contexts_first"]
+    summary = bench_judges(with_grid(settings, judges=judges, models=["openai/dear"]))
+    rows = placed(summary)
+    (name,) = (name for name in rows if "layout=contexts_first" in name)
+    (pair,) = (
+        each for each in summary.board.comparisons if {each.first, each.second} == {name, "mine@shots=0"}
+    )
+    assert (pair.test, pair.difference.low is None) == ("McNemar", False)
+    assert rows[name].statuses == {"scored": 80}
+    assert (pair.verdict == "cannot tell") == (verdict == "cannot tell")
+    assert rows[name].verdict != "better"
+
+
 def test_prompts_are_compared_for_the_same_model(settings):
     summary = bench_judges(with_grid(settings, prompts=["own", "strict"], models=["openai/dear"]))
     [contrast] = summary.choice.contrasts

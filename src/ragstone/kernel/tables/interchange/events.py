@@ -58,11 +58,7 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
                 continue
             if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
                 verdicts += _records(number, raw)
-                if "event_name" in raw:
-                    continue
-            for span in spans_in(raw):
-                if "evaluation" in span or "problem" in span:  # _records and _on_span read them whole
-                    continue
+            for span in _true_spans(raw) if "event_name" not in raw else ():
                 steps.append(step_in(number, span))
                 verdicts += _on_span(number, span)
                 kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
@@ -75,6 +71,11 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
         verdicts += _evaluator_span(number, span, models)
     for one in AnsweredSpans(steps).placed(verdicts):
         yield one.number, one
+
+
+def _true_spans(raw: Mapping[str, Any]) -> Iterator[Span]:
+    """Yield the spans of a row, without what spans_in makes of evaluations, which are read whole here."""
+    return (span for span in spans_in(raw) if not span.keys() & {"evaluation", "problem"})
 
 
 def _on_span(number: int, span: Span) -> list[SpanVerdict]:
