@@ -76,14 +76,14 @@ async def _made(spec: StageSpec) -> AsyncGenerator[bytes, list[object]]:
 
 @contextlib.asynccontextmanager
 async def open_processes(
-    work: RowWork[In, Out], session: Session, **arguments: Any
+    work: RowWork[In, Out], session: Session, **arguments: object
 ) -> AsyncIterator["RowProcesses[In, Out]"]:
     """Give the processes of a stage, which end with the block; none is started before rows are worth it.
 
     As many as there are cores, or `[engine] workers` where that is less.
     """
     cores, most = n_cores(), session.settings.engine.workers
-    spec = stage_spec(work.name, session.settings, **arguments)
+    spec = stage_spec(work.name, session.settings, listening=False, **arguments)
     processes: RowProcesses[In, Out] = RowProcesses(spec, min(cores, most or cores))
     try:
         yield processes
