@@ -53,7 +53,9 @@ class HelperProcess:
 
     def start(self) -> bool:
         """Start the process, if it does not run; return whether it does."""
-        if self._process is None and not self._ended and can_start():
+        # A program that was frozen is its own executable: there is no interpreter to start.
+        can_start = bool(sys.executable) and not getattr(sys, "frozen", False)
+        if self._process is None and not self._ended and can_start:
             code = f"import sys; sys.path[:] = {sys.path!r}\n{self._code}"
             alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
             try:
@@ -131,11 +133,6 @@ def _speaks(pipe: IO[bytes]) -> bool:
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     return bool(poll.poll(1000 * _LOOK_S))
-
-
-def can_start() -> bool:
-    """Return whether there is an interpreter to start; a program that was frozen is none."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def death(code: int) -> str:

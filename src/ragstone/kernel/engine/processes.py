@@ -5,12 +5,12 @@ This process begins alone. Only where what is left takes longer than starting pr
 
 import asyncio
 import contextlib
+import itertools
 import pickle
 import queue
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ragstone.kernel.engine.cluster.spec import StageSpec, built_work, portable, stage_spec
@@ -64,13 +64,10 @@ async def _made(spec: StageSpec) -> AsyncGenerator[bytes, list[object]]:
         _row, work = await built_work(spec, session)
         block = yield b""
         while True:
-            made: list[object] = []
-            error = None
-            try:
-                for row in block:
-                    made.append(await work(row))  # noqa: PERF401 - what was made before an error stays
-            except Exception as mistake:  # noqa: BLE001 - it is raised where the rows are awaited
-                error = portable(mistake)
+            # Together, for members of a stack are tasks: so the loop turns once for many of them.
+            outs = await asyncio.gather(*map(work, block), return_exceptions=True)
+            made = list(itertools.takewhile(lambda out: not isinstance(out, BaseException), outs))
+            error = next((portable(out) for out in outs if isinstance(out, BaseException)), None)
             block = yield pickle.dumps(ComputedRows(made, error), protocol=5)
 
 
@@ -122,10 +119,13 @@ class RowProcesses(Generic[In, Out]):
             async for out in alone:
                 yield out
         size = max(1, min(MOST_ROWS, int(BLOCK_S / max(trial.row_s(), 1e-6))))
-        blocks = iter(lambda: list(islice(left, size)), [])
-        made = map_in_order(
-            lambda block: self._done(block, here), blocks, stop, window=AHEAD * len(self._helpers) or 1
-        )
+        blocks = iter(lambda: list(itertools.islice(left, size)), [])
+
+        async def done(block: list[In]) -> ComputedRows:
+            computed = await asyncio.get_running_loop().run_in_executor(self._threads, self._do, block)
+            return ComputedRows([await here(row) for row in block]) if computed is None else computed
+
+        made = map_in_order(done, blocks, stop, window=AHEAD * len(self._helpers) or 1)
         async with contextlib.aclosing(cast(AsyncGenerator[ComputedRows, None], made)):
             async for block in made:
                 for out in block.made:
@@ -141,10 +141,6 @@ class RowProcesses(Generic[In, Out]):
         self._threads.shutdown()
         for helper in self._helpers:
             helper.rest(_LAST_BREATH_S)
-
-    async def _done(self, rows: list[In], here: Callable[[In], Awaitable[Out]]) -> ComputedRows:
-        made = await asyncio.get_running_loop().run_in_executor(self._threads, self._do, rows)
-        return ComputedRows([await here(row) for row in rows]) if made is None else made
 
     def _do(self, rows: list[In]) -> ComputedRows | None:
         """Return what becomes of a block; None where no process can be started. Raises RagstoneError."""
