@@ -1,4 +1,4 @@
-"""Figures that must not drift unseen: `python -m benchmarks.guard [--record]`, some 40 s.
+"""Figures that must not drift unseen: `python -m benchmarks.guard [--record]`, a minute.
 
 Each is a ratio of ours to a peer's, both measured in this run, so that a slow machine slows both: the least
 of RUNS that take turns. One beyond 1.5 times what guard.json has recorded fails, with exit code 1.
@@ -22,6 +22,10 @@ import msgspec
 from benchmarks.door import LATENCY_S, judge_prompt, measure
 from tests.support.fake_openai import running
 
+from ragstone.features.judge.judging import judge
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.engine import processes
+from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import Answer
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 from ragstone.kernel.tables import write_rows
@@ -32,6 +36,7 @@ RUNS = 3
 AGAIN = 2  # times that all is measured anew before a ratio counts as drifted: other programs come and go
 CALLS, IN_FLIGHT = 1000, 64
 TEXTS, WORDS = 20_000, 100
+JUDGED = 2_000
 # What the peer of a start is: what `ragstone judge` cannot do without.
 LIBRARIES = "import aiohttp, msgspec, numpy"
 
@@ -119,6 +124,41 @@ def called(base_url: str, folder: str) -> dict[str, float]:
     }
 
 
+def left_here() -> float:
+    """Return the CPU that this process spends where one a core judges, beside the CPU of judging alone.
+
+    What it spends is what cannot be shared out: reading, handing over, taking back. CPU of one process is the
+    same whoever is beside, which the wall time of two shared cores is not. 0 on one core: nothing to share.
+    """
+    rows = [
+        Answer(
+            question_id=f"q{n}",
+            question=f"Field {n}: when should maize be side-dressed with nitrogen, and what is tested first?",
+            reference=[f"At V{k}, before rapid uptake begins, after a test of the soil" for k in range(3, 9)],
+            answer=f"The guide for field {n} recommends side-dressing at the V6 stage, {n % 97} days on. "
+            * 4,
+        )
+        for n in range(JUDGED)
+    ]
+    if n_cores() == 1:
+        return 0.0
+
+    def judged(workers: int | None) -> float:
+        settings = choose(Settings(), "engine", workers=workers)
+        return cpu_s(lambda: judge(rows, judges=["right"], settings=settings))
+
+    alone, shared = [], []
+    before = processes.ALONE_S, processes.WORTH_S
+    processes.ALONE_S, processes.WORTH_S = 0.0, 0.0
+    try:
+        for _ in range(RUNS):
+            alone.append(judged(1))
+            shared.append(judged(None))
+    finally:
+        processes.ALONE_S, processes.WORTH_S = before
+    return min(shared) / min(alone)
+
+
 def indexed() -> float:
     """Return the CPU of an index of 20,000 texts beside that of bm25s, its tokeniser included."""
     generator = random.Random(0)
@@ -143,6 +183,7 @@ def measured() -> dict[str, float]:
         return {
             "start of `ragstone judge` / of its libraries": started(base_url, folder),
             **called(base_url, folder),
+            "CPU left here of `right` by all cores / by one": left_here(),
             "index of 20,000 texts / of bm25s": indexed(),
         }
 

@@ -21,10 +21,12 @@ from tests.support.fake_openai import running  # noqa: E402
 from ragstone.features.judge._sheet import AnswerSheet  # noqa: E402
 from ragstone.features.judge.judging import judge_sheet  # noqa: E402
 from ragstone.kernel.config import choose, load_settings  # noqa: E402
+from ragstone.kernel.processes import n_cores  # noqa: E402
 from ragstone.kernel.records import Answer  # noqa: E402
 from ragstone.kernel.stages.judge import load_judges  # noqa: E402
 from ragstone.kernel.tables import write_rows  # noqa: E402
 
+ENOUGH = 20_000  # rows that are judged by words alone
 EVOUNA = ROOT.parent / "shared" / "data" / "evouna" / "tq600.jsonl"
 LATENCY_S = 0.05
 RUNS = 5
@@ -81,6 +83,30 @@ def judged(folder: str, n: int) -> Timing:
     return timed(folder, "judge", f"answers{n}.jsonl", *options, "-o", "judgements.jsonl")
 
 
+def words_judged(folder: str, workers: int) -> Timing:
+    """Return what judging ENOUGH rows by `right` takes so many processes at most."""
+    (Path(folder) / "ragstone.toml").write_text(f"[engine]\nworkers = {workers}\n")
+    return timed(
+        folder, "judge", f"answers{ENOUGH}.jsonl", "--judge", "right", "-o", f"by{workers}.jsonl", "--force"
+    )
+
+
+def show_cores() -> None:
+    """Print what one process and one for each core take, in turns; their files must be equal."""
+    cores = n_cores()
+    with tempfile.TemporaryDirectory() as folder:
+        make_sheet(folder, "", ENOUGH)
+        one, all_cores = [], []
+        for _ in range(RUNS):
+            one.append(words_judged(folder, 1))
+            all_cores.append(words_judged(folder, cores))
+        same = (Path(folder) / "by1.jsonl").read_bytes() == (Path(folder) / f"by{cores}.jsonl").read_bytes()
+        assert same, "the files differ"
+    show(f"judge {ENOUGH:,} rows by `right`, one process", median(one), ENOUGH, "")
+    gain = median(one).wall_s / median(all_cores).wall_s
+    show(f"the same, one for each of {cores} cores", median(all_cores), ENOUGH, f"{gain:.2f} x as fast")
+
+
 def called(base_url: str, n: int) -> Timing:
     """Return what judging a sheet of n answers takes from Python: from the call to the written file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -111,6 +137,7 @@ def main() -> None:
                     again.append(judged(folder, n))
             show(f"judge {n:,} rows, one call each, 64 in flight", median(fresh), n, target)
             show("the same again, from the ledger", median(again), n, "<= 0.10 ms a row + start")
+    show_cores()
     with tempfile.TemporaryDirectory() as folder:
         show("ragstone --help", median([timed(folder, "--help") for _ in range(RUNS)]), None, "<= 0.3 s")
         if EVOUNA.is_file():

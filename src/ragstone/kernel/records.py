@@ -44,9 +44,13 @@ def figure_of(value: object) -> float | None:
     The one check of tokens, seconds and costs on their way in: -1 stands for "unknown" in many places, and
     what is larger fits into no column of a database.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral | float):
+    number: int | float
+    if type(value) is int or type(value) is float:  # as all but a few are
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, Integral | float):
         return None
-    number = value if isinstance(value, float) else int(value)  # NumPy has whole numbers of its own
+    else:
+        number = value if isinstance(value, float) else int(value)  # NumPy has whole numbers of its own
     return number if 0 <= number <= MOST else None  # of NaN neither is true
 
 

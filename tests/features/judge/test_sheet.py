@@ -1,15 +1,18 @@
 """A sheet is read once, however often its rows are looked through; most of a large one is not in memory."""
 
 import datetime
+from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.support.command import ragstone
 
 from ragstone.features.judge import _sheet as module
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Question
-from ragstone.kernel.tables import write_rows
+from ragstone.kernel.tables import formats, reading, write_rows
 
 
 @pytest.fixture
@@ -62,3 +65,37 @@ def test_a_row_that_cannot_be_read_stops_before_the_first_is_given(files):
     for _ in range(2):
         with pytest.raises(DataError):
             next(iter(sheet))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "json"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_a_command_converts_each_row_of_its_sheet_once(form, to_file, tmp_path, monkeypatch, fake_openai):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr(module, "BLOCK", 4)  # most of it is spilled
+    columns = ("id", "question", "reference", "answer")
+    rows = [dict.fromkeys(columns, "At V6.") | {"id": f"q{n}"} for n in range(11)]
+    sheet = tmp_path / f"sheet.{form}"
+    if form == "csv":
+        lines = [",".join(columns), *(",".join(row.values()) for row in rows)]
+        sheet.write_text("\n".join(lines))
+    elif form == "json":
+        sheet.write_bytes(msgspec.json.encode(rows))
+    else:
+        sheet.write_bytes(msgspec.json.Encoder().encode_lines(rows))
+    n_converted, opened = Counter(), []
+    convert, open_bytes = reading._RowReader._converted, formats.open_bytes
+
+    def counted(reader: reading._RowReader, raw: object) -> object:
+        n_converted[reader._where] += 1
+        return convert(reader, raw)
+
+    monkeypatch.setattr(reading._RowReader, "_converted", counted)
+    monkeypatch.setattr(formats, "open_bytes", lambda path: opened.append(path) or open_bytes(path))
+    # A forecast, a baseline, a stack and a judge that asks: each looks through all rows.
+    judges = [part for name in ("match", "right", "correctness") for part in ("--judge", name)]
+    output = ["-o", "j.jsonl"] if to_file else []
+    assert ragstone("judge", sheet.name, *judges, "--model", "openai/fake", *output).code in (0, 5)
+    assert n_converted[sheet.name] == 11
+    assert [path.name for path in opened].count(sheet.name) == 1

@@ -260,7 +260,7 @@ async def test_the_process_that_reads_ends_when_it_is_idle(tmp_path, processes, 
     async with knowledge_in(tmp_path) as knowledge:
         for _ in range(2):
             await knowledge.check("maize.md", MAIZE)
-            while knowledge.check._process._process is not None:  # noqa: ASYNC110 - of another thread
+            while knowledge.check._process.running:  # noqa: ASYNC110 - of another thread
                 await asyncio.sleep(0.01)
 
 

@@ -101,10 +101,7 @@ def export(
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow or --otlp.")
     records = [path for path in outputs if record_kind(path)]
     fields = {"system": system, "organization": organization, "dataset": dataset}
-    if where is not None and len(records) == len(outputs):
-        raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
-    if answers is not None and otlp is None:
-        raise DataError("--answers tells in which traces events belong: give it with --otlp.")
+    _check_options(where, answers, otlp, has_table=len(records) < len(outputs))
     if otlp is not None and not outputs and not mlflow:
         _send(run, otlp, answers, anew=force)
         return
@@ -124,6 +121,16 @@ def export(
         _log(finished, tracking_uri, experiment, traces=traces)
     if otlp is not None:
         _send(run, otlp, answers, anew=force)
+
+
+def _check_options(where: str | None, answers: Path | None, otlp: str | None, *, has_table: bool) -> None:
+    """Raise DataError for an option without what it is about."""
+    from ragstone.kernel.errors import DataError
+
+    if where is not None and not has_table:
+        raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
+    if answers is not None and otlp is None:
+        raise DataError("--answers tells in which traces events belong: give it with --otlp.")
 
 
 def _log(run: "FinishedRun", tracking_uri: str | None, experiment: str | None, *, traces: bool) -> None:

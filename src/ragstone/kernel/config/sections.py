@@ -212,8 +212,10 @@ class EngineSection(Section, frozen=True, kw_only=True):
 
     kind: in this process, or on the workers of a Ray cluster. address: of that cluster, e.g. `auto` on one of
     its nodes or `head:6379`; one is started on this machine if absent. workers: how many rows are shared
-    among; as many as the cluster has room for if absent. worker_cpus, worker_gpus: what each of them is
-    given. block_rows: rows that are handed to a worker at a time, and that are done anew when it dies.
+    among; as many as the cluster has room for if absent. In this process: how many processes at most compute
+    the rows of judges that ask no model; one for each core if absent. worker_cpus, worker_gpus: what each
+    worker of a cluster is given. block_rows: rows that are handed to one of them at a time, and that are done
+    anew when it dies.
     """
 
     kind: EngineKind = "local"

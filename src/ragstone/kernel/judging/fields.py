@@ -141,6 +141,14 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         return False
 
     @property
+    def computes(self) -> bool:
+        """Whether its verdict follows from the row alone, so that any process may come to it."""
+        if self.members:
+            return all(member.inner.computes for member in self.members)
+        asks = self.needs_model or self.needs_embedder or self.needs_retriever
+        return not (asks or self.compares_two)
+
+    @property
     def reads_answer(self) -> bool:
         """Whether it says anything of an answer, by itself; else bare questions will do."""
         return self.compares_two or not {"answer", "conversation", "steps"}.isdisjoint(self.inputs)

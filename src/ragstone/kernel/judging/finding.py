@@ -26,10 +26,10 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. retrieve: looks passages up, for functions that do. context_tokens: model -> how many tokens prompt
-    and reply may have together. decides: whether a model is a decision model, see decision.py. at_once: how many
-    calls the model takes at a time. shares_rows: whether several judges whose prompts begin alike are asked
-    about each row. A judge that needs none of them works with `JudgeContext()`. Raises ValueError where a
-    model is to be asked without a secret: whoever writes an answer could then reckon its nonce.
+    and reply may have together. decides: whether a model is a decision model, see decision.py. at_once: how
+    many calls the model takes at a time. shares_rows: whether several judges whose prompts begin alike are
+    asked about each row. A judge that needs none of them works with `JudgeContext()`. Raises ValueError where
+    a model is to be asked without a secret: whoever writes an answer could then reckon its nonce.
     """
 
     ask: Ask = no_model

@@ -38,15 +38,21 @@ def words(text: str) -> tuple[str, ...]:
 
 
 class HeldWords(NamedTuple):
-    """The words of a text, how often each is there, and where to look for words like another.
+    """The words of a text, and how often each is there.
 
     found: what `_alike` found in it; alternatives of a reference share most of their words.
     """
 
+    text: str
     counts: Counter[str]
+    found: dict[str, dict[str, float]]
+
+
+class WordForms(NamedTuple):
+    """Where to look for words of a text that are like another: by beginnings, and by pairs of letters."""
+
     beginnings: dict[str, list[str]]
     pairs: dict[str, list[str]]
-    found: dict[str, dict[str, float]]
 
 
 def match(answer: str, reference: str, question: str) -> float:
@@ -75,15 +81,23 @@ def focus(answer: str, reference: str, question: str) -> float | None:
     wanted = spoken(reference)
     if not 0 < len(wanted) <= SHORT:
         return None
-    held, of_question = _held(answer), set(spoken(question))
-    weights = {word: n * word_weight(word) for word, n in held.counts.items() if word not in of_question}
+    held, (weights, total) = _held(answer), _weights_beside(answer, question)
     if not weights:
         return 0.0
     shares: dict[str, float] = {}
     for word in wanted:
         for like, share in _alike(word, held).items():
             shares[like] = max(share, shares.get(like, 0.0))
-    return sum(weights.get(word, 0.0) * share for word, share in shares.items()) / sum(weights.values())
+    return sum(weights.get(word, 0.0) * share for word, share in shares.items()) / total
+
+
+@functools.lru_cache(maxsize=16)
+def _weights_beside(answer: str, question: str) -> tuple[dict[str, float], float]:
+    """Return how much each word of the answer counts that the question has not, and their sum."""
+    of_question = _spoken_words(question)
+    counts = _held(answer).counts
+    weights = {word: n * word_weight(word) for word, n in counts.items() if word not in of_question}
+    return weights, sum(weights.values())
 
 
 def missing(answer: str, reference: str, question: str) -> list[str]:
@@ -94,8 +108,13 @@ def missing(answer: str, reference: str, question: str) -> list[str]:
 
 
 def _wanted(reference: str, question: str) -> Sequence[str]:
-    of_reference, of_question = spoken(reference), set(spoken(question))
+    of_reference, of_question = spoken(reference), _spoken_words(question)
     return [word for word in of_reference if word not in of_question] or of_reference
+
+
+@functools.lru_cache(maxsize=16)
+def _spoken_words(text: str) -> frozenset[str]:
+    return frozenset(spoken(text))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -181,16 +200,22 @@ def _weights() -> dict[str, float]:
 
 @functools.lru_cache(maxsize=16)  # an answer is compared with each alternative of its reference
 def _held(text: str) -> HeldWords:
-    held = HeldWords(Counter(spoken(text)), {}, defaultdict(list), {})
-    for word in held.counts:
+    return HeldWords(text, Counter(spoken(text)), {})
+
+
+@functools.lru_cache(maxsize=16)  # made for words that are not there as they are: most are
+def _forms(text: str) -> WordForms:
+    beginnings: dict[str, list[str]] = {}
+    in_words: dict[str, list[str]] = defaultdict(list)
+    for word in _held(text).counts:
         pairs = _pairs(word)
         if pairs and len(word) >= PREFIX:
-            held.beginnings.setdefault(word[:PREFIX], []).append(word)
+            beginnings.setdefault(word[:PREFIX], []).append(word)
         for pair in pairs:
             # A pair's second place in a word counts where the pair itself does.
-            if len(held.pairs[pair[:2]]) < MOST_SHARING or held.pairs[pair[:2]][-1] is word:
-                held.pairs[pair].append(word)
-    return held
+            if len(in_words[pair[:2]]) < MOST_SHARING or in_words[pair[:2]][-1] is word:
+                in_words[pair].append(word)
+    return WordForms(beginnings, in_words)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -217,14 +242,15 @@ def _alike(word: str, held: HeldWords) -> dict[str, float]:
     """Return the words of a text that count as this one, with how much; itself alone where it is there."""
     alike = held.found.get(word)
     if alike is None:
-        alike = held.found[word] = {word: 1.0} if word in held.counts else _other_forms(word, held)
+        alike = held.found[word] = {word: 1.0} if word in held.counts else _other_forms(word, held.text)
     return alike
 
 
-def _other_forms(word: str, held: HeldWords) -> dict[str, float]:
+def _other_forms(word: str, text: str) -> dict[str, float]:
     pairs = _pairs(word)
     if not pairs:
         return {}
+    held = _forms(text)
     shared = Counter(chain.from_iterable(held.pairs[pair] for pair in pairs if pair in held.pairs))
     forms = {
         other: share

@@ -25,6 +25,8 @@ def question_digest(question_id: str, question: str | None = None) -> str:
 
 def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
     """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
+    if not (judge.tuned_on or judge.shown):
+        return False
     own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
     return bool(
         own.intersection(judge.tuned_on)

@@ -1,9 +1,8 @@
 """Calls to one endpoint, of whatever sort: as many at once as it bears, retried, paced, within the budget."""
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from ragstone.kernel.config import ModelSettings, Price
@@ -32,13 +31,6 @@ class CostedReply(Protocol):
 
 
 AnsweredT = TypeVar("AnsweredT", bound=CostedReply)
-
-
-class _Attempt:
-    """What one attempt used: nothing before it is sent; None from then on, until the endpoint says it."""
-
-    used: Usage | None = UNUSED
-    cost_usd: float | None = None
 
 
 class Caller:
@@ -82,9 +74,7 @@ class Caller:
         trying = self._circuit.tries_again()
         while True:
             try:
-                async with self._attempt(most, trying) as attempt:
-                    answered = await send()
-                    attempt.used, attempt.cost_usd = answered.usage, answered.cost_usd
+                answered = await self._attempt(send, most, trying=trying)
             except Rephrase:
                 continue
             except CallFailed as failure:
@@ -115,23 +105,26 @@ class Caller:
             return retry_policy.timeouts
         return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
 
-    @contextlib.asynccontextmanager
-    async def _attempt(self, most: Usage, trying: bool) -> AsyncIterator[_Attempt]:
-        """Make one attempt within the block. trying: also where the circuit is open, to test it."""
+    async def _attempt(
+        self, send: Callable[[], Awaitable[AnsweredT]], most: Usage, *, trying: bool
+    ) -> AnsweredT:
+        """Return what one attempt brings back. trying: also where the circuit is open, to test it."""
         async with self.slots:
             self._check(trying)
             reservation = await self._budget.reserve(most, self.price)
-            attempt = _Attempt()
+            used: Usage | None = UNUSED
+            cost_usd: float | None = None
             try:
                 await self._calls.wait()
                 if self._tokens.limited:
                     await self._tokens.wait((most.input + most.output) / 4)  # likely; never more than `most`
                 self._check(trying)
-                attempt.used = None  # once it is sent, nobody knows until the endpoint says
-                yield attempt
+                used = None  # once it is sent, nobody knows until the endpoint says
+                answered = await send()
+                used, cost_usd = answered.usage, answered.cost_usd
             except CallFailed as failure:
                 if failure.status != "timeout" and not isinstance(failure, BrokenOff):
-                    attempt.used = UNUSED
+                    used = UNUSED
                 if failure.status == "rate_limited":
                     self.slots.refused()
                     if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
@@ -140,15 +133,16 @@ class Caller:
                         )
                 raise
             except BadRequest:
-                attempt.used = UNUSED
+                used = UNUSED
                 raise
             except ModelError as failure:
-                attempt.used = UNUSED
+                used = UNUSED
                 self._circuit.open(ModelError(str(failure)))
                 raise
             finally:
-                self._budget.settle(reservation, attempt.used, self.price, attempt.cost_usd)
+                self._budget.settle(reservation, used, self.price, cost_usd)
             self.slots.accepted()
+            return answered
 
     def _check(self, trying: bool) -> None:
         if not trying:

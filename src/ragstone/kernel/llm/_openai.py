@@ -1,6 +1,7 @@
 """Any OpenAI-compatible endpoint, over aiohttp: hosted providers, Azure, vLLM, Ollama, llama.cpp's server."""
 
 import contextlib
+import functools
 import re
 import time
 from collections.abc import AsyncIterator
@@ -41,16 +42,15 @@ async def open_openai(
             with asked_in(dialect, prompt, settings.extra, where, site.name) as form:
                 started = time.perf_counter()
                 response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, form))
-                completion = read_reply(
+                return read_reply(
                     site,
                     response.status,
                     content,
                     prompt.top_logprobs,
                     response.headers,
                     tells_cost=provider.tells_cost,
+                    latency_s=round(time.perf_counter() - started, 4),
                 )
-                latency_s = round(time.perf_counter() - started, 4)
-            return msgspec.structs.replace(completion, latency_s=latency_s)
 
         async def stream(prompt: Prompt, hear: OnText) -> Completion:
             if not dialect.streams:
@@ -124,10 +124,16 @@ def _body(model: str, prompt: Prompt, dialect: Dialect, *, stream: bool) -> dict
     return body
 
 
+@functools.lru_cache(maxsize=256)
+def _name_of(form: type) -> str:
+    """Return what a schema is called, in letters that endpoints take."""
+    return re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
+
+
 def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
     """Return the fields that ask for a reply of this form."""
     schema = msgspec.Raw(prompt.schema or b"null")
-    name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
+    name = _name_of(form)
     match mode:
         case "json_schema":
             reply_schema = {"name": name, "strict": True, "schema": schema}

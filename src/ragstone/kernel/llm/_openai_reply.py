@@ -70,13 +70,15 @@ def read_reply(
     headers: Mapping[str, str] = {},
     *,
     tells_cost: bool = False,
+    latency_s: float | None = None,
 ) -> Completion:
-    """Return the completion in a reply, without its latency. Raises what an error status means.
+    """Return the completion in a reply. Raises what an error status means.
 
-    tells_cost: whether the endpoint says what a call cost.
+    tells_cost: whether the endpoint says what a call cost. latency_s: that it took, None where nobody timed
+    it.
     """
     if status != 200:
-        failed = _failed_generation(content)
+        failed = _failed_generation(content, latency_s)
         if failed is not None:
             return failed
         raise_for(site, status, headers, content)
@@ -105,7 +107,7 @@ def read_reply(
         finish_reason=ended,
         refusal=message.refusal or (CONTENT_FILTER if ended == "content_filter" else None),
         usage=with_reasoning(usage_of(counts), text, reasoning),
-        latency_s=None,
+        latency_s=latency_s,
         logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
         cost_usd=figure_of(counts.get("cost")) if tells_cost else None,
     )
@@ -190,13 +192,14 @@ def _arguments(call: _ToolCall) -> str:
     return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments or {}).decode()
 
 
-def _failed_generation(content: bytes) -> Completion | None:
+def _failed_generation(content: bytes, latency_s: float | None) -> Completion | None:
     """Return the reply that a provider itself found not to be the JSON asked for (Groq), else None."""
     if b'"failed_generation"' not in content:
         return None
     try:
         error = msgspec.json.decode(content)["error"]
-        return Completion(text=str(error["failed_generation"] or ""), finish_reason="stop", latency_s=None)
+        text = str(error["failed_generation"] or "")
+        return Completion(text=text, finish_reason="stop", latency_s=latency_s)
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
         return None
 

@@ -100,7 +100,10 @@ def discounted(price: Price | None, discount: float) -> Price | None:
 
 def most_tokens(prompt: Prompt) -> Usage:
     """Return the most tokens that a call can use, before it is made; schema and questions are read too."""
-    n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
+    n_bytes = sum(
+        len(text) if (text := message.content).isascii() else len(text.encode("utf-8", "replace"))
+        for message in prompt.messages
+    )
     n_bytes += len(prompt.schema or b"")
     if prompt.questionnaire is not None:
         n_bytes += len(msgspec.json.encode(prompt.questionnaire))

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -204,11 +205,7 @@ class Door:
         probabilities_alone = prompt.top_logprobs is not None and prompt.reply is None
         if probabilities_alone and self._no_probabilities:
             raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
-        async with self._in_run():
-            try:
-                reply = await self._ask_and_parse(self._settled(prompt), renew=prompt.renew)
-            except _KeptFailure:  # from which the room to think in was learnt
-                reply = await self._ask_and_parse(self._settled(prompt), renew=True)
+        reply = await self._in_run(functools.partial(self._ask_and_parse, prompt), renew=prompt.renew)
         self._no_probabilities |= probabilities_alone and reply.logprobs is None
         return reply
 
@@ -224,11 +221,7 @@ class Door:
             raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
         self._check_kind(prompt)
         streamed = StreamedCall(self.endpoint, on_text, self._style)
-        async with self._in_run():
-            try:
-                return await self._ask_and_pass_on(self._settled(prompt), streamed, renew=False)
-            except _KeptFailure:
-                return await self._ask_and_pass_on(self._settled(prompt), streamed, renew=True)
+        return await self._in_run(functools.partial(self._ask_and_pass_on, prompt, streamed), renew=False)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
@@ -244,12 +237,17 @@ class Door:
         if prompt.questionnaire is not None and not self.endpoint.decides:
             raise ModelError(f"{self._name} is no decision model, and is asked typed questions")
 
-    @contextlib.asynccontextmanager
-    async def _in_run(self) -> AsyncIterator[None]:
-        """Ask within the block: the deadline of the run cuts it off, and a call that is lost is counted."""
+    async def _in_run(self, asked: Callable[..., Awaitable[Reply]], *, renew: bool) -> Reply:
+        """Return what is asked: the deadline of the run cuts it off, and a call that is lost is counted.
+
+        It is asked anew where all that the ledger has is of no use. renew: see `_ask_and_parse`.
+        """
         try:
             async with asyncio.timeout_at(self._budget.ends) as scope:
-                yield
+                try:
+                    return await asked(renew=renew)
+                except _KeptFailure:  # from which the room to think in was learnt
+                    return await asked(renew=True)
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -285,6 +283,7 @@ class Door:
 
         renew: the responses of earlier commands are not looked at.
         """
+        prompt = self._settled(prompt)
         traced = TracedConversation(self.endpoint.identity, prompt.shown)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
@@ -330,6 +329,7 @@ class Door:
         return CallFailed("unparsable", reason, raw=completions[-1].text, usage=usage)
 
     async def _ask_and_pass_on(self, prompt: Prompt, streamed: StreamedCall, *, renew: bool) -> Reply:
+        prompt = self._settled(prompt)
         traced = TracedConversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         completion, made = await self._complete(key, prompt, streamed, renew=renew)
@@ -473,13 +473,20 @@ class Door:
         if self.endpoint.dialect is None or streamed is not None:  # a person waits for what is streamed
             return await self._send_and_keep(key, prompt, streamed, renew=renew)
         kind = kind_of(prompt)
-        async with self._first.turn(kind) as failed:
-            # Meanwhile the first call may have taught how much room is needed.
-            prompt = msgspec.structs.replace(prompt, room=max(prompt.room, self._room.tokens))
-            completion = await self._send_and_keep(key, prompt, None, renew=renew, failed=failed)
+        if self._first.knows(kind):
+            completion = await self._send_and_keep(key, self._with_room(prompt), None, renew=renew)
+        else:
+            async with self._first.turn(kind) as failed:
+                # Meanwhile the first call may have taught how much room is needed.
+                wider = self._with_room(prompt)
+                completion = await self._send_and_keep(key, wider, None, renew=renew, failed=failed)
         if self._memory is not None:
             self._memory.answered(kind, self.endpoint.dialect, self._room)
         return completion
+
+    def _with_room(self, prompt: Prompt) -> Prompt:
+        room = self._room.tokens
+        return msgspec.structs.replace(prompt, room=room) if room > prompt.room else prompt
 
     async def _send_and_keep(
         self,

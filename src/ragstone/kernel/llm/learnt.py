@@ -91,6 +91,10 @@ class FirstCall:
         self._ahead: asyncio.Future[None] | None = None
         self._n_failed = 0
 
+    def knows(self, kind: frozenset[str]) -> bool:
+        """Return whether a call of this kind was answered: none has to wait for another."""
+        return kind <= self._known
+
     @contextlib.asynccontextmanager
     async def turn(self, kind: frozenset[str]) -> AsyncIterator[Callable[[CallFailed], None]]:
         """Make a call within the block, when it is its turn; what is given is told of a failed attempt."""

@@ -239,7 +239,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _writable(value: Any) -> Any:
     r"""Return the value with U+FFFD for half a surrogate pair: `\ud83d` can be said, but no file holds it."""
     if isinstance(value, str):
-        return HALF_A_PAIR.sub("\ufffd", value)
+        return value if value.isascii() else HALF_A_PAIR.sub("\ufffd", value)
     return [_writable(item) for item in value] if isinstance(value, list) else value
 
 

@@ -92,7 +92,7 @@ class Dialect(msgspec.Struct):
 
     def copy(self) -> "Dialect":
         """Return it as it is now: calls that are in flight learn each from its own refusal."""
-        return copy.copy(self)
+        return msgspec.structs.replace(self)
 
     def limit(self, prompt: Prompt) -> int | None:
         """Return the most tokens that the model may say and think, None where nobody limits it."""

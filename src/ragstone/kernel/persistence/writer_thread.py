@@ -46,7 +46,9 @@ class WriterThread(Generic[Job, Out]):
         """
         self._work, self._most, self._idle_s, self._if_closed = work, most, idle_s, if_closed
         self._closed = False
-        self._waiting: queue.SimpleQueue[_Posted[Job, Out] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[list[_Posted[Job, Out]] | None] = queue.SimpleQueue()
+        # What was posted in this turn of an event loop: it is handed over, and the thread woken, at its end.
+        self._gathered: dict[asyncio.AbstractEventLoop, list[_Posted[Job, Out]]] = {}
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -56,14 +58,23 @@ class WriterThread(Generic[Job, Out]):
             raise DataError(self._if_closed)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Out] = loop.create_future()
-        self._waiting.put(_Posted(job, loop, done))
+        if loop not in self._gathered:
+            self._gathered[loop] = []
+            loop.call_soon(self._hand_over, loop)
+        self._gathered[loop].append(_Posted(job, loop, done))
         return done
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop in self._gathered:
+            self._waiting.put(self._gathered.pop(loop))
 
     def close(self) -> None:
         """Do what is waiting, and end the thread. A second time it does nothing."""
         if self._closed:
             return
         self._closed = True
+        for loop in list(self._gathered):
+            self._hand_over(loop)
         self._waiting.put(None)
         self._thread.join()
 
@@ -97,12 +108,13 @@ class WriterThread(Generic[Job, Out]):
             with contextlib.suppress(queue.Empty):
                 posted = self._waiting.get(timeout=self._idle_s)
                 while posted is not None:
-                    batch.append(posted)
-                    if len(batch) == self._most:
+                    batch += posted
+                    if len(batch) >= self._most:
                         break
                     posted = self._waiting.get_nowait()
                 open_ = posted is not None
-            yield batch
+            for start in range(0, max(1, len(batch)), self._most):
+                yield batch[start : start + self._most]
         if batch:
             yield []
 

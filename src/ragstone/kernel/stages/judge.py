@@ -27,9 +27,12 @@ from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
+    from ragstone.kernel.engine.processes import RowProcesses
     from ragstone.kernel.judging.fields import JudgeFields
     from ragstone.kernel.judging.one_call import OneCallJudge
     from ragstone.kernel.judging.pairwise import PairwiseJudge
+
+    _Processes = RowProcesses[tuple[int, Any], list[Judgement]]
 
 
 async def judge_context(session: Session, judges: Sequence[Judge], model: str | None = None) -> JudgeContext:
@@ -259,14 +262,21 @@ async def _judge_rows(
             await stack.enter_async_context(contextlib.aclosing(stream))
             results = [_take(stream, n) for n in n_rows]
         else:
-            context = context or await judge_context(session, judges)
-            here = functools.partial(judge_row, context=context, call_log=session.call_log)
+            asking = context or await judge_context(session, judges)
+            here = functools.partial(judge_row, context=asking, call_log=session.call_log)
+            computing = [judge for judge in judges if judge.computes] if context is None else []
+            processes = await stack.enter_async_context(_processes(computing, session))
             for group in groups:
                 rows = rows_of_group(group, answers())
+                judge = functools.partial(here, group)
+                if processes is not None and group[0] in computing:
+                    number = computing.index(group[0])
+                    results.append(_computed(processes, number, judge, rows, n_answers, session.stop))
+                    continue
                 # A cache lives for minutes, or holds one prompt: no more rows are begun than calls are taken.
                 alike = len(group) > 1 and group[0].shares_prefix and not session.batching
-                window = {"window": context.at_once} if alike else {}
-                results.append(map_in_order(functools.partial(here, group), rows, session.stop, **window))
+                window = {"window": asking.at_once} if alike else {}
+                results.append(map_in_order(judge, rows, session.stop, **window))
         for group, n, judged in zip(groups, counts, results, strict=True):
             name = " + ".join(judge.name for judge in group)
             with session.progress(f"judge {name}", n, session.state) as advance:
@@ -291,6 +301,36 @@ def _from_cluster(
 
     made = map_rows(JUDGING, numbered, session, n_rows=n_rows, judges=list(judges))
     return cast("AsyncGenerator[tuple[list[Judgement], list[Exchange]], None]", made)
+
+
+@contextlib.asynccontextmanager
+async def _processes(computing: Sequence[Judge], session: Session) -> "AsyncIterator[_Processes | None]":
+    """Give the processes for judges that compute, if there are any; they are numbered from 0."""
+    if not computing:
+        yield None
+        return
+    from ragstone.kernel.engine.processes import open_processes
+
+    async with open_processes(JUDGING, session, judges=list(computing)) as processes:
+        yield processes
+
+
+async def _computed(
+    processes: "_Processes",
+    number: int,
+    judge: Callable[[JudgedRow], Awaitable[tuple[list[Judgement], list[Exchange]]]],
+    rows: Iterable[JudgedRow],
+    n_rows: int | None,
+    stop: Callable[[], None],
+) -> _Judged:
+    async def here(numbered: tuple[int, JudgedRow]) -> list[Judgement]:
+        judgements, _nobody_asked = await judge(numbered[1])
+        return judgements
+
+    made = processes.map(here, ((number, row) for row in rows), n_rows, stop)
+    async with contextlib.aclosing(cast("AsyncGenerator[list[Judgement], None]", made)):
+        async for judgements in made:
+            yield judgements, []
 
 
 async def _take(stream: _Judged, n: int) -> _Judged:

@@ -8,8 +8,8 @@ import pytest
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.cluster import _worker as workers
 from ragstone.kernel.engine.cluster._coordinator import Coordinator
-from ragstone.kernel.engine.cluster._worker import Begin, BlockMade, StageWorker, portable
-from ragstone.kernel.engine.cluster.spec import RowOutcome, stage_spec
+from ragstone.kernel.engine.cluster._worker import Begin, BlockMade, StageWorker
+from ragstone.kernel.engine.cluster.spec import RowOutcome, portable, stage_spec
 from ragstone.kernel.errors import ConfigError, MissingExtra, ModelError
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.llm.limits import CallsStopped, GivenUp

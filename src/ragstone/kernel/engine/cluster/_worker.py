@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
@@ -11,16 +10,15 @@ from typing import NamedTuple
 from ragstone.kernel.engine.cluster._channel import Channel, Exchange
 from ragstone.kernel.engine.cluster._coordinator import Coordinator
 from ragstone.kernel.engine.cluster._leases import SharedBudget, SharedLedger
-from ragstone.kernel.engine.cluster.spec import RowOutcome, StageSpec, build_work
+from ragstone.kernel.engine.cluster.spec import RowOutcome, StageSpec, build_work, portable
 from ragstone.kernel.engine.local import STOP_S
 from ragstone.kernel.engine.session import Session, SessionOptions, WorkerShare
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
+from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, Caps
 from ragstone.kernel.llm.learnt import Entries, LearntStore
-from ragstone.kernel.llm.limits import CallsStopped, GivenUp
+from ragstone.kernel.llm.limits import CallsStopped
 
 COUNT_S = 0.5  # how often a worker says what it has counted
-KINDS = (ConfigError, DataError, GivenUp, ModelError, RagstoneError)  # a kind before those that it is of
 
 
 class Begin(NamedTuple):
@@ -151,11 +149,3 @@ def _gathered(tasks: Sequence["asyncio.Future[RowOutcome]"]) -> BlockMade:
         else:
             made.append(task.result())
     return BlockMade(made)
-
-
-def portable(mistake: BaseException) -> Exception:
-    """Return an error as any process can read it: one of ours by its words, else with its traceback."""
-    for kind in KINDS:
-        if isinstance(mistake, kind):
-            return kind(str(mistake))
-    return RuntimeError("on a worker:\n" + "".join(traceback.format_exception(mistake)))

@@ -1,5 +1,6 @@
 """What a worker needs to know to build its stage: data, never a closure."""
 
+import traceback
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import NamedTuple, TypeVar
@@ -9,8 +10,12 @@ import msgspec
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
+from ragstone.kernel.llm.limits import GivenUp
 
 T = TypeVar("T")
+
+KINDS = (ConfigError, DataError, GivenUp, ModelError, RagstoneError)  # a kind before those that it is of
 
 _encode = msgspec.json.Encoder().encode
 
@@ -54,16 +59,23 @@ class RowOutcome(NamedTuple):
     heard: list[bytes]
 
 
+async def built_work(
+    spec: StageSpec, session: Session
+) -> tuple[type[object], Callable[[object], Awaitable[object]]]:
+    """Return the type of a stage's rows, and its work on one of them, built with a worker's own session."""
+    module, _, attribute = spec.name.partition(":")
+    work: RowWork[object, object] = getattr(import_module(module), attribute)
+    arguments = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+    return work.row, await work.build(session, **arguments)
+
+
 async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awaitable[RowOutcome]]:
     """Return the work of a stage on a row in JSON, built with a worker's own session.
 
     A RagstoneError ends the run; the unforeseen is a recorded failure.
     """
-    module, _, attribute = spec.name.partition(":")
-    work: RowWork[object, object] = getattr(import_module(module), attribute)
-    arguments = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
-    done = await work.build(session, **arguments)
-    decode = msgspec.json.Decoder(work.row).decode
+    row_type, done = await built_work(spec, session)
+    decode = msgspec.json.Decoder(row_type).decode
 
     async def one(row: bytes) -> RowOutcome:
         with session.call_log.trace() as trace:
@@ -71,3 +83,11 @@ async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awa
         return RowOutcome(_encode(out), [_encode(exchange) for exchange in trace.exchanges()])
 
     return one
+
+
+def portable(mistake: BaseException) -> Exception:
+    """Return an error as any process can read it: one of ours by its words, else with its traceback."""
+    for kind in KINDS:
+        if isinstance(mistake, kind):
+            return kind(str(mistake))
+    return RuntimeError("on a worker:\n" + "".join(traceback.format_exception(mistake)))

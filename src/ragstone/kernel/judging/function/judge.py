@@ -71,6 +71,11 @@ class FunctionJudge(JudgeFields, frozen=True, kw_only=True, tag="function"):
         return "retriever" in self.function.tools
 
     @property
+    def computes(self) -> bool:
+        """False: a function may hold something from row to row, or wait, and `at_once` is of one process."""
+        return False
+
+    @property
     def reads_answer(self) -> bool:
         """Whether the function takes the answer, or the whole row."""
         taken = (*self.inputs, *self.function.required, *self.function.optional)

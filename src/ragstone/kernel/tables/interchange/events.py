@@ -73,7 +73,7 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
         yield one.number, one
 
 
-def _true_spans(raw: Mapping[str, Any]) -> Iterator[Span]:
+def _true_spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the spans of a row, without what spans_in makes of evaluations, which are read whole here."""
     return (span for span in spans_in(raw) if not span.keys() & {"evaluation", "problem"})
 
