@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import chain, count
 
 import msgspec
 import numpy as np
@@ -137,6 +137,9 @@ K1 = 1.2
 B = 0.75
 _COMMON = 8  # a term in more than one of 8 texts is a row of numbers, one a text: adding it is faster
 _FEW = 64  # and in more than so many: making a row costs more than it saves in a small corpus
+_SHARED = 64  # a term in more than one of 64 texts is a row while several of the questions have it
+_SHARED_CELLS = 2**21  # of these rows: 8 MB
+_TOGETHER = 1024  # questions whose terms are looked at together
 _BLOCK_CELLS = 2**20  # scores held at once: 4 MB
 
 
@@ -191,38 +194,69 @@ def _index(texts: Sequence[str]) -> _Impacts:
     impacts = postings.counts
     impacts /= impacts + damping[postings.texts]
     impacts *= np.repeat(idf, found_in)
-    rows: dict[int, NDArray[np.float32]] = {}
+    index = _Impacts(postings.vocabulary, postings.starts, postings.texts, impacts, {}, len(texts))
     for term in np.flatnonzero(found_in > max(len(texts) / _COMMON, _FEW)).tolist():
-        own = slice(postings.starts[term], postings.starts[term + 1])
-        rows[term] = np.zeros(len(texts), dtype=np.float32)
-        rows[term][postings.texts[own]] = impacts[own]
-    return _Impacts(postings.vocabulary, postings.starts, postings.texts, impacts, rows, len(texts))
+        index.rows[term] = _row(index, term)
+    return index
 
 
 def _search_texts(index: _Impacts, questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
     block = max(1, _BLOCK_CELLS // index.n_texts)
     held = np.empty((min(block, len(questions)), index.n_texts), dtype=np.float32)
     hits: list[list[Hit]] = []
-    for start in range(0, len(questions), block):
-        part = questions[start : start + block]
-        scores = held[: len(part)]
-        scores.fill(0)
-        for row, question in zip(scores, part, strict=True):
-            _add_scores(index, question, row)
-        hits += top_hits_of_rows(scores, k, among, least=10**-DECIMALS)
+    for at in range(0, len(questions), _TOGETHER):
+        asked = [_terms(index, question) for question in questions[at : at + _TOGETHER]]
+        rows = index.rows | _shared_rows(index, asked)
+        for start in range(0, len(asked), block):
+            part = asked[start : start + block]
+            scores = held[: len(part)]
+            scores.fill(0)
+            for row, terms in zip(scores, part, strict=True):
+                _add_scores(index, rows, terms, row)
+            hits += top_hits_of_rows(scores, k, among, least=10**-DECIMALS)
     return hits
 
 
-def _add_scores(index: _Impacts, question: str, scores: NDArray[np.float32]) -> None:
-    for text, times in Counter(search_terms(question)).items():
-        term = index.vocabulary.get(text)
-        if term is None:
-            continue
-        own = slice(index.starts[term], index.starts[term + 1])
-        gains = index.rows[term] if term in index.rows else index.impacts[own]
-        if times > 1:
-            gains = gains * np.float32(times)
-        if term in index.rows:
-            scores += gains
-        else:  # a text stands once among a term's, so no gain is lost where sums are written back
-            scores[index.texts[own].astype(np.intp)] += gains
+def _terms(index: _Impacts, question: str) -> dict[int, int]:
+    """Return the terms of a question that any text has, and how often it has each, in the question's order."""
+    times: dict[int, int] = {}
+    for term in search_terms(question):
+        number = index.vocabulary.get(term)
+        if number is not None:
+            times[number] = times.get(number, 0) + 1
+    return times
+
+
+def _shared_rows(index: _Impacts, asked: Sequence[dict[int, int]]) -> dict[int, NDArray[np.float32]]:
+    """Return rows of terms that several of the questions have: those that save most, while they are asked."""
+    in_questions = Counter(chain.from_iterable(asked))
+    numbers = np.array([term for term, n in in_questions.items() if n > 1], dtype=np.int64)
+    in_texts = index.starts[numbers + 1] - index.starts[numbers]
+    worth = numbers[in_texts > max(index.n_texts / _SHARED, _FEW)].tolist()
+    by_gain = sorted(worth, key=lambda term: -in_questions[term])
+    new = [term for term in by_gain if term not in index.rows]
+    return {term: _row(index, term) for term in new[: _SHARED_CELLS // index.n_texts]}
+
+
+def _row(index: _Impacts, term: int) -> NDArray[np.float32]:
+    own = slice(index.starts[term], index.starts[term + 1])
+    row = np.zeros(index.n_texts, dtype=np.float32)
+    row[index.texts[own]] = index.impacts[own]
+    return row
+
+
+def _add_scores(
+    index: _Impacts, rows: dict[int, NDArray[np.float32]], terms: dict[int, int], scores: NDArray[np.float32]
+) -> None:
+    """Add what the terms give to the scores of the texts, in their order: sums depend on it."""
+    for term, times in terms.items():
+        if term in rows:
+            scores += rows[term] if times == 1 else rows[term] * np.float32(times)
+        else:
+            start, end = index.starts[term : term + 2].tolist()
+            gains = index.impacts[start:end]
+            np.add.at(
+                scores,
+                index.texts[start:end].astype(np.intp),
+                gains if times == 1 else gains * np.float32(times),
+            )
