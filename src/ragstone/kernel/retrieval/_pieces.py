@@ -103,4 +103,5 @@ class Slots:
 def _integers(joined: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Integers:
     """Return the 8 bytes from each start on as an integer, 0 where they are beyond the end."""
     anywhere: Integers = np.ndarray(len(joined) - _EIGHT + 1, dtype="<u8", buffer=joined, strides=(1,))
-    return anywhere[starts] & _MASKS[np.clip(ends - starts, 0, _EIGHT)]
+    integers: Integers = anywhere[starts] & _MASKS[np.clip(ends - starts, 0, _EIGHT)]
+    return integers

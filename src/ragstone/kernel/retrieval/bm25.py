@@ -218,7 +218,7 @@ def _search_texts(index: _Impacts, questions: Sequence[str], k: int, among: Subs
 
 
 def _terms(index: _Impacts, question: str) -> dict[int, int]:
-    """Return the terms of a question that any text has, and how often it has each, in the question's order."""
+    """Return the terms of a question that any text has, in its order, and how often it has each."""
     times: dict[int, int] = {}
     for term in search_terms(question):
         number = index.vocabulary.get(term)
