@@ -261,7 +261,7 @@ UNTRIED: dict[str, str] = {
     "kernel.document.html:libraries": SETTING,
     "kernel.document.markdown:plain": ESCAPED,
     "kernel.document.markdown:escape": ESCAPED,
-    "kernel.retrieval._pieces:PieceTable.number": COMPARED,
+    "kernel.corpus._pieces:PieceTable.number": COMPARED,
     "kernel.retrieval.rerank:render": PROMPT,
     "kernel.systems.prompting:render_question": PROMPT,
     "kernel.tables.names:fold": COMPARED,

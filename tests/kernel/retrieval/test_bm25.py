@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragstone.kernel.corpus.term_numbers import PieceTerms, stable_order
 from ragstone.kernel.corpus.tokens import search_terms, tokenize, word_terms
 from ragstone.kernel.retrieval import bm25
-from ragstone.kernel.retrieval._terms import PieceTerms, stable_order
 from ragstone.kernel.retrieval.bm25 import K1, B, post, rank_by_bm25
 from ragstone.kernel.retrieval.ranks import Subset
 

@@ -186,11 +186,7 @@ def _folded(text: str) -> str:
         text = "\n".join([unicodedata.normalize("NFKC", line) for line in text.split("\n")])
     # The dotted capital of Turkish casefolds to i and a combining dot.
     text = text.casefold().replace("i\u0307", "i")
-    return _THOUSANDS.sub("", _FOLDED.sub(_fold, text))
-
-
-def _fold(letter: re.Match[str]) -> str:
-    return letter[0].translate(_FOLD)
+    return _THOUSANDS.sub("", _FOLDED.sub(lambda letter: letter[0].translate(_FOLD), text))
 
 
 def _runs(word: str) -> list[tuple[int, str]]:

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.kernel.corpus.term_numbers import PieceTerms, stable_order
 from ragstone.kernel.corpus.tokens import search_terms
-from ragstone.kernel.retrieval._terms import PieceTerms, stable_order
 from ragstone.kernel.retrieval.ranks import DECIMALS, Hit, Rank, Subset, top_hits_of_rows
 
 FIRST_CHARACTERS = 2**14
@@ -118,17 +118,12 @@ def _merge(
     blocks.reverse()
     while blocks:
         block = blocks.pop()
-        firsts = _firsts(block.terms)
+        firsts = np.flatnonzero(np.diff(block.terms, prepend=-1))  # where a term stands for the first time
         terms, widths = block.terms[firsts], np.diff(firsts, append=len(block.terms))
         places = np.repeat(ends[terms] - firsts, widths) + np.arange(len(block.terms))
         ends[terms] += widths
         texts[places], counts[places] = block.texts, block.counts
     return starts, texts, counts
-
-
-def _firsts(ascending: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the places where a value stands for the first time."""
-    return np.flatnonzero(np.diff(ascending, prepend=-1))
 
 
 # Lucene's defaults. Over five packs and xquad's ten languages no k1 of 0.9-2.0 and b of 0.4-0.9 has a mean

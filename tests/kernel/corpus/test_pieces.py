@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragstone.kernel.corpus._pieces import KeySlots, PieceTable
 from ragstone.kernel.corpus.tokens import search_terms, word_terms
-from ragstone.kernel.retrieval._pieces import PieceTable, Slots
 
 # What could be cut wrongly: numbers, marks, joiners, dotted capitals, spaces of every kind, several scripts.
 TRAPS = (
@@ -68,7 +68,7 @@ def test_pieces_of_any_length_are_told_apart_however_few_slots_there_are(several
 @given(st.lists(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2)), max_size=9), max_size=5))
 @settings(deadline=None)
 def test_slots_give_each_key_the_number_that_was_looked_up(calls):
-    slots = Slots(2, 1)
+    slots = KeySlots(2, 1)
 
     def number_of(key):
         return 3 * key[0] + key[1]
@@ -83,7 +83,7 @@ def test_slots_give_each_key_the_number_that_was_looked_up(calls):
 
 
 def test_a_key_at_its_slot_is_not_looked_up_again():
-    slots, asked = Slots(1, 100), []
+    slots, asked = KeySlots(1, 100), []
 
     def look_up(missing):
         asked.append(missing.tolist())

@@ -39,7 +39,7 @@ class PieceTable:
     def __init__(self, n_characters: int) -> None:
         """n_characters: of all texts, whatever is near; it decides how many slots are worth their memory."""
         self.known: dict[bytes, int] = defaultdict(count().__next__)
-        self._slots = {width: Slots(width, n_characters >> 2) for width in _WIDTHS}
+        self._slots = {width: KeySlots(width, n_characters >> 2) for width in _WIDTHS}
 
     def number(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return how many pieces each text has, and the number of each piece, text after text."""
@@ -58,10 +58,15 @@ class PieceTable:
 
         numbers = np.empty(len(starts), dtype=np.int32)
         n_eights = (ends - starts + (_EIGHT - 1)) // _EIGHT
+        # The 8 bytes from anywhere on as an integer, of which a piece has 0 beyond its end.
+        anywhere: Integers = np.ndarray(len(joined) - _EIGHT + 1, dtype="<u8", buffer=joined, strides=(1,))
         narrower = 0
         for width, slots in self._slots.items():
             own = np.flatnonzero((n_eights > narrower) & (n_eights <= width))
-            keys = [_integers(joined, starts[own] + _EIGHT * at, ends[own]) for at in range(width)]
+            keys = [
+                anywhere[starts[own] + at] & _MASKS[np.clip(ends[own] - starts[own] - at, 0, _EIGHT)]
+                for at in range(0, _EIGHT * width, _EIGHT)
+            ]
             numbers[own] = slots.number(keys, lambda missing, own=own: look_up(own[missing]))  # type: ignore[misc]
             narrower = width
         longer = np.flatnonzero(n_eights > narrower)
@@ -69,7 +74,7 @@ class PieceTable:
         return counts, numbers
 
 
-class Slots:
+class KeySlots:
     """Keys -> numbers, at each slot the first key that came with its hash; others are looked up elsewhere."""
 
     def __init__(self, n_columns: int, n_slots: int) -> None:
@@ -98,10 +103,3 @@ class Slots:
         for column, key in zip(self._columns, keys, strict=True):
             column[taken] = key[free[firsts]]
         return numbers
-
-
-def _integers(joined: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Integers:
-    """Return the 8 bytes from each start on as an integer, 0 where they are beyond the end."""
-    anywhere: Integers = np.ndarray(len(joined) - _EIGHT + 1, dtype="<u8", buffer=joined, strides=(1,))
-    integers: Integers = anywhere[starts] & _MASKS[np.clip(ends - starts, 0, _EIGHT)]
-    return integers

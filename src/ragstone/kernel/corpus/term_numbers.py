@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.kernel.corpus._pieces import KeySlots, PieceTable
 from ragstone.kernel.corpus.tokens import (
     CHARACTER,
     LETTER,
@@ -13,7 +14,6 @@ from ragstone.kernel.corpus.tokens import (
     spaced_terms_of_all,
     word_terms,
 )
-from ragstone.kernel.retrieval._pieces import PieceTable, Slots
 
 _CODE_BITS = 21  # of a code point; three of them are an integer
 _MOST_CODES = 3
@@ -26,7 +26,7 @@ class PieceTerms:
         """vocabulary: term -> its number; it gives a new one the next (a defaultdict that counts)."""
         self._vocabulary = vocabulary
         self._pieces = PieceTable(n_characters)
-        self._characters, self._pairs = Slots(1, n_characters >> 2), Slots(1, n_characters >> 2)
+        self._characters, self._pairs = KeySlots(1, n_characters >> 2), KeySlots(1, n_characters >> 2)
         self._starts = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
         self._terms = np.zeros(0, dtype=np.int32)
@@ -69,7 +69,8 @@ class PieceTerms:
         kinds = np.frombuffer(kinds_of_characters(), dtype=np.uint8)[codes]
         text_ends = np.cumsum([len(text) + 1 for text in texts])
 
-        starts, ends = _runs(kinds == LETTER)
+        edges = np.flatnonzero(np.diff(kinds == LETTER, prepend=False, append=False))
+        starts, ends = edges[::2], edges[1::2]
         words = [word_terms(joined[start:end]) for start, end in zip(starts, ends, strict=True)]
         in_words = [self._vocabulary[term] for word in words for term in word]
         places = [np.repeat(starts, [len(word) for word in words])]
@@ -102,12 +103,6 @@ class PieceTerms:
         numbers += [characters, pairs]
         text = np.searchsorted(text_ends, np.concatenate(places), side="right").astype(np.int32)
         return np.concatenate(numbers)[stable_order(text)], np.bincount(text, minlength=len(texts))
-
-
-def _runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where runs start and end."""
-    edges = np.flatnonzero(np.diff(inside, prepend=False, append=False))
-    return edges[::2], edges[1::2]
 
 
 def _characters(
