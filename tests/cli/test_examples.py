@@ -37,6 +37,8 @@ WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
 REFUSED = {
     "export runs/mine --tracking-uri": "no MLflow server answers there",
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
+    "note runs/mine --remove": "There is no note",
+    "note runs/mine q-17": "There is no question",
     "judges fit": "Ask for less agreement",  # 30 labels are too few
     "review questions/questions.jsonl": "Review the set in the workbench",
 }

@@ -45,6 +45,7 @@ PAGES = (
     f"{RUN}/question?question=q1",
     f"{RUN}/calls?question=q1",
     f"{RUN}/report.html",
+    f"{RUN}/notes?question=q1",
     "/workbench/runs/trends",
     "/workbench/compare?a=0/a&b=0/b",
     "/workbench/compare/answers?run=0/a&run=0/b",
@@ -133,6 +134,8 @@ def write_project(folder: Path, text: str) -> None:
         rows += judged(scores, "mine", metric="mine", model="openai/any")
         rows = [msgspec.structs.replace(row, rationale=text, verdicts=verdicts) for row in rows]
         write_rows(run / "questions.jsonl", questions, Question)
+        told = {"id": "1", "question_id": "q1", "text": text, "author": text, "at": "", "tags": [text]}
+        (run / "notes.jsonl").write_bytes(msgspec.json.encode(told) + b"\n")
         write_rows(run / "answers.jsonl", said, Answer)
         write_rows(run / "judgements.jsonl", rows, Judgement)
     write_set(folder / "questions", questions, [Document(id="d", text=text)])

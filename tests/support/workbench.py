@@ -30,7 +30,7 @@ from ragstone.workbench import app as workbench_app
 from ragstone.workbench import passwords
 from ragstone.workbench.accounts import Accounts
 from ragstone.workbench.guard import SESSION, VISIT, guarded, token_of
-from ragstone.workbench.pages import PLACES
+from ragstone.workbench.pages import SECTIONS
 from ragstone.workbench.passwords import hash_password
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -54,7 +54,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
     if ended:
         app, state = ended.pop()
         vars(state).update(vars(workbench_app.open_state(settings, now)))  # the routes hold this very one
-        app.asgi_handler = guarded(app._create_asgi_handler(), state, methods_of(app), PLACES)
+        app.asgi_handler = guarded(app._create_asgi_handler(), state, methods_of(app), SECTIONS)
         return app
     state = workbench_app.open_state(settings, now)
     with mock.patch.object(workbench_app, "open_state", return_value=state):

@@ -30,6 +30,26 @@ def full() -> RunSummary:
     return msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=False)])
 
 
+def test_a_filter_in_words_leaves_its_rows_and_a_half_written_one_leaves_the_list(project):
+    write(project / "runs" / "wheat", summary=full())
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/runs/0/wheat")
+        tab.until(SHOWN, "4 questions")
+        wrong = "document.getElementById('where-wrong').textContent"
+        tab.page.fill("#tool-where", "correctness < 0.5 and")
+        tab.until(f"{wrong}.startsWith('The filter, at character 22: it ends')", value=True)
+        assert tab.run(SHOWN) == "4 questions"
+        tab.page.fill("#tool-where", "correctness < 0.5 and containment = 1")
+        tab.until(SHOWN, "1 of 4 questions")
+        assert tab.run(wrong) == ""
+        assert "where=correctness" in tab.page.url
+        tab.page.reload()
+        tab.until(SHOWN, "1 of 4 questions")
+        tab.page.click("#reset")
+        tab.until(SHOWN, "4 questions")
+        assert tab.axe() == []
+
+
 def test_a_run_is_found_opened_and_read_with_keys_alone(project):
     write(project / "runs" / "wheat", summary=full())
     write_run(project / "runs" / "other", judged([1, 0]))

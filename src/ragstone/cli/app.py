@@ -56,6 +56,7 @@ PANELS: dict[str, Commands] = {
             },
         ),
         "report": "features.report.command:report",
+        "note": "features.note.command:note",
         "export": "features.export.command:export",
     },
     "Trust the judge": {

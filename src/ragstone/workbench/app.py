@@ -19,14 +19,14 @@ from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.extend import PageModule
-from ragstone.kernel.serve.frame import ROOT, page, who_asks
+from ragstone.kernel.serve.frame import ROOT, who_asks, wrong_page
 from ragstone.kernel.serve.headers import methods_of
 from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
 from ragstone.kernel.serve.runs import Runs
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.bare_files import links_in
 from ragstone.workbench.guard import HOME, guarded
-from ragstone.workbench.pages import PAGES, PLACES
+from ragstone.workbench.pages import PAGES, SECTIONS
 
 NO_PAGE = "There is no such page in the workbench. Use the links above."
 
@@ -54,7 +54,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
         request_class=JsonRequest,
         request_max_body_size=state.most_bytes,
     )
-    app.asgi_handler = guarded(app.asgi_handler, state, methods_of(app), PLACES)
+    app.asgi_handler = guarded(app.asgi_handler, state, methods_of(app), SECTIONS)
     return app
 
 
@@ -83,7 +83,7 @@ def error_page(request: AnyRequest, mistake: Exception) -> Response[Any]:
     if "application/json" in request.headers.get("accept", ""):
         answer: Response[Any] = Response({"detail": text}, status_code=status)
     else:
-        answer = page(request, "wrong.html", "Something went wrong", status=status, words=text)
+        answer = wrong_page(request, status, text)
     answer.headers.update(getattr(mistake, "headers", None) or {})
     return answer
 

@@ -20,7 +20,7 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.kernel.serve.frame import ROOT, Person, page
+from ragstone.kernel.serve.frame import ROOT, Person, Section, wrong_page
 from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
 from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
 from ragstone.kernel.serve.requests import AnyRequest
@@ -217,11 +217,11 @@ def guarded(
     inner: ASGIApp,
     app: AppState,
     methods: Mapping[str, Sequence[str]],
-    places: Sequence[tuple[str, str]],
+    sections: Sequence[Section],
 ) -> ASGIApp:
     """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state.
 
-    methods: template of a path -> all that it takes, for OPTIONS. places: of the navigation.
+    methods: template of a path -> all that it takes, for OPTIONS. sections: of the navigation.
     """
     accounts = app.part(accounts_of)
     user = Person(app.settings.workbench.annotator or getpass.getuser(), "owner")
@@ -233,7 +233,7 @@ def guarded(
         request: AnyRequest = Request(scope)
         cookies = Cookies(request.cookies, secure=is_https(app))
         state = scope.setdefault("state", {})
-        state["accounts"], state["places"] = accounts is not None, places
+        state["accounts"], state["sections"] = accounts is not None, sections
         _identify(scope, cookies, accounts, user)
         answering = _headed(scope, send, cookies, methods)
         turned = foreign(request, app) or _unknown(request) or _too_large(request, app)
@@ -314,7 +314,5 @@ def _refusal(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
     elif turned.login:
         response = Response(b"", status_code=303, headers={"Location": turned.login})
     else:
-        response = page(
-            request, "wrong.html", "Something went wrong", status=turned.status, words=turned.detail
-        )
+        response = wrong_page(request, turned.status, turned.detail)
     return response.to_asgi_response(None, request)

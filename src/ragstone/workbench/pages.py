@@ -1,6 +1,6 @@
 """Which modules have pages, and what the navigation shows of them."""
 
-from ragstone.kernel.serve.frame import ROOT
+from ragstone.kernel.serve.frame import ROOT, Place, Section
 
 PAGES = (
     "workbench.asset_routes",
@@ -15,6 +15,7 @@ PAGES = (
     "features.label.pages",
     "features.label.item_pages",
     "features.label.instruction_pages",
+    "features.note.pages",
     "features.review.pages",
     "features.review.set_pages",
     "features.try_.pages",
@@ -23,14 +24,19 @@ PAGES = (
 )
 """The modules of pages, each a PageModule of kernel/extend.py."""
 
-PLACES = (
-    ("Runs", f"{ROOT}/"),
-    ("Compare", f"{ROOT}/compare"),
-    ("Data sets", f"{ROOT}/data"),
-    ("Label", f"{ROOT}/label"),
-    ("Judges", f"{ROOT}/judges"),
-    ("Report cards", f"{ROOT}/cards"),
-    ("Monitor", f"{ROOT}/monitor"),
-    ("Traces", f"{ROOT}/traces"),
+SECTIONS = (
+    Section(
+        "Runs",
+        (
+            Place("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            Place("Trends", f"{ROOT}/runs/trends"),
+            Place("Compare", f"{ROOT}/compare"),
+            Place("Side by side", f"{ROOT}/compare/answers"),
+        ),
+    ),
+    Section("Data", (Place("Sets", f"{ROOT}/data", (f"{ROOT}/review",)), Place("Labels", f"{ROOT}/label"))),
+    Section("Judges", (Place("Library", f"{ROOT}/judges"), Place("Report cards", f"{ROOT}/cards"))),
+    Section("Production", (Place("Monitor", f"{ROOT}/monitor"), Place("Traces", f"{ROOT}/traces"))),
+    Section("People", (Place("Accounts", f"{ROOT}/people"), Place("Log", f"{ROOT}/people/log")), "owner"),
 )
 """What the navigation shows of them."""

@@ -34,6 +34,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
+from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.run import Run, read_run
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
@@ -93,6 +94,7 @@ def run(
         wrong=view.wrong,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
+        may_note=person.may("annotator"),
         tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
         folder=rows_location(folder),
@@ -106,7 +108,7 @@ def run(
 def head(app: AtApp, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
     with app.indexes.of(folder) as con:
-        return head_in(con, summarised_columns(app, folder))
+        return head_in(con, summarised_columns(app, folder), read_notes(folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
@@ -114,7 +116,9 @@ def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
     columns, chosen = summarised_columns(app, folder), query_of(request, RowFilter)
     with app.indexes.of(folder) as con:
-        return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns)))
+        return PageRoom(length_in_json).fitted(
+            lines_in(con, chosen, columns_in(con, columns), read_notes(folder))
+        )
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)

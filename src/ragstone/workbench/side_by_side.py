@@ -16,8 +16,7 @@ from ragstone.kernel.records import Answer, Judgement, Verdict
 from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.joining import preview
 from ragstone.kernel.runs.wording import STATUS_WORDS
-from ragstone.kernel.serve.rows.asking import MIDDLE, ON_SCALE, lines_at
-from ragstone.kernel.serve.rows.indexing import plain
+from ragstone.kernel.serve.rows.asking import MIDDLE, ON_SCALE, holding, lines_at
 from ragstone.workbench.opened_rows import rows_at
 
 if TYPE_CHECKING:
@@ -234,15 +233,14 @@ def _passed(run: _Places, column: int) -> NDArray[np.int8]:
 
 def _found(runs: Sequence[_Places], n: int, text: str) -> NDArray[np.bool_]:
     """Return which questions hold every word in one run: in question, reference or answer."""
-    wanted = plain(text).split()
-    if not wanted:
+    if not text.strip():
         return np.ones(n, dtype=np.bool_)
     fits = np.zeros(n, dtype=np.bool_)
-    condition = " AND ".join("contains(haystack, ?)" for _ in wanted)
+    condition, words = holding(text)
     for run in runs:
         query = f"SELECT place FROM lines WHERE {condition}"  # noqa: S608 - texts are ?
         own = np.zeros(int(run.places.max(initial=-1)) + 2, dtype=np.bool_)
-        own[np.asarray(run.con.execute(query, wanted).fetchnumpy()["place"], dtype=np.int64)] = True
+        own[np.asarray(run.con.execute(query, words).fetchnumpy()["place"], dtype=np.int64)] = True
         fits |= own[run.places]
     return fits
 

@@ -59,3 +59,10 @@ def test_export_to_mlflow_says_where_the_run_is(folder, tmp_path, monkeypatch):
         "of experiment wheat updated."
         in ragstone("export", folder, "--tracking-uri", store, "--experiment", "wheat").err
     )
+
+
+def test_export_writes_the_rows_that_a_filter_leaves(folder, says):
+    ran = ragstone("export", folder, "a.csv", "--where", "correctness < 0.5")
+    assert (ran.code, ran.err.splitlines()) == (0, ["a.csv: 1 row."])
+    says(ragstone("export", folder, "b.csv", "--where", "correctnes < 0.5").err)
+    says(ragstone("export", folder, "--mlflow", "--where", "correctness < 0.5").err)

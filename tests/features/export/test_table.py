@@ -108,3 +108,17 @@ def test_cells_that_excel_would_cut_are_counted(write_run):
     answers = [Answer(question_id="q1", system="rag", answer="x" * (MOST_IN_A_CELL + n)) for n in (0, 1)]
     counts = [n_cut_by_excel(ragstone.read_run(write_run(answers=[row])).table()) for row in answers]
     assert counts == [0, 1]
+
+
+def test_a_filter_leaves_its_rows_in_the_order_of_the_table(run, tmp_path):
+    assert export_table(run, tmp_path / "t.jsonl", where="correctness = none and crop != wheat") == 2
+    sheet = list(ragstone.read_rows(tmp_path / "t.jsonl", ragstone.Answer))
+    assert [row.question_id for row in sheet] == ["q3", "q4 & 5"]
+    assert [row["question_id"] for row in run.where("crop = wheat")] == ["q1"]
+    assert run.where("crop = rye").columns() == run.table().columns()
+
+
+def test_a_filter_that_cannot_be_read_writes_nothing(run, tmp_path):
+    with pytest.raises(DataError, match="at character 1"):
+        export_table(run, tmp_path / "t.csv", where="correctnes < 1")
+    assert list(tmp_path.glob("t.*")) == []

@@ -39,10 +39,13 @@ def replies(choose):
     return lambda body: json.dumps({"nonce": nonce_of(body), **choose(body["messages"][-1]["content"])})
 
 
-def test_list_names_every_judge_those_without_a_model_first(folder):
+def test_list_names_every_judge_with_what_it_measures(folder, says):
     out = ragstone("judges", "list").out
     assert [name for name in judge_names() if f"\n{name} " in f"\n{out}"] == judge_names()
-    assert out.index("\ncontainment ") < out.index("\ncorrectness ")
+    says(ragstone("judges", "list", "contexts", "share").out)
+    missing = ragstone("judges", "list", "astrology")
+    assert missing.code == 2
+    says(missing.err)
 
 
 def test_list_as_json(folder):
@@ -51,6 +54,7 @@ def test_list_as_json(folder):
         "name": "containment",
         "kind": "lexical",
         "metric": "correctness",
+        "about": "Whether a reference is in the answer, word for word.",
         "reads": ["reference", "answer"],
         "scale": [0, 1],
         "needs_model": False,

@@ -33,6 +33,10 @@ def export(
             "--experiment", help="MLflow experiment; default: MLFLOW_EXPERIMENT_NAME, else ragstone."
         ),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", help='Rows to write, e.g. "correctness < 50 and lang = de".'),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a run as one table with a row per question and system, or log it to MLflow.
@@ -41,10 +45,11 @@ def export(
 
     - `ragstone export runs/mine table.csv`
     - `ragstone export runs/mine -o table.parquet`
+    - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     """
     from ragstone.features.export.mlflow import log_to_mlflow
-    from ragstone.features.export.table import check_export, export_table, n_cut_by_excel
+    from ragstone.features.export.table import check_export, export_table, n_cut_by_excel, table_of
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.runs.joined import read_run
     from ragstone.kernel.runs.wording import plural
@@ -53,12 +58,14 @@ def export(
     outputs = list(dict.fromkeys([*(outputs or ()), *(output or ())]))
     if not outputs and not mlflow:
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
+    if where is not None and not outputs:
+        raise DataError("--where chooses the rows of a file. Name one, e.g. results.csv, or leave it out.")
     for path in outputs:
         check_export(path, force, run)
     finished = read_run(run)
     for path in outputs:
-        say(f"{path}: {export_table(finished, path, force=force):,} rows.")
-        cut = n_cut_by_excel(finished.table()) if path.suffix.lower() == ".csv" else 0
+        say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
+        cut = n_cut_by_excel(table_of(finished, where)) if path.suffix.lower() == ".csv" else 0
         if cut:
             say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
     if mlflow:

@@ -27,15 +27,15 @@ MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 
 
 @checks_arguments
-def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> int:
-    """Write the joined table of a run and return how many rows it has.
+def export_table(run: FinishedRun, path: Path | str, *, where: str | None = None, force: bool = False) -> int:
+    """Write the joined table of a run, or the rows that a filter leaves, and return how many rows it has.
 
-    path: ends with .csv, .parquet, .jsonl or .ndjson. Raises DataError for another ending, or a file that
-    exists if `force` is not given, and for rows of the run itself; MissingExtra for Parquet without its
-    package.
+    path: ends with .csv, .parquet, .jsonl or .ndjson. where: as of FinishedRun.where. Raises DataError for
+    another ending, or a file that exists if `force` is not given, and for rows of the run itself;
+    MissingExtra for Parquet without its package.
     """
     path = check_export(path, force, run.folder)
-    table = run.table()
+    table = table_of(run, where)
     try:
         WRITERS[path.suffix.lower()](table, partial_path(path))
         partial_path(path).replace(path)
@@ -45,6 +45,11 @@ def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> 
             f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
         ) from None
     return len(table)
+
+
+def table_of(run: FinishedRun, where: str | None) -> Table:
+    """Return the joined table of a run, or the rows of it that a filter leaves. Raises DataError."""
+    return run.table() if where is None else run.where(where)
 
 
 def check_export(path: Path | str, force: bool, folder: Path) -> Path:

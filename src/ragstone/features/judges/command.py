@@ -14,6 +14,7 @@ from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, s
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ragstone.features.judges.about import Group
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.judging import Judge
 
@@ -23,24 +24,43 @@ FUNCTION = "function"
 Named = Annotated[
     str, typer.Argument(help="Judge: a name or a .toml file, with options if needed: rubric@shots=2.")
 ]
+WIDEST_NAME = 20
+NO_MODEL_ASKED = "no model"
+
 Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
 
 
-def list_(*, json: AsJson = False) -> None:
-    """List the judges that come with Ragstone.
+def list_(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words that name or description must have.")
+    ] = None,
+    *,
+    json: AsJson = False,
+) -> None:
+    """List the judges that come with Ragstone: what each measures, what it reads, whether it asks a model.
 
     Examples:
 
     - `ragstone judges list`
+    - `ragstone judges list contexts`
     - `ragstone judges list --json`
     """
+    from ragstone.features.judges.about import groups_with
+    from ragstone.kernel.errors import DataError
     from ragstone.kernel.judging import judge_names, load_judge
 
-    judges = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    found = groups_with(" ".join(words or ()))
+    if not found:
+        raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
     if json:
+        known = {name for group in found for name in group.judges}
+        judges = [load_judge(name) for name in judge_names() if name in known]
+        judges.sort(key=lambda judge: (judge.needs_model, judge.name))
         show_json([_line(judge) for judge in judges])
-    else:
-        show(_table(judges))
+        return
+    for group in found:
+        show(_table(group))
+        show("")
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
@@ -183,26 +203,39 @@ def _starter(name: str) -> str:
 
 
 def _line(judge: "Judge") -> dict[str, object]:
+    from ragstone.features.judges.about import measured_by
+
     return {
         "name": judge.name,
         "kind": judge.kind,
         "metric": judge.measures,
+        "about": measured_by(judge.name),
         "reads": judge.inputs,
         "scale": judge.scale,
         "needs_model": judge.needs_model,
     }
 
 
-def _table(judges: "list[Judge]") -> "Table":
+def _table(group: "Group") -> "Table":
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("judge", "kind", "metric", "reads", "scale", "model"):
-        table.add_column(head, overflow="fold")
-    for judge in judges:
-        model = "asks one" if judge.needs_model else "none"
-        reads = ", ".join(judge.inputs)
-        table.add_row(judge.name, judge.kind, judge.measures, reads, _scale(judge), model)
+    from ragstone.kernel.judging import load_judge
+
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        title=group.title,
+        title_justify="left",
+        show_header=False,
+    )
+    table.add_column(width=WIDEST_NAME)
+    table.add_column(ratio=1)
+    table.add_column(width=len(NO_MODEL_ASKED))
+    for name, measures in group.judges.items():
+        judge = load_judge(name)
+        reads = f"Reads {', '.join(judge.inputs)}."
+        table.add_row(name, f"{measures} {reads}", "" if judge.needs_model else NO_MODEL_ASKED)
     return table
 
 

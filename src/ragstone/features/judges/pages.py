@@ -6,15 +6,17 @@ from typing import Any
 import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath
+from litestar.params import FromPath, FromQuery
 
 from ragstone.features.agree import FoundCard, cards_of, words_of_cards
+from ragstone.features.judges.about import groups_with, measured_by
 from ragstone.features.judges.kept_versions import FOLDER, versions
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.tables.where import folded
 
 WORDS: dict[str, Any] = words_of_cards()
 
@@ -27,6 +29,13 @@ KEYS = (
 )  # a TOML file with one of these, a name and a scale is a judge's
 
 
+class JudgeGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Judges that ship, beneath a title."""
+
+    title: str
+    entries: list["JudgeEntry"]
+
+
 class JudgeEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A judge. path: of its file, None for one that ships. judge: None of a wrong file; wrong: why."""
 
@@ -35,6 +44,7 @@ class JudgeEntry(msgspec.Struct, frozen=True, kw_only=True):
     judge: Judge | None
     cards: list[FoundCard]
     wrong: str | None = None
+    about: str | None = None
 
 
 def judges_of(app: AppState) -> list[JudgeEntry]:
@@ -73,20 +83,27 @@ def _entry(name: str, path: Path | None, cards: list[FoundCard]) -> JudgeEntry:
     except ConfigError as mistake:
         return JudgeEntry(name=name, path=path, judge=None, cards=[], wrong=str(mistake))
     ours = [card for card in cards if card.card.judge == judge.name]
-    return JudgeEntry(name=judge.name, path=path, judge=judge, cards=ours)
+    about = None if path else measured_by(judge.name)
+    return JudgeEntry(name=judge.name, path=path, judge=judge, cards=ours, about=about)
 
 
 @get("/judges", sync_to_thread=True)
-def judges(request: AnyRequest, app: AtApp) -> Response[str]:
-    """Give the list of judges."""
+def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Response[str]:
+    """Give the list of judges; text: words that name or description must have."""
     entries = judges_of(app)
+    shipped = {entry.name: entry for entry in entries if not entry.path}
+    wanted = folded(text).split()
+    found = groups_with(text)
     return page(
         request,
         "features/judges/judges_list.html",
         "Judges",
         **WORDS,
-        ours=[entry for entry in entries if entry.path],
-        shipped=[entry for entry in entries if not entry.path],
+        text=text,
+        ours=[each for each in entries if each.path and all(word in folded(each.name) for word in wanted)],
+        shipped=[
+            JudgeGroup(title=group.title, entries=[shipped[name] for name in group.judges]) for group in found
+        ],
     )
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.label._rowfile import RowFile
 from ragstone.features.label.queue import Queue, QueueItem
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
 from ragstone.kernel.agreement.policies import AGAIN, policy_of
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.row_file import RowFile
 from ragstone.kernel.records import Answer, Judgement, Label, Metadata, Row
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.tables import parse_row

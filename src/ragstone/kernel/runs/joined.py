@@ -1,5 +1,6 @@
 """A run as a value for scripts and notebooks: its numbers, its rows, and one table of all of them joined."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,8 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
+from ragstone.kernel.runs.filtering import filter_columns, flipped_questions, rows_left
+from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.tables import Rows
@@ -38,6 +41,7 @@ LAST: dict[str, Any] = {
     "error": str | None,
     "contexts": list[Context] | None,
 }
+OF_NOTES: dict[str, Any] = {"notes": list[str] | None, "note_tags": list[str] | None}
 OF_CAUSE: dict[str, Any] = {"cause": str | None, "component": str | None, "because": str | None}
 
 
@@ -49,27 +53,38 @@ def joined(run: Run) -> Rows[dict[str, Any]]:
     NAME_rationale why. The name gets the metric or the model added where a judge has several. found_rank:
     the place of the first relevant document among the answer's contexts, 0 if it is not among them, None if
     nobody can tell. input_tokens, output_tokens, cost_usd: of the answer, not of the judges. cause, component
-    and because are there if `ragstone blame` has looked at the run, and filled for lost points.
+    and because are there if `ragstone blame` has looked at the run, and filled for lost points; notes and
+    note_tags if somebody has written notes on it.
     """
-    judges = _judge_names(row for rows in run.judgements.values() for row in rows)
+    judges = _judges_of(run)
     of_causes = OF_CAUSE if run.causes else {}
     columns = FIRST | of_causes
     columns |= {f"{name}{part}": kind for name in judges.values() for part, kind in OF_JUDGE.items()}
-    columns |= LAST
+    columns |= LAST | (OF_NOTES if run.notes else {})
     blank = dict.fromkeys(columns)
+    notes: dict[str, list[Note]] = defaultdict(list)
+    for note in run.notes:
+        notes[note.question_id].append(note)
     ids = dict.fromkeys([*run.questions, *run.answers, *run.judgements])
     rows = [
-        blank | _first(run, question_id, system) | _scores(run, question_id, system, judges)
+        blank
+        | _first(run, question_id, system)
+        | _scores(run, question_id, system, judges)
+        | (note_columns(notes[question_id], system) if run.notes else {})
         for question_id in ids
         for system in _systems(run, question_id)
     ]
     return Rows(rows, columns)
 
 
-def _judge_names(judgements: Iterable[Judgement]) -> dict[JudgeKey, str]:
+def _judges_of(run: Run) -> dict[JudgeKey, str]:
+    return judge_names((row.judge, row.metric, row.model) for rows in run.judgements.values() for row in rows)
+
+
+def judge_names(judgements: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
     """Return the column of each judge, no two alike, nor like another column, though case be ignored."""
-    keys = list(dict.fromkeys((row.judge, row.metric, row.model) for row in judgements))
-    taken = {name.casefold() for name in FIRST | LAST | OF_CAUSE}
+    keys = list(dict.fromkeys(judgements))
+    taken = {name.casefold() for name in FIRST | LAST | OF_CAUSE | OF_NOTES}
     names: dict[JudgeKey, str] = {}
     for key in keys:
         judge, metric, model = key
@@ -199,12 +214,32 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         """What the judges said."""
         return Rows(_all(self.content.judgements.values()), Judgement)
 
+    @property
+    def notes(self) -> Rows[Note]:
+        """What people have written down about its rows."""
+        return Rows(self.content.notes, Note)
+
     def table(self) -> Rows[dict[str, Any]]:
         """Return a row for each question and system, with every judge's score beside the answer.
 
         docs/export.md lists the columns. `.table().to_polars()` is the run as a data frame.
         """
         return joined(self.content)
+
+    def where(self, condition: str) -> Rows[dict[str, Any]]:
+        """Return the rows of `table` that a filter leaves: `correctness < 50 and topic = "maize"`.
+
+        docs/filters.md has the words. Raises DataError that says where the filter ceases to make sense.
+        """
+        run, table = self.content, self.table()
+        columns = filter_columns(
+            _judges_of(run).values(),
+            dict.fromkeys(key for row in table for key in row["tags"] or ()),
+            blamed=bool(run.causes),
+            noted=bool(run.notes),
+            several=len({row["system"] for row in table}) > 1,
+        )
+        return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""

@@ -13,6 +13,7 @@ from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking, split_repeat
 from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
+from ragstone.kernel.runs.notes import Note, read_notes
 from ragstone.kernel.runs.summary import RunSummary, read_numbers
 from ragstone.kernel.tables import read_rows
 
@@ -35,7 +36,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     titles: document id -> title. chunks: chunk id -> chunk, of those that a shown ranking or a context
     without text names. evidence: question id -> the passages that hold its answer, as (document id, text).
     certified: the certificate of the questions, None where none stood beside them. blamed: where the lost
-    points went, None where `ragstone blame` has not seen these rows; causes: by question id.
+    points went, None where `ragstone blame` has not seen these rows; causes: by question id. notes: people's,
+    in the order in which they were written.
     """
 
     summary: RunSummary
@@ -50,6 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     certified: Certified | None = None
     blamed: BlameSummary | None = None
     causes: dict[str, list[Caused]] = {}
+    notes: list[Note] = []
 
 
 def read_run(folder: Path) -> Run:
@@ -81,6 +84,7 @@ def read_run(folder: Path) -> Run:
         certified=certified_in(folder, questions.values()),
         blamed=blamed,
         causes=read_causes(folder) if blamed else {},
+        notes=read_notes(folder),
     )
 
 

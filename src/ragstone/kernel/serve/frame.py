@@ -1,5 +1,6 @@
 """The frame of every page: head, navigation, who works here."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -82,6 +83,36 @@ def query_of(request: AnyRequest, kind: type[QueryT]) -> QueryT:
 
 
 ROOT = "/workbench"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A page of the navigation. beneath: where more that belong to it begin, beside those below its path."""
+
+    words: str
+    path: str
+    beneath: tuple[str, ...] = ()
+
+
+class Section(msgspec.Struct, frozen=True):
+    """An entry of the navigation, for those of a role. places: its pages; it opens the first."""
+
+    words: str
+    places: tuple[Place, ...]
+    role: Role = "reader"
+
+
+def place_at(path: str, sections: Sequence[Section]) -> tuple[Section, Place] | None:
+    """Return where a page stands in the navigation; None for one that does not."""
+    found = [
+        (len(start), section, place)
+        for section in sections
+        for place in section.places
+        for start in (place.path, *place.beneath)
+        if path.rstrip("/") == start.rstrip("/") or path.startswith(f"{start}/")
+    ]
+    return max(found, key=lambda each: each[0])[1:] if found else None
+
+
 # No style and no script but the files of ours, and not one request to anywhere else.
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -97,9 +128,12 @@ def page(
     template: `features/label/item.html` is that file of the folder template in features/label; a bare name
     is one of this room. values: of the template, beside those of the frame: `title` and `heading` (the same,
     unless the words of a report card take the name), `person`, `csrf` (the token that every POST sends back,
-    see assets/workbench.js), `accounts` (whether people log in), `places` (of the navigation) and `here` (the
-    path of this page).
+    see assets/workbench.js), `accounts` (whether people log in), `sections` (of the navigation, that this
+    person may open), `located` (the section and the place of this page, or None) and `here` (its path).
     """
+    state = request.scope["state"]
+    person: Person | None = state.get("person")
+    sections = [each for each in state.get("sections", ()) if person and person.may(each.role)]
     html = (
         templates()
         .get_template(template)
@@ -107,16 +141,25 @@ def page(
             {"title": title, **values},
             heading=title,
             version=__version__,
-            person=request.scope["state"].get("person"),
-            accounts=request.scope["state"].get("accounts", False),
-            csrf=request.scope["state"].get("csrf", ""),
-            places=request.scope["state"].get("places", ()),
+            person=person,
+            accounts=state.get("accounts", False),
+            csrf=state.get("csrf", ""),
+            sections=sections,
+            located=place_at(request.url.path, sections),
             here=request.url.path,
             root=ROOT,
         )
     )
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     return Response(html, status_code=status, media_type="text/html", headers=headers)
+
+
+WRONG = {401: "Log in first", 403: "Not for your role", 404: "Not found", 413: "Too large"}
+
+
+def wrong_page(request: AnyRequest, status: int, words: str) -> Response[str]:
+    """Return the page that says what is wrong."""
+    return page(request, "wrong.html", WRONG.get(status, "Something went wrong"), status=status, words=words)
 
 
 @cache

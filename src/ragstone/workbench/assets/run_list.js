@@ -1,7 +1,7 @@
 // The list of a run's questions: the server filters, sorts and pages; the address keeps what was chosen.
 "use strict";
 const list = document.getElementById("list");
-const FIELDS = ["search", "judge", "result", "found", "group", "cause", "low", "high", "sort"];
+const FIELDS = ["search", "judge", "result", "found", "group", "cause", "low", "high", "where", "sort"];
 const RESULT_WORDS = {
   low: "low: below the middle of its scale", high: "high: the middle or above",
   unscored: "not scored, for whatever reason", absent: "no judgement",
@@ -20,6 +20,7 @@ function queryOf() {
   put("cause", control("cause").value, "any");
   put("low", control("low").value, "");
   put("high", control("high").value, "");
+  put("where", control("where").value.trim(), "");
   put("order", control("sort").value, "file");
   if (page) query.at = page;
   return query;
@@ -28,7 +29,7 @@ function takeAddress() {
   const given = new URLSearchParams(location.search);
   const set = (name, value) => { if (value !== null && (control(name).tagName === "INPUT" || [...control(name).options].some((one) => one.value === value))) control(name).value = value; };
   set("search", given.get("text"));
-  for (const name of ["judge", "found", "cause", "low", "high"]) set(name, given.get(name));
+  for (const name of ["judge", "found", "cause", "low", "high", "where"]) set(name, given.get(name));
   set("sort", given.get("order"));
   const group = groups.findIndex(([key, value]) => key === given.get("tag") && value === given.get("value"));
   if (group >= 0) control("group").value = String(group);
@@ -52,6 +53,8 @@ function offer(head) {
   control("group").parentElement.hidden = !groups.length;
   control("cause").append(...head.causes.map(([cause, n]) => el("option", { value: cause }, `${cause} (${n.toLocaleString("en")})`)));
   control("cause").parentElement.hidden = !head.causes.length;
+  const names = Object.keys(head.filters).map((name) => el("code", {}, /^[^\s()"'`=<>!~,]+$/.test(name) ? name : `\`${name}\``));
+  document.getElementById("where-names").append(...names.flatMap((name, place) => (place ? [", ", name] : [name])));
 }
 function offerResults(results) {
   const menu = control("result");
@@ -63,9 +66,12 @@ function offerResults(results) {
   menu.value = before;
 }
 function tell(mistake) {
-  const where = document.getElementById("rows-wrong");
-  where.hidden = !mistake;
-  where.textContent = mistake ? `The rows cannot be shown: ${mistake.message}` : "";
+  // What is wrong with a filter is said below it, and the rows stay: it may be half written.
+  const filter = mistake?.message.startsWith("The filter");
+  const put = (id, text) => { const node = document.getElementById(id); node.hidden = !text; node.textContent = text; };
+  put("where-wrong", filter ? mistake.message : "");
+  put("rows-wrong", mistake && !filter ? `The rows cannot be shown: ${mistake.message}` : "");
+  control("where").setAttribute("aria-invalid", String(Boolean(filter)));
 }
 function elementOf(line) {
   const item = lineElement(line);
@@ -89,7 +95,7 @@ async function refresh() {
   const mine = ++asked;
   list.classList.add("waiting");
   let found;
-  try { found = await ask("rows", queryOf()); } catch (mistake) { tell(mistake); return; } finally { if (mine === asked) list.classList.remove("waiting"); }
+  try { found = await ask("rows", queryOf()); } catch (mistake) { if (mine === asked) tell(mistake); return; } finally { if (mine === asked) list.classList.remove("waiting"); }
   if (mine !== asked) return;
   tell(null);
   page = found.page;
@@ -138,7 +144,7 @@ async function begin() {
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
 let waiting;
 for (const name of FIELDS) {
-  const typed = ["search", "low", "high"].includes(name);
+  const typed = ["search", "low", "high", "where"].includes(name);
   control(name).addEventListener(typed ? "input" : "change", () => { clearTimeout(waiting); waiting = setTimeout(chosen, typed ? 200 : 0); });
 }
 document.getElementById("reset").addEventListener("click", () => { document.getElementById("tools").reset(); chosen(); });

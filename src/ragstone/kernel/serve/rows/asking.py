@@ -9,7 +9,10 @@ import msgspec
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
-from ragstone.kernel.serve.rows.indexing import CODES, plain
+from ragstone.kernel.runs.notes import Note
+from ragstone.kernel.serve.rows.filtering import Value, places_that, run_columns
+from ragstone.kernel.serve.rows.indexing import CODES
+from ragstone.kernel.tables.where import Kind, folded
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,6 +29,7 @@ RESULTS = {
     "unscored": f"NOT {SCORED}",
     **{f"is-{status}": f"status = {code}" for status, code in CODES.items()},
 }
+WITH_ANSWER = "SELECT place FROM texts WHERE name = 'answer' AND contains(value, ?)"
 FOUND = {"found": "found > 0", "first": "found = 1", "missed": "found = 0", "unknown": "found = -1"}
 # As the report sorts: what has no score comes last, whichever way.
 ORDERS = {
@@ -40,7 +44,8 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for; the words are those of the report's menus.
 
     judge: number of a column, or None for every judge that asks a model (every one where none does). low,
-    high: ends of the score, in the judge's units. tag, value: a group of questions. page: from 0.
+    high: ends of the score, in the judge's units. tag, value: a group of questions. where: a filter in words,
+    see tables/where.py. page: from 0.
     """
 
     judge: int | None = None
@@ -50,6 +55,7 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     cause: str = "any"
     text: str = ""
+    where: str = ""
     low: float | None = None
     high: float | None = None
     order: Literal["file", "lowest", "highest", "rank"] = "file"
@@ -69,13 +75,15 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
 class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
     """What the list of a run's questions needs once: the judges, and what can be chosen.
 
-    groups: (key, value, questions), the largest; n_groups: of all. causes: with their questions.
+    groups: (key, value, questions), the largest; n_groups: of all. causes: with their questions. filters:
+    name -> kind of what a filter in words may ask.
     """
 
     columns: list[ColumnView]
     groups: list[tuple[str, str, int]]
     n_groups: int
     causes: list[tuple[str, int]]
+    filters: dict[str, Kind]
 
 
 def columns_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> list[ColumnView]:
@@ -91,8 +99,10 @@ def columns_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView
     ]
 
 
-def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> RowsHead:
-    """Return the judges of an index, and what the menus of groups and causes offer."""
+def head_in(
+    con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView], notes: Sequence[Note] = ()
+) -> RowsHead:
+    """Return the judges of an index, and what the menus of groups and causes offer. notes: of the run."""
     rows = con.execute(
         "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
@@ -101,13 +111,24 @@ def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) 
     causes = con.execute(
         "SELECT cause, count(*) n FROM causes GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
-    return RowsHead(columns=columns_in(con, summarised), groups=largest, n_groups=len(rows), causes=causes)
+    return RowsHead(
+        columns=columns_in(con, summarised),
+        groups=largest,
+        n_groups=len(rows),
+        causes=causes,
+        filters=run_columns(con, notes)[0].kinds,
+    )
 
 
-def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[ColumnView]) -> Lines:
-    """Return a page of lines. Raises DataError for a filter that there is not."""
+def lines_in(
+    con: "duckdb.DuckDBPyConnection",
+    chosen: RowFilter,
+    columns: Sequence[ColumnView],
+    notes: Sequence[Note] = (),
+) -> Lines:
+    """Return a page of lines. notes: of the run. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
-    where, values = _where(chosen, len(places))
+    where, values = _where(con, chosen, len(places), notes)
     judged = f"""WITH judged AS (
         SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
             bool_or({_hit(chosen)}) AS hit
@@ -169,9 +190,11 @@ def _hit(chosen: RowFilter) -> str:
     return " AND ".join(hits) or "true"
 
 
-def _where(chosen: RowFilter, n_columns: int) -> tuple[str, list[str]]:
+def _where(
+    con: "duckdb.DuckDBPyConnection", chosen: RowFilter, n_columns: int, notes: Sequence[Note]
+) -> tuple[str, list[Value]]:
     """Return the conditions on lines, and the values of their places."""
-    conditions, values = ["true"], []
+    conditions, values = ["true"], list[Value]()
     if chosen.result == "absent":
         conditions.append(f"coalesce(n_judged, 0) < {n_columns}")
     if _hit(chosen) != "true":
@@ -184,10 +207,21 @@ def _where(chosen: RowFilter, n_columns: int) -> tuple[str, list[str]]:
     if chosen.cause != "any":
         conditions.append("place IN (SELECT place FROM causes WHERE cause = ?)")
         values.append(chosen.cause)
-    for word in plain(chosen.text).split():
-        conditions.append("contains(haystack, ?)")
-        values.append(word)
+    words, said = holding(chosen.text)
+    conditions.append(words)
+    values += said
+    if chosen.where.strip():
+        places, asked = places_that(con, chosen.where, notes)
+        conditions.append(f"place IN ({places})")
+        values += asked
     return " AND ".join(conditions), values
+
+
+def holding(text: str) -> tuple[str, list[str]]:
+    """Return the condition on lines that every word of a search is in them, and the values of its places."""
+    words = folded(text).split()
+    one = f"(contains(haystack, ?) OR place IN ({WITH_ANSWER}))"
+    return " AND ".join([one] * len(words)) or "true", [word for word in words for _ in range(2)]
 
 
 def _results(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_lines: int) -> dict[str, int]:
@@ -217,7 +251,7 @@ def _of(what: str, offered: dict[str, str], name: str) -> str:
     return offered[name]
 
 
-def _one(con: "duckdb.DuckDBPyConnection", query: str, values: list[str]) -> tuple[int, ...]:
+def _one(con: "duckdb.DuckDBPyConnection", query: str, values: Sequence[Value]) -> tuple[int, ...]:
     row = con.execute(query, values).fetchone()
     if row is None:
         raise ValueError("an aggregate has one row")

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 BLOCK_BYTES = 16_000_000
 NEWLINE = ord("\n")
-INDEX_VERSION = 2  # of the tables that indexing.py makes: a new one makes them anew
+INDEX_VERSION = 3  # of the tables that indexing.py makes: a new one makes them anew
 TICK_S = 0.02
 """What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
 

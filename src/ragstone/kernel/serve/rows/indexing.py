@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,12 +18,13 @@ import numpy as np
 
 from ragstone.kernel.errors import explaining, optional_package
 from ragstone.kernel.persistence.private import make_folder
-from ragstone.kernel.records import STATUSES, Ranking, Status, alternatives
+from ragstone.kernel.records import STATUSES, Ranking, Status, Usage, alternatives
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.embedded import LineView
 from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
 from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
+from ragstone.kernel.tables.where import folded
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,20 +56,25 @@ class _IndexedText(msgspec.Struct, gc=False):
     question: str | None = None
     reference: str | list[str] | None = None
     tags: dict[str, str] | None = None
+    answerable: bool | None = None
 
 
 class _Question(_IndexedText, gc=False, kw_only=True):
     id: str
     document_ids: list[str] | None = None
-    answerable: bool | None = None
+    kind: str = "open"
     lang: str | None = None
 
 
 class _IndexedAnswer(_IndexedText, gc=False, kw_only=True):
     question_id: str
+    system: str
     answer: str
     contexts: list[_Given] | None = None
     error: str | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    usage: Usage | None = None
 
 
 class _IndexedJudgement(msgspec.Struct, gc=False):
@@ -93,6 +98,10 @@ class _Seen(msgspec.Struct, gc=False):
 
 CODES: dict[Status, int] = {status: code for code, status in enumerate(STATUSES)}
 """Status -> how an index has it: a number is stored in a tenth of the time of a text."""
+NUMBERS = ("answerable", "found_rank", "latency_s", "input_tokens", "output_tokens", "cost_usd")
+CAUSE_TEXTS = ("cause", "component", "because")
+SHARED = ("question", "reference", "tags")  # of a question, or of an answer that carries its question
+TAG = "tag."
 KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
@@ -232,6 +241,7 @@ class _Reading:
                 ),
                 "haystack": _texts([haystack for _, haystack in lines]),
             },
+            **self._pairs(),
             "groups": _of_lines(lines, groups_of, ("name", "value")),
             "causes": _of_lines(lines, lambda line: [(cause,) for cause in line.causes or []], ("cause",)),
             "columns": self._columns(),
@@ -243,6 +253,64 @@ class _Reading:
                 "path": _texts([str(path) for path in self.paths.values()]),
             },
         }
+
+    def _pairs(self) -> dict[str, Table]:
+        """Return what filters ask of each question and system, see filtering.py.
+
+        pairs: the numbers, NaN for none. texts: name, value; folded; system is null for what holds of the
+        question whoever answered it.
+        """
+        systems: list[dict[str, _IndexedAnswer | None]] = [
+            {row.system: row for row in reversed(seen.answers)} for seen in self.seen
+        ]
+        of_column = [key[0] for key in self.columns]
+        for cells in self.cells:
+            for at, column in zip(cells["place"].tolist(), cells["col"].tolist(), strict=True):
+                systems[at].setdefault(of_column[column])
+        numbers: list[tuple[int, str, *tuple[float, ...]]] = []
+        texts: list[tuple[int, str | None, str, str]] = []
+        for at, (question_id, of_question) in enumerate(zip(self.places, systems, strict=True)):
+            seen = self.seen[at]
+            of_all = _question_texts(seen.question, question_id)
+            texts += [(at, None, name, folded(value)) for name, value in of_all]
+            causes = {each.system: each for each in reversed(self.causes.get(question_id, []))}
+            for system, answer in of_question.items():
+                numbers.append((at, system, *self._numbers(seen, answer)))
+                pairs = [("system", system), *_answer_texts(seen.question, answer)]
+                if system in causes:
+                    pairs += [(name, getattr(causes[system], name)) for name in CAUSE_TEXTS]
+                texts += [(at, system, name, folded(value)) for name, value in pairs]
+        names = ("place", "system", *NUMBERS)
+        kinds = (np.int32, object, *(np.float64 for _ in NUMBERS))
+        return {
+            "pairs": _table(numbers, names, kinds),
+            "texts": _table(texts, ("place", "system", "name", "value"), (np.int32, object, object, object)),
+        }
+
+    def _numbers(self, seen: _Seen, answer: _IndexedAnswer | None) -> list[float]:
+        """Return the numbers of an answer, as NUMBERS names them; NaN for none."""
+        usage = answer.usage if answer else None
+        answerable = next(
+            (row.answerable for row in (seen.question, answer) if row and row.answerable is not None), None
+        )
+        found = {
+            "answerable": answerable,
+            "found_rank": self._found_rank(seen, answer),
+            "latency_s": answer.latency_s if answer else None,
+            "input_tokens": usage.input if usage else None,
+            "output_tokens": usage.output if usage else None,
+            "cost_usd": answer.cost_usd if answer else None,
+        }
+        return [np.nan if found[name] is None else float(found[name] or 0) for name in NUMBERS]
+
+    def _found_rank(self, seen: _Seen, answer: _IndexedAnswer | None) -> int | None:
+        """Return as joined.py does: by the answer's contexts, else by the only ranking."""
+        if answer is None or answer.contexts is None:
+            return seen.ranked[0] if len(seen.ranked) == 1 else None
+        return first_rank(self._documents(answer), _relevant(seen.question))
+
+    def _documents(self, answer: _IndexedAnswer) -> list[str | None]:
+        return [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts or ()]
 
     def _columns(self) -> Table:
         names = ("system", "judge", "metric", "model")
@@ -277,11 +345,7 @@ class _Reading:
         text = next((row.question for row in sources if row.question), None)
         tags = next((row.tags for row in sources if row.tags), None)
         first = seen.answers[0] if seen.answers else None
-        documents = [
-            [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts]
-            for answer in seen.answers
-            if answer.contexts is not None
-        ]
+        documents = [self._documents(answer) for answer in seen.answers if answer.contexts is not None]
         line = LineView(
             id=question_id,
             cells=[],
@@ -295,7 +359,7 @@ class _Reading:
         given_references = next((right for row in sources if (right := alternatives(row.reference))), [])
         groups = [part for pair in groups_of(line) for part in pair]
         texts = [question_id, text or "", *groups, *given_references]
-        return line, plain("\n".join([*texts, *(row.answer for row in seen.answers)]))
+        return line, folded("\n".join(texts))
 
 
 def groups_of(line: LineView) -> list[tuple[str, str]]:
@@ -305,9 +369,44 @@ def groups_of(line: LineView) -> list[tuple[str, str]]:
     return tags if known else [("lang", line.lang or ""), *tags]
 
 
-def plain(text: str) -> str:
-    """Return a text as searches compare it."""
-    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+def _question_texts(question: _Question | None, question_id: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of what holds of a question whoever answers it."""
+    yield "question_id", question_id
+    if question is not None:
+        yield "kind", question.kind
+        if question.lang is not None:
+            yield "lang", question.lang
+        for name in SHARED:
+            yield from _shared_texts(name, question)
+
+
+def _answer_texts(question: _Question | None, answer: _IndexedAnswer | None) -> Iterator[tuple[str, str]]:
+    """Yield what an answer says, and of its question what the file of questions does not."""
+    if answer is None:
+        return
+    yield "answer", answer.answer
+    if answer.error is not None:
+        yield "error", answer.error
+    for name in SHARED:
+        if question is None or getattr(question, name) is None:
+            yield from _shared_texts(name, answer)
+
+
+def _shared_texts(name: str, row: _IndexedText) -> Iterator[tuple[str, str]]:
+    value = getattr(row, name)
+    if isinstance(value, dict):
+        yield from ((f"{TAG}{key}", text) for key, text in value.items())
+    elif value is not None:
+        yield from ((name, text) for text in (value if isinstance(value, list) else [value]))
+
+
+def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequence[Any]) -> Table:
+    """Return rows as a table of columns of these types."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {
+        name: np.array(column, dtype=kind if column or kind is not object else "U1")
+        for name, column, kind in zip(names, cells, kinds, strict=True)
+    }
 
 
 def _texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of objects

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.features.label._marking import label_key
-from ragstone.features.label._rowfile import RowFile
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.persistence.row_file import RowFile
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import parse_row, read_rows
 
@@ -160,7 +160,7 @@ def test_processes_that_write_at_once_lose_nothing_and_two_on_one_item_both_coun
 KILLED = """
 import sys
 from pathlib import Path
-from tests.features.label.test_rowfile import opened, row
+from tests.kernel.persistence.test_row_file import opened, row
 file = opened(Path(sys.argv[1]))
 for i in range(100_000):
     file.put([row(f"q{i}")])

@@ -1,0 +1,48 @@
+"""What each judge that ships measures, in a sentence, and the groups in which they are listed."""
+
+import functools
+
+import msgspec
+
+from ragstone.kernel.config import shipped
+from ragstone.kernel.tables.where import folded
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Judges that answer one question of a reader's. judges: name -> what it measures."""
+
+    title: str
+    judges: dict[str, str]
+
+
+class _About(msgspec.Struct, frozen=True):
+    group: list[Group]
+
+
+@functools.cache
+def groups() -> list[Group]:
+    """Return the groups of about.toml, in its order."""
+    text = shipped("ragstone.features.judges", "about.toml").read_bytes()
+    return msgspec.toml.decode(text, type=_About).group
+
+
+def groups_with(words: str) -> list[Group]:
+    """Return the groups with those of their judges that have every word in name, sentence or title."""
+    wanted = folded(words).split()
+    found = [
+        Group(
+            group.title,
+            {
+                name: measures
+                for name, measures in group.judges.items()
+                if all(word in folded(f"{name} {measures} {group.title}") for word in wanted)
+            },
+        )
+        for group in groups()
+    ]
+    return [group for group in found if group.judges]
+
+
+def measured_by(name: str) -> str | None:
+    """Return what a judge that ships measures; None for any other judge."""
+    return next((group.judges[name] for group in groups() if name in group.judges), None)

@@ -1,0 +1,141 @@
+"""A filter in words (see tables/where.py) -> SQL on the tables `pairs`, `texts` and `cells` of a run's index.
+
+It means what the same filter means on the joined table of the run.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragstone.kernel.records import STATUSES
+from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
+from ragstone.kernel.runs.joined import JudgeKey, judge_names
+from ragstone.kernel.runs.notes import Note, note_columns
+from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, TAG
+from ragstone.kernel.tables.where import Compared, Condition, Joined, Negated, Sign, bound, folded, holds
+
+if TYPE_CHECKING:
+    import duckdb
+
+Value = str | float | bool | None | list[str]
+NOTED = ("notes", "note_tags")
+Query = tuple[str, list[Value]]
+"""A condition on a pair `r`, and the values of its places."""
+
+SCORED = f"status = {CODES['scored']}"
+FLIPPED = f"""r.place IN (SELECT place FROM (
+    SELECT place FROM cells JOIN columns c USING (col) WHERE {SCORED} AND NOT isnan(c.low)
+    GROUP BY place, judge, metric, model HAVING count(DISTINCT score >= (c.low + c.high) / 2) > 1))"""  # noqa: S608
+
+
+def run_columns(
+    con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]
+) -> tuple[FilterColumns, dict[str, JudgeKey]]:
+    """Return what a filter may ask of the rows of an index, and the judge of each column of scores."""
+    keys = con.execute("SELECT judge, metric, model FROM columns ORDER BY col").fetchall()
+    names = judge_names(keys)
+    tags = con.execute(
+        "SELECT name, min(place) FROM texts WHERE starts_with(name, ?) GROUP BY name ORDER BY 2, name", [TAG]
+    ).fetchall()
+    (several,) = con.execute("SELECT count(DISTINCT system) > 1 FROM pairs").fetchone() or (False,)
+    (blamed,) = con.execute("SELECT count(*) > 0 FROM causes").fetchone() or (False,)
+    tag_keys = [name.removeprefix(TAG) for name, _ in tags]
+    columns = filter_columns(names.values(), tag_keys, blamed=blamed, several=several, noted=bool(notes))
+    return columns, {name: key for key, name in names.items()}
+
+
+def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Note]) -> Query:
+    """Return the query of the questions of which a filter leaves a system. Raises DataError.
+
+    notes: of the run as they are now; an index holds none, so that a new one does not make it again.
+    """
+    columns, judges = run_columns(con, notes)
+    where, values = _Writer(columns, judges, notes).written(bound(text, columns.kinds))
+    return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
+
+
+class _Writer:
+    """Writes conditions of one run."""
+
+    def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey], notes: Sequence[Note]) -> None:
+        self.judges = judges
+        self.notes = notes
+        self.texts = {name: f"{TAG}{key}" for key, name in columns.tags.items()}
+
+    def written(self, condition: Condition) -> Query:
+        match condition:
+            case Joined(every, parts):
+                queries = [self.written(part) for part in parts]
+                word = " AND " if every else " OR "
+                return f"({word.join(query for query, _ in queries)})", [v for _, vs in queries for v in vs]
+            case Negated(part):
+                query, values = self.written(part)
+                return f"NOT {query}", values
+            case Compared():
+                return self.compared(condition)
+
+    def compared(self, asked: Compared) -> Query:
+        """Return a comparison: `!=` is the opposite of `=`, and `in` is any of several `=`."""
+        if asked.column == FLIPS:
+            test = "false" if asked.values[0] is None else f"({FLIPPED}) = {asked.values[0]}"
+            return (f"({test})" if asked.sign == "=" else f"NOT ({test})"), []
+        sign: Sign = "=" if asked.sign in ("in", "!=") else asked.sign
+        queries = [self.is_so(asked.column, sign, value) for value in asked.values]
+        query, values = " OR ".join(query for query, _ in queries), [v for _, vs in queries for v in vs]
+        return f"{'NOT ' if asked.sign == '!=' else ''}({query})", values
+
+    def is_so(self, column: str, sign: Sign, value: str | float | bool | None) -> Query:
+        judge = column if column in self.judges else column.removesuffix("_status")
+        if column in NUMBERS:
+            is_none = f"isnan(coalesce(r.{column}, 'NaN'::DOUBLE))"  # DuckDB takes the NaN of NumPy as null
+            if value is None:
+                return is_none, []
+            return f"(NOT {is_none} AND r.{column} {sign} ?)", [float(value)]
+        if column in self.judges:
+            hit = f"{SCORED} AND score {sign} ?" if value is not None else SCORED
+            return self.judged(judge, hit, [value] if value is not None else [], none=value is None)
+        if judge in self.judges:
+            name = folded(str(value))
+            fit = [CODES[each] for each in STATUSES if (name in each if sign == "~" else name == each)]
+            listed = ", ".join(map(str, fit)) or "-1"
+            return self.judged(
+                judge, "true" if value is None else f"status IN ({listed})", [], none=value is None
+            )
+        if column in NOTED:
+            return self.noted(Compared(column=column, kind="text", sign=sign, values=(value,)))
+        name = self.texts.get(column, column)
+        test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
+        has = f"name = ? AND {test}"
+        query = (
+            f"(r.place IN (SELECT place FROM texts WHERE system IS NULL AND {has}) OR "  # noqa: S608
+            f"(r.place, r.system) IN (SELECT (place, system) FROM texts WHERE system IS NOT NULL AND {has}))"
+        )
+        values: list[Value] = [name] if value is None else [name, folded(str(value))]
+        return f"NOT {query}" if value is None else query, values * 2
+
+    def noted(self, asked: Compared) -> Query:
+        """Return whether a note on the pair, or on its question, is so; or whether there is none."""
+        none = asked.values[0] is None
+        ids: list[str] = []
+        pairs: list[tuple[str, str]] = []
+        for note in self.notes:
+            of_note = note_columns([note], note.system or "")
+            if of_note[asked.column] and (none or holds(asked, of_note)):
+                if note.system is None:
+                    ids.append(note.question_id)
+                else:
+                    pairs.append((note.question_id, note.system))
+        query = (
+            "(r.place IN (SELECT place FROM lines WHERE id IN (SELECT unnest(?::VARCHAR[]))) OR "
+            "(r.place, r.system) IN (SELECT (l.place, n.s) FROM lines l JOIN "
+            "(SELECT unnest(?::VARCHAR[]) q, unnest(?::VARCHAR[]) s) n ON l.id = n.q))"
+        )
+        values: list[Value] = [ids, [each for each, _ in pairs], [each for _, each in pairs]]
+        return f"NOT {query}" if none else query, values
+
+    def judged(self, name: str, hit: str, values: list[Value], *, none: bool) -> Query:
+        """Return whether a judge's cell of the pair is so, or there is no such cell."""
+        query = (
+            "(r.place, r.system) IN (SELECT (place, c.system) FROM cells JOIN columns c USING (col) "  # noqa: S608
+            f"WHERE judge = ? AND metric = ? AND model = ? AND {hit})"
+        )
+        return f"NOT {query}" if none else query, [*self.judges[name], *values]

@@ -1,0 +1,270 @@
+"""A filter in words -> what it asks of a row: `correctness < 50 and topic = "maize" and not error ~ "50"`.
+
+Its names are those of columns, so that the same filter works on a table in Python, in an export and in the
+workbench. What a filter says is read once, by `bound`; who asks a database writes its tree in SQL.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NoReturn, TypeVar
+
+import msgspec
+
+from ragstone.kernel.errors import DataError, nearest
+
+Kind = Literal["number", "text", "yes_no"]
+Sign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "in"]
+
+SIGNS: dict[Kind, tuple[Sign, ...]] = {
+    "number": ("=", "!=", "<", "<=", ">", ">=", "in"),
+    "text": ("=", "!=", "~", "in"),
+    "yes_no": ("=", "!="),
+}
+TAKES: dict[Kind, str] = {
+    "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
+    "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
+    "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
+}
+NONE = "none"  # what a cell without a value is compared with
+MOST_CHARACTERS = 2000
+MOST_PARTS = 100
+
+TOKENS = re.compile(
+    r"""\s*(?:
+        (?P<sign><=|>=|!=|==|[=<>~])
+      | (?P<mark>[(),])
+      | "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<quoted>[^`]+)`
+      | (?P<word>[^\s()"'`=<>!~,]+)
+      | (?P<wrong>\S)
+    )""",
+    re.VERBOSE,
+)
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """A column beside values of its kind, one of them unless the sign is `in`; None is for `none`."""
+
+    column: str
+    kind: Kind
+    sign: Sign
+    values: tuple[str | float | bool | None, ...]
+
+
+class Joined(msgspec.Struct, frozen=True):
+    """Conditions of which all, or any, must hold."""
+
+    every: bool
+    parts: "tuple[Condition, ...]"
+
+
+class Negated(msgspec.Struct, frozen=True):
+    """A condition that must not hold."""
+
+    part: "Condition"
+
+
+Condition = Compared | Joined | Negated
+
+
+def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
+    """Return what a filter asks of rows with these columns, by name -> kind.
+
+    `and` binds closer than `or`; names, words and texts are compared without regard to case. A cell without a
+    value equals `none` alone, and is neither more nor less than anything. Raises DataError with the place
+    where the filter cannot be read, and what it takes there.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise DataError(f"The filter has {len(text):,} characters: write it in {MOST_CHARACTERS:,} at most.")
+    return _Parser(text, columns).whole()
+
+
+def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
+    """Return whether a row meets a condition. row: value by column, None for none."""
+    match condition:
+        case Joined(every, parts):
+            return (all if every else any)(holds(part, row) for part in parts)
+        case Negated(part):
+            return not holds(part, row)
+        case Compared():
+            return _compares(condition, row.get(condition.column))
+
+
+def _compares(condition: Compared, cell: Any) -> bool:
+    if condition.kind == "text" and cell is not None:
+        texts = [folded(each) for each in (cell if isinstance(cell, list) else [cell])]
+        asked = [None if value is None else folded(str(value)) for value in condition.values]
+        match condition.sign:
+            case "~":
+                return any(str(asked[0]) in each for each in texts)
+            case "!=":
+                return asked[0] not in texts
+            case _:
+                return any(value in texts for value in asked)
+    first = condition.values[0]
+    if condition.sign in ("=", "in"):
+        return cell in condition.values
+    if condition.sign == "!=":
+        return bool(cell != first)
+    return cell is not None and first is not None and ORDERS[condition.sign](cell, first)
+
+
+ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda cell, value: cell < value,
+    "<=": lambda cell, value: cell <= value,
+    ">": lambda cell, value: cell > value,
+    ">=": lambda cell, value: cell >= value,
+    "~": lambda _cell, _value: False,
+}
+
+
+def folded(text: str) -> str:
+    """Return a text as filters and searches compare it."""
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+
+
+def _written(name: str) -> str:
+    """Return a name as a filter takes it."""
+    return name if re.fullmatch(r"[^\s()\"'`=<>!~,]+", name) else f"`{name}`"
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """A piece of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
+
+    kind: str
+    text: str
+    at: int
+
+    def is_word(self, *words: str) -> bool:
+        """Return whether it is one of the words, which are not in quotes."""
+        return self.kind == "word" and self.text.lower() in words
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    for found in TOKENS.finditer(text):
+        kind = found.lastgroup or ""
+        yield _Piece(kind, found[kind], found.start(kind))
+    yield _Piece("end", "", len(text))
+
+
+PartT = TypeVar("PartT")
+
+
+class _Parser:
+    """One pass from the first piece to the last."""
+
+    def __init__(self, text: str, columns: Mapping[str, Kind]) -> None:
+        self.text = text
+        self.columns = columns
+        self.named = {folded(name): name for name in columns}
+        self.pieces = list(_pieces(text))
+        self.place = 0
+        self.n_parts = 0
+
+    @property
+    def piece(self) -> _Piece:
+        return self.pieces[self.place]
+
+    def next(self) -> _Piece:
+        piece = self.piece
+        self.place += piece.kind != "end"
+        return piece
+
+    def whole(self) -> Condition:
+        if self.piece.kind == "end":
+            raise DataError("The filter is empty: write one such as correctness < 50.")
+        condition = self.any_of()
+        if self.piece.kind != "end":
+            self.refuse(self.piece, "'and', 'or' or its end")
+        return condition
+
+    def any_of(self) -> Condition:
+        return self.chain("or", self.all_of)
+
+    def all_of(self) -> Condition:
+        return self.chain("and", self.one)
+
+    def chain(self, word: str, part: Callable[[], Condition]) -> Condition:
+        parts = [part()]
+        while self.piece.is_word(word):
+            self.next()
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Joined(word == "and", tuple(parts))
+
+    def one(self) -> Condition:
+        self.n_parts += 1
+        if self.n_parts > MOST_PARTS:
+            raise DataError(f"The filter has more than {MOST_PARTS} conditions: write fewer.")
+        piece = self.next()
+        if piece.is_word("not"):
+            return Negated(self.one())
+        if piece.text == "(" and piece.kind == "mark":
+            condition = self.any_of()
+            self.mark(")")
+            return condition
+        if piece.kind not in ("word", "quoted"):
+            self.refuse(piece, "the name of a column, 'not' or '('")
+        return self.compared(piece)
+
+    def compared(self, piece: _Piece) -> Condition:
+        name = self.named.get(folded(piece.text))
+        if name is None:
+            hint = nearest(piece.text, map(_written, self.columns))
+            raise DataError(f"{self.where(piece)}there is no column {piece.text!r}. {hint}")
+        kind = self.columns[name]
+        if self.piece.is_word("in"):
+            self.next()
+            return Compared(
+                column=name, kind=kind, sign=self.sign("in", kind, name), values=self.listed(kind, name)
+            )
+        if self.piece.kind != "sign":
+            if kind == "yes_no":
+                return Compared(column=name, kind=kind, sign="=", values=(True,))
+            self.refuse(self.piece, f"= != < <= > >= ~ or 'in' after {name}")
+        sign = self.sign(self.piece.text.replace("==", "="), kind, name)
+        self.next()
+        return Compared(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
+
+    def sign(self, text: str, kind: Kind, name: str) -> Sign:
+        for sign in SIGNS[kind]:
+            if sign == text:
+                return sign
+        raise DataError(f"{self.where(self.piece)}{name} {TAKES[kind]}.")
+
+    def listed(self, kind: Kind, name: str) -> tuple[str | float | bool | None, ...]:
+        self.mark("(")
+        values = [self.value(kind, name, "in")]
+        while self.piece.text == "," and self.piece.kind == "mark":
+            self.next()
+            values.append(self.value(kind, name, "in"))
+        self.mark(")")
+        return tuple(values)
+
+    def value(self, kind: Kind, name: str, sign: Sign) -> str | float | bool | None:
+        piece = self.next()
+        if piece.kind not in ("word", "double", "single"):
+            self.refuse(piece, f"a value after {name} {sign}")
+        if piece.is_word(NONE) and sign in ("=", "!=", "in"):
+            return None
+        if kind == "text":
+            return piece.text
+        value: float | bool | None = None
+        if kind == "yes_no":
+            value = {"true": True, "false": False}.get(piece.text.lower())
+        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", piece.text.lower()):
+            value = float(piece.text)
+        if value is None or value in (float("inf"), float("-inf")):
+            raise DataError(f"{self.where(piece)}{piece.text!r} does not fit. {name} {TAKES[kind]}.")
+        return value
+
+    def mark(self, mark: str) -> None:
+        piece = self.next()
+        if piece.kind != "mark" or piece.text != mark:
+            self.refuse(piece, repr(mark))
+
+    def where(self, piece: _Piece) -> str:
+        return f"The filter, at character {piece.at + 1}: "
+
+    def refuse(self, piece: _Piece, wanted: str) -> NoReturn:
+        found = f"there is {piece.text!r}" if piece.kind != "end" else "it ends"
+        raise DataError(f"{self.where(piece)}{found} where it takes {wanted}.")

@@ -1,0 +1,111 @@
+"""Filters in words: what they ask of a row, and what is said where they cannot be read."""
+
+import pytest
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.where import MOST_PARTS, Kind, bound, holds
+
+COLUMNS: dict[str, Kind] = {
+    "correctness": "number",
+    "rubric@scale=0-10,shots=2": "number",
+    "topic": "text",
+    "reference": "text",
+    "correctness_status": "text",
+    "flips": "yes_no",
+}
+ROWS = [
+    {"correctness": 20.0, "topic": "Maize", "flips": True, "correctness_status": "scored"},
+    {"correctness": 80.0, "topic": "wheat", "flips": False, "reference": ["Sow in May", "In May"]},
+    {"topic": None, "flips": False, "correctness_status": "timeout", "rubric@scale=0-10,shots=2": 3.0},
+]
+
+
+def kept(text: str) -> list[int]:
+    condition = bound(text, COLUMNS)
+    return [at for at, row in enumerate(ROWS) if holds(condition, row)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("correctness < 50", [0]),
+        ("correctness >= 20", [0, 1]),
+        ("CORRECTNESS > 2e1", [1]),
+        ("correctness != 20", [1, 2]),
+        ("correctness == 20", [0]),
+        ("correctness = none", [2]),
+        ("correctness != none", [0, 1]),
+        ("correctness in (20, 80)", [0, 1]),
+        ("correctness in (20, none)", [0, 2]),
+        ("not correctness < 50", [1, 2]),
+        ('topic = "maize"', [0]),
+        ("topic = MAIZE", [0]),
+        ("topic != maize", [1, 2]),
+        ("topic in (maize, wheat)", [0, 1]),
+        ("topic = none", [2]),
+        ("topic ~ 'hea'", [1]),
+        ("reference = 'in may'", [1]),
+        ("reference ~ sow", [1]),
+        ("reference != 'in may'", [0, 2]),
+        ("correctness_status = timeout", [2]),
+        ("flips", [0]),
+        ("not flips", [1, 2]),
+        ("flips = false", [1, 2]),
+        ("flips != true", [1, 2]),
+        ("`rubric@scale=0-10,shots=2` <= 3", [2]),
+        ("correctness < 50 and topic = maize and flips", [0]),
+        ("correctness > 50 or topic = none and flips", [1]),  # `and` binds closer
+        ("(correctness > 50 or topic = none) and not flips", [1, 2]),
+        ("topic = 'and'", []),
+    ],
+)
+def test_a_filter_keeps_the_rows_that_meet_it(text, rows):
+    assert kept(text) == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "correctness",
+        "correctness <",
+        "correctness < high",
+        "correctness < 'x'",
+        "correctness ~ 5",
+        "correctness < 1e999",
+        "correctness < nan",
+        "correctness < none",
+        "correctnes < 50",
+        "topic < maize",
+        "topic",
+        "topic = ",
+        "flips = maybe",
+        "flips ~ true",
+        "(correctness < 50",
+        "correctness < 50)",
+        "correctness < 50 topic = maize",
+        "correctness < 50 and",
+        "and correctness < 50",
+        "correctness in ()",
+        "correctness in (1, 2",
+        "correctness in 1",
+        "not",
+        'topic = "maize',
+        "correctness < 50; drop table cells",
+        "rubric@scale=0-10,shots=2 < 3",
+        "& correctness",
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_place(text, says):
+    with pytest.raises(DataError) as refused:
+        bound(text, COLUMNS)
+    says(str(refused.value))
+
+
+def test_a_filter_is_bounded():
+    with pytest.raises(DataError, match="2,000"):
+        bound("x" * 2001, COLUMNS)
+    with pytest.raises(DataError, match="100 conditions"):
+        bound("not " * (MOST_PARTS + 1) + "flips", COLUMNS)
+    bound(" or ".join(["flips"] * MOST_PARTS), COLUMNS)
