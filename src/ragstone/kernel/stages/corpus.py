@@ -28,7 +28,7 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: list[Duplicate] = []
 
     def duplicate_notes(self, done: str) -> list[str]:
-        """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
+        """Return the note that documents repeat others, if any; done: `report`, or `drop` (left out)."""
         if not self.duplicates:
             return []
         first = self.duplicates[0]
