@@ -15,7 +15,7 @@ from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.retrieval.ranks import DECIMALS, Hit, Rank, Subset, top_hits_of_rows
 
 FIRST_CHARACTERS = 2**14
-BLOCK_CHARACTERS = 2**20  # of text that are counted together
+BLOCK_CHARACTERS = 2**19  # of text that are counted together
 KNOWN_PIECES = 2**20  # that are remembered, some 200 MB
 
 
