@@ -17,6 +17,8 @@ from ragstone.features.import_ import _recognise as recognise
 from ragstone.kernel.corpus.reading import PACKED, READERS
 from ragstone.kernel.judging import _truth_clauses as truth_clauses
 from ragstone.kernel.judging.truth import says_true
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.tables import parse_rows
 from ragstone.kernel.tables.interchange.traces import answers_of
 
 pytestmark = pytest.mark.simulation
@@ -121,3 +123,48 @@ def test_a_file_of_an_importer_holds_the_text():
     )
     assert seen == ["<abab!>"]
     assert len(ATOMS) > 100
+
+
+def _event(number: int, **more: str) -> dict[str, object]:
+    attributes = {"gen_ai.evaluation.name": "n", "gen_ai.evaluation.score.label": "pass", **more}
+    named = {"trace_id": f"t{number}", "span_id": f"s{number}"}
+    return {"event_name": "gen_ai.evaluation.result", **named, "attributes": attributes}
+
+
+VERDICTS = {
+    "answers": lambda n: [_event(at) for at in range(n)],
+    "versions": lambda n: [
+        _event(at, **{"gen_ai.evaluation.evaluator.version": f"a{at}"}) for at in range(n)
+    ],
+    "sources": lambda n: [_event(at, **{"gen_ai.evaluation.evaluator.source": f"{at}"}) for at in range(n)],
+    "names": lambda n: [_event(0, **{"gen_ai.evaluation.name": f"n{at}"}) for at in range(n)],
+    "repeats": lambda n: [_event(0) for _ in range(n)],
+    "parts": lambda n: [{**_event(0), "span_id": f"s{at}"} for at in range(n)],
+    "lost": lambda n: [{**_event(0), "trace_id": "0", "span_id": "0"} for _ in range(n)],
+    "scores of a trace": lambda n: [
+        {
+            "id": "t",
+            "timestamp": 1,
+            "name": "x",
+            "input": "q",
+            "output": "a",
+            "userId": "u",
+            "scores": [{"id": f"{at}", "name": f"n{at}", "value": 1, "source": "EVAL"} for at in range(n)],
+        }
+    ],
+    "evaluators below one another": lambda n: [
+        {
+            "name": "x",
+            "parent_id": f"s{at - 1}",
+            "context": {"trace_id": "t", "span_id": f"s{at}"},
+            "attributes": {"openinference.span.kind": "EVALUATOR", "output.value": "1"},
+        }
+        for at in range(n)
+    ],
+}
+
+
+@pytest.mark.parametrize("shape", VERDICTS)
+def test_verdicts_of_any_shape_are_read_in_linear_time(shape):
+    growth = grow(lambda rows: parse_rows(rows, Judgement), lambda size: VERDICTS[shape](size // 128))
+    assert not growth.fault, growth

@@ -94,7 +94,11 @@ def test_a_name_that_leads_nowhere_is_found():
 def test_what_a_table_names_is_a_place_that_the_search_finds():
     groups = [[place] if isinstance(place, str) else place[1].values() for place in COMMANDS.values()]
     commands = [place for group in groups for place in group]
-    tables = {*commands, *KINDS.values(), *(place for _, place in FORMATS)}
+    tables = {
+        *commands,
+        *KINDS.values(),
+        *filter(None, (place for form in FORMATS for place in (form.answers, form.verdicts))),
+    }
     assert tables <= {text for _, text in named()}
 
 

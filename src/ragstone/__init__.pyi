@@ -7,6 +7,7 @@ from .assistant import Passage as Passage
 from .assistant import Said as Said
 from .assistant import build_knowledge as build_knowledge
 from .assistant import open_assistant as open_assistant
+from .features.agree.joining import join_labels as join_labels
 from .features.answer.answering import answer as answer
 from .features.ask.asking import AskedQuestion as AskedQuestion
 from .features.ask.asking import ask as ask

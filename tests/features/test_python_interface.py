@@ -10,7 +10,7 @@ from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.lexical import LexicalJudge
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.tables import Rows
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import question_key
 
 DOCUMENTS = [
     Document(id="wheat", text="Wheat is sown in October."),

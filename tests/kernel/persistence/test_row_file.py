@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.features.label._marking import label_key
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.persistence.row_file import RowFile
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import parse_row, read_rows
+
+
+def label_key(label):
+    return (label.question_id, label.system, label.metric, label.annotator)
 
 
 def opened(path):

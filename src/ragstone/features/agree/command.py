@@ -113,30 +113,35 @@ def agree(
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
 
-    Of answers that are there in several languages it also says whether a judge scores them alike; that
-    needs no labels.
+    The judgements may be another tool's verdicts (see `ragstone import`); where people have annotated in that
+    file, it needs no other labels. Of answers that are there in several languages it also says whether a
+    judge scores them alike; that needs no labels.
 
     Examples:
 
     - `ragstone agree judgements.jsonl labels.jsonl`
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
     - `ragstone agree judgements.jsonl labels.jsonl --trust 0.8`
+    - `ragstone agree langfuse.jsonl`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
     from ragstone.features.agree._evidence import with_findings
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
+    from ragstone.features.agree.joining import join_labels, labels_within
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
-    from ragstone.kernel.records import Judgement
+    from ragstone.kernel.records import Answer, Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import keep_sources, read_rows
 
+    if labels is None:
+        labels = labels_within(judgements, needed=not (parallel or base or sheet))
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     measures = {
@@ -151,10 +156,12 @@ def agree(
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
     by_word, mapped = _mapping(mapping)
-    judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
+    rows = read_rows(judgements_of(judgements), Judgement, words=by_word)
+    judged = [row for row in rows if metric in (None, row.metric)]
     with columns_of_run(judgements):
         labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
         labelled = labels_under(labelled, policy)
+        labelled = join_labels(judged, labelled, read_rows(sheet, Answer) if sheet else ())
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     if gaps or again:

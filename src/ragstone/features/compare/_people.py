@@ -24,7 +24,7 @@ from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, cluster_codes
 from ragstone.kernel.statistics.intervals import student_quantile
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import question_key
 
 SIDES = ("A", "B")
 SHOWN = 3

@@ -1,4 +1,4 @@
-"""`ragstone import`: evaluation sets of others -> questions and documents."""
+"""`ragstone import`: evaluation sets of others -> questions and documents; their verdicts -> judgements."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,20 +11,27 @@ from ragstone.kernel.console.options import AsJson, Force, Limit
 from ragstone.kernel.console.printing import UNSCORED, counts_line, plural, say, show_json
 
 if TYPE_CHECKING:
+    from ragstone.features.import_._verdicts import ImportedVerdicts
     from ragstone.features.import_.summary import ImportSummary
 
 SHOWN_TAGS = 8
+VERDICTS = "verdicts"
 
 Sources = Annotated[
     list[Path], typer.Argument(help="Files, or a folder in BEIR's layout; several sources make one set.")
 ]
-Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "-o", "--output", help="The folder to write to; of verdicts also a file, for judgements alone."
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse or documents; "
-        "default: found from the content.",
+        help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse, documents or "
+        "verdicts; default: found from the content.",
     ),
 ]
 Columns = Annotated[
@@ -63,10 +70,16 @@ def import_(
 ) -> None:
     """Turn existing evaluation sets into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
 
+    Verdicts of other tools become judgements, and those of people labels: evaluation events of OpenTelemetry,
+    evaluator spans of OpenInference, annotations of Phoenix, scores of Langfuse, feedback of LangSmith,
+    assessments of MLflow, evaluations of Azure.
+
     Examples:
 
     - `ragstone import squad-dev.json`
     - `ragstone import faq.xlsx -o imported --column question=Frage`
+    - `ragstone import traces.jsonl scores.jsonl -o verdicts`
+    - `ragstone import vendor.jsonl -o judgements.jsonl`
     - `ragstone import log/ --conversations`
     """
     if conversations:
@@ -75,6 +88,18 @@ def import_(
             sources, output, limit, [name for name, value in odd.items() if value], force=force, json=json
         )
         return
+    if format_ in (None, VERDICTS):
+        of_sets = (
+            ("--column", column),
+            ("--split", split),
+            ("--limit", limit),
+            ("--drop-repeats", drop_repeats),
+        )
+        used = [name for name, value in of_sets if value]
+        if _import_verdicts(
+            sources, output, used, forced=format_ == VERDICTS, strict=strict, force=force, json=json
+        ):
+            return
     from ragstone.features.import_._rows import ImportOptions, parse_columns
     from ragstone.features.import_.importing import import_to_folder
 
@@ -112,6 +137,52 @@ def _gather(
         show_json({"conversations": n_written, "output": target})
     else:
         say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
+
+
+def _import_verdicts(
+    sources: list[Path], output: Path, odd: list[str], *, forced: bool, strict: bool, force: bool, json: bool
+) -> bool:
+    """Write the verdicts of other tools, where the sources hold some, and say whether they do."""
+    from ragstone.features.import_._verdicts import import_verdicts, rows_with_verdicts
+    from ragstone.kernel.errors import ConfigError, DataError
+
+    rows = rows_with_verdicts(sources)
+    if rows is None:
+        if forced:
+            raise DataError(
+                f"{', '.join(map(str, sources))}: no verdict of a known tool is in it. `ragstone import "
+                "--help` lists the tools."
+            )
+        return False
+    if odd:
+        raise ConfigError(f"{odd[0]} is for evaluation sets, and these are verdicts. Leave it out.")
+    imported = import_verdicts(rows, sources, output, force=force)
+    if json:
+        show_json(imported)
+    else:
+        for line in _verdict_lines(imported):
+            say(line)
+    if strict and any(status != "scored" for status in imported.statuses):
+        raise typer.Exit(UNSCORED)
+    return True
+
+
+def _verdict_lines(imported: "ImportedVerdicts") -> list[str]:
+    lines = []
+    if imported.judges:
+        n = sum(imported.judges.values())
+        lines.append(f"{plural(n, 'judgement')}: {counts_line(imported.judges)}")
+        lines.append(f"  status: {counts_line({str(status): n for status, n in imported.statuses.items()})}")
+    if imported.n_labels:
+        who = f", {plural(len(imported.annotators), 'annotator')}" if imported.annotators else ""
+        lines.append(f"{plural(imported.n_labels, 'label')} by people{who}")
+    if imported.n_answers:
+        lines.append(plural(imported.n_answers, "answer"))
+    lines.append(f"In {', '.join(imported.output)}.")
+    if imported.not_written:
+        rest = counts_line(imported.not_written)
+        lines.append(f"Not written: {rest}. A folder has room for them: -o imported.")
+    return lines
 
 
 def _summary_lines(summary: "ImportSummary") -> list[str]:

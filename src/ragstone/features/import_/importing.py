@@ -36,7 +36,7 @@ from ragstone.kernel.tables import (
     read_rows,
     write_rows,
 )
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import question_key
 
 BATCH = 1024  # rows whose languages are detected together
 

@@ -14,7 +14,7 @@ from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import question_key
 
 SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"

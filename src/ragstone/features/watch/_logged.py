@@ -14,8 +14,7 @@ from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_t
 from ragstone.kernel.records import Context, count_of
 from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
-from ragstone.kernel.tables.names import LOG_NAMES
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import LOG_NAMES, question_key
 
 SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""

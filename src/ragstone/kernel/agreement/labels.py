@@ -10,8 +10,7 @@ import msgspec
 from ragstone.kernel.judging.conversation import reply_notes
 from ragstone.kernel.records import Answer, Label
 from ragstone.kernel.tables.columns import CHOICE
-from ragstone.kernel.tables.names import fold
-from ragstone.kernel.tables.reading import question_key
+from ragstone.kernel.tables.names import fold, question_key
 
 USUAL = "correctness"
 """What people mean who label answers right or wrong, and name no metric."""

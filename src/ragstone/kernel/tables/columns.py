@@ -327,7 +327,7 @@ def as_number(value: Any) -> float:
         written = written.replace(",", ".") if _COMMA.fullmatch(written) else written
     try:
         number = float(written) / unit
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         if isinstance(value, str):
             raise UnknownWord(value.strip()) from None
         raise ValueError(f"{value!r} is neither a number nor yes or no") from None

@@ -5,6 +5,7 @@ import csv
 import functools
 import gzip
 import io
+import json
 import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -67,7 +68,8 @@ def _json_lines(
                 raise
             yield number, ValueError(_not_utf8(line))
         except (msgspec.DecodeError, RecursionError) as mistake:
-            yield number, msgspec.DecodeError(str(mistake))
+            result = _result_with_nan(line)
+            yield number, msgspec.DecodeError(str(mistake)) if result is None else result
 
 
 @contextlib.contextmanager
@@ -120,9 +122,11 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
                 raise DataError(_stray_line(path, content)) from None
             rows = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
-        raise DataError(
-            f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
-        ) from None
+        rows = _result_with_nan(content)
+        if rows is None:
+            raise DataError(
+                f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
+            ) from None
     if isinstance(rows, dict) and is_result(rows):
         rows = [rows]
     if isinstance(rows, dict):  # {"data": [...]} and the like: the one list that it holds
@@ -131,6 +135,24 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     if not isinstance(rows, list):
         raise DataError(f"{path}: expected a list of objects.")
     yield from enumerate(rows, 1)
+
+
+def _result_with_nan(content: bytes) -> Any:
+    """Return what JSON of a known tool says in which NaN or Infinity stands; None for any other.
+
+    They are no JSON, but Python writes them, and so do evaluators that failed. Elsewhere they are a mistake.
+    """
+    if b"NaN" not in content and b"Infinity" not in content:
+        return None
+    try:
+        found = json.loads(content)
+        msgspec.json.encode(found)  # the other reader takes more than can be written
+    except (ValueError, OverflowError, RecursionError):
+        return None
+    inside = [*found.values()] if isinstance(found, dict) else []
+    lists = [found, *inside] if isinstance(found, list) else inside
+    rows = [found, *(row for one in lists if isinstance(one, list) for row in one[:1])]
+    return found if any(isinstance(row, dict) and is_result(row) for row in rows) else None
 
 
 def _stray_line(path: Path, content: bytes) -> str:

@@ -6,6 +6,7 @@ underscores and hyphens do not count; names that are only near are in nearness.p
 """
 
 import functools
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -86,6 +87,11 @@ _NO_MATTER = re.compile(r"[\s_\-\ufeff]+")
 def fold(name: str) -> str:
     """Return a column name without what does not count: case, spaces, underscores and hyphens."""
     return _NO_MATTER.sub("", name).casefold()
+
+
+def question_key(question: str) -> str:
+    """Return the id of a question that has none, the same wherever its text is the same."""
+    return "q-" + hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 # In logs and traces further names are taken, for there nothing else can be meant.

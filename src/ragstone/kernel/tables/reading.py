@@ -1,6 +1,5 @@
 """Files of rows, data frames and dicts -> rows, streamed; in anybody's columns."""
 
-import hashlib
 import logging
 import shlex
 from collections import Counter
@@ -30,7 +29,7 @@ from ragstone.kernel.tables.columns import (
 )
 from ragstone.kernel.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
-from ragstone.kernel.tables.interchange.recognise import answers_in
+from ragstone.kernel.tables.interchange.recognise import rows_of_tools
 from ragstone.kernel.tables.labels import (
     check_people,
     note_metric,
@@ -38,7 +37,7 @@ from ragstone.kernel.tables.labels import (
     with_label_score,
     words_error,
 )
-from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of
+from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of, question_key
 from ragstone.kernel.tables.proposals import could_hold
 from ragstone.kernel.tables.storage import Place, below, exists, local_path, told, url_of
 
@@ -95,7 +94,7 @@ def read_rows(
     problems: list[str] = []
     nulls: list[int] = []
     rows = _raw_rows(path, row_type, choice)
-    for line, raw in answers_in(rows, where) if row_type is Answer else rows:
+    for line, raw in rows_of_tools(rows, where, row_type, choice.words):
         try:
             row = reader.row(raw)
         except (ValueError, TypeError) as mistake:
@@ -179,10 +178,13 @@ def parse_rows(
             f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
             f"ragstone.read_rows(path, ragstone.{row_type.__name__})."
         )
-    reader = _RowReader(row_type, "the rows", _choice(row_type, columns or {}))
+    choice = _choice(row_type, columns or {})
+    reader = _RowReader(row_type, "the rows", choice)
     parsed = []
     numbered: Iterable[tuple[int, Any]] = enumerate(rows, 1)
-    for number, raw in answers_in(numbered, "the rows") if row_type is Answer else numbered:
+    for number, raw in rows_of_tools(numbered, "the rows", row_type, choice.words):
+        if isinstance(raw, ValueError):
+            raise DataError(f"row {number}: {raw}")
         if not isinstance(raw, row_type | dict):
             raise DataError(f"row {number}: expected {wanted}, got {type(raw).__name__}: {raw!r}")
         try:
@@ -404,11 +406,6 @@ class _RowReader(Generic[RowT]):
                 f"a second row with {named}. Each may appear once: rename or delete one of them."
             )
         self._keys.add(key)
-
-
-def question_key(question: str) -> str:
-    """Return the id of a question that has none, the same wherever its text is the same."""
-    return "q-" + hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:

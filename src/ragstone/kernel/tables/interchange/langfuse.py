@@ -8,19 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange.assessments import Assessment
 from ragstone.kernel.tables.interchange.marks import is_observation
+from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
     contexts_in,
     count_in,
     decoded,
+    fields_in,
     id_in,
     notes_in,
     objects_in,
+    scalar_in,
     seconds_at,
     seconds_between,
+    written,
 )
+from ragstone.kernel.tables.interchange.verdict_marks import is_score
 
 _KINDS: Mapping[str, Kind] = {
     "GENERATION": "model",
@@ -38,18 +44,94 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []
     for number, raw in rows:
-        if not isinstance(raw, dict):
-            yield number, raw
-        elif is_observation(raw):
-            steps.append(_observation(number, raw))
+        if isinstance(raw, dict):
+            steps += _steps(number, raw)
         else:
-            steps.append(_trace(number, raw))
-            inside = decoded(raw.get("observations"))
-            steps += [
-                _observation(number, {"traceId": raw.get("id"), **observation})
-                for observation in objects_in(inside)
-            ]
+            yield number, raw
     yield from answers_of(steps, where)
+
+
+def _steps(number: int, raw: Mapping[str, Any]) -> list[TraceStep]:
+    """Return a trace and the observations in it, or an observation, as steps."""
+    if is_observation(raw):
+        return [_observation(number, raw)]
+    inside = objects_in(decoded(raw.get("observations")))
+    beside = [_observation(number, {"traceId": raw.get("id"), **one}) for one in inside]
+    return [_trace(number, raw), *beside]
+
+
+_TEXTS = ("TEXT", "CORRECTION")
+_FEEDBACK = ("feedback", "thumb")
+
+
+def read_scores(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an Assessment for each score, in a row of its own or within its trace.
+
+    Scores as the interface and the SDK (5.0: its version 3 of them, and before) name their fields, also in
+    CSV. An ANNOTATION is a person's; of source API what is called feedback or thumbs is too. The value of a
+    category is its label; its number counts where a configuration gives it one. TEXT and CORRECTION have no
+    score.
+    """
+    steps: list[TraceStep] = []
+    verdicts: list[SpanVerdict] = []
+    for number, raw in rows:
+        if is_score(raw):
+            verdicts.append(_score(number, raw))
+            continue
+        steps += _steps(number, raw)
+        scores = objects_in(decoded(raw.get("scores")))
+        verdicts += [_score(number, {"traceId": raw.get("id"), **one}) for one in scores if "name" in one]
+    for assessment in AnsweredSpans(steps).placed(verdicts):
+        yield assessment.number, assessment
+
+
+def _score(number: int, raw: Mapping[str, Any]) -> SpanVerdict:
+    def given(name: str, other: str) -> Any:
+        return raw.get(name, raw.get(other))
+
+    kind, source = str(given("dataType", "data_type")).upper(), str(raw.get("source")).upper()
+    subject = fields_in(decoded(raw.get("subject")))
+    on = str(subject.get("kind"))
+    ids = {f"{on}_id": subject.get("id"), "trace_id": subject.get("traceId", subject.get("trace_id"))}
+    known = {
+        "trace_id": given("traceId", "trace_id") or (ids["trace_id"] if on != "trace" else subject.get("id")),
+        "observation_id": given("observationId", "observation_id") or ids.get("observation_id"),
+        "session_id": given("sessionId", "session_id") or ids.get("session_id"),
+        "dataset_run_id": given("datasetRunId", "dataset_run_id") or ids.get("experiment_id"),
+    }
+    named = {name: str(value) for name, value in known.items() if value}
+    name = str(raw.get("name") or "score")
+    is_person = source == "ANNOTATION" or (
+        source == "API" and any(word in name.casefold() for word in _FEEDBACK)
+    )
+    value, text = raw.get("value"), id_in(given("stringValue", "string_value"))
+    if kind == "BOOLEAN":
+        value = {"true": True, "1": True, "1.0": True}.get(str(value).casefold(), value)
+        value = {"false": False, "0": False, "0.0": False}.get(str(value).casefold(), value)
+    if kind == "CATEGORICAL" and text and not given("configId", "config_id"):
+        value = None
+    is_text = kind in _TEXTS
+    on_whole = named.get("session_id") or named.get("dataset_run_id")
+    return SpanVerdict(
+        trace=named.get("trace_id"),
+        span=named.get("observation_id"),
+        assessment=Assessment(
+            number=number,
+            tool="Langfuse",
+            name=name,
+            value=None if is_text else scalar_in(value),
+            label=None if is_text else text,
+            status="not_applicable" if is_text else None,
+            rationale=id_in(raw.get("comment")) or (written(value) if is_text else None),
+            by="person" if is_person else "evaluator",
+            annotator=id_in(given("authorUserId", "author_user_id")) if is_person else None,
+            subject=None if named.get("trace_id") else on_whole,
+            ids={name: value for name, value in named.items() if name.startswith(("session", "dataset"))},
+            at=seconds_at(given("updatedAt", "updated_at") or raw.get("timestamp")),
+            id=id_in(raw.get("id")),
+            notes=notes_in(decoded(raw.get("metadata"))) | {"source": source, "data_type": kind},
+        ),
+    )
 
 
 def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:

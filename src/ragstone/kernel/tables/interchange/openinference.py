@@ -43,6 +43,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("embedding", "embeddings", "ai.embed"), "embedding"),
     **dict.fromkeys(("tool", "execute_tool", "ai.toolcall"), "tool"),
     "reranker": "reranker",
+    "evaluator": "evaluator",
 }
 _DOCUMENTS: Mapping[str, tuple[Path, ...]] = {
     "retriever": (("retrieval", "documents"), ("gen_ai", "retrieval", "documents")),
@@ -98,6 +99,8 @@ WHO: Mapping[str, tuple[Path, ...]] = {
     "session_id": (("session", "id"), ("gen_ai", "conversation", "id")),
     "user_id": (("user", "id"), ("enduser", "id")),
 }
+EVALUATION = "gen_ai.evaluation.result"
+"""The name of the event that holds an evaluator's verdict on what a span has done."""
 _ROLES = {"system", "user", "assistant", "tool"}
 
 
@@ -118,15 +121,18 @@ def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
         if not isinstance(raw, dict):
             yield number, raw
             continue
-        for span in _spans(raw):
+        for span in spans_in(raw):
             try:
-                yield number, _step(number, span)
+                yield number, step_in(number, span)
             except RecursionError:
                 yield number, ValueError("a span has attributes that are too deep in one another.")
 
 
-def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield spans in one shape: the fields of Phoenix, with `trace_id` and `attributes` in objects."""
+def spans_in(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield spans in one shape: the fields of Phoenix, with `trace_id` and `attributes` in objects.
+
+    told: the events of each, as (name, attributes, time).
+    """
     if "resourceSpans" in raw or "scopeSpans" in raw:
         yield from _otlp(raw)
         return
@@ -143,6 +149,7 @@ def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **flat,
             **_told((one.get("name"), fields_in(one.get("attributes"))) for one in events),
         },
+        "told": [(one.get("name"), fields_in(one.get("attributes")), one.get("timestamp")) for one in events],
     }
 
 
@@ -152,10 +159,10 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             for span in objects_in(scope.get("spans")):
                 status = fields_in(span.get("status"))
                 events = [
-                    (event.get("name"), _attributes(event.get("attributes")))
+                    (event.get("name"), attributes_in(event.get("attributes")), event.get("timeUnixNano"))
                     for event in objects_in(span.get("events"))
                 ]
-                thrown = (said.get("exception.message") for _, said in events)
+                thrown = (said.get("exception.message") for _, said, _ in events)
                 yield {
                     "name": span.get("name"),
                     "trace_id": span.get("traceId"),
@@ -165,11 +172,13 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "end_time": span.get("endTimeUnixNano"),
                     "status_code": "ERROR" if str(status.get("code")) in ("2", "STATUS_CODE_ERROR") else "OK",
                     "status_message": status.get("message") or next((text for text in thrown if text), None),
-                    "attributes": _attributes(span.get("attributes")) | _told(events),
+                    "attributes": attributes_in(span.get("attributes"))
+                    | _told((name, said) for name, said, _ in events),
+                    "told": events,
                 }
 
 
-def _attributes(listed: object) -> dict[str, Any]:
+def attributes_in(listed: object) -> dict[str, Any]:
     """Return the attributes of OTLP, which are a list of keys and typed values."""
     return {str(one["key"]): _value(one.get("value")) for one in objects_in(listed) if "key" in one}
 
@@ -179,7 +188,7 @@ def _value(typed: object) -> Any:
     if "arrayValue" in fields:
         return [_value(one) for one in objects_in(fields_in(fields["arrayValue"]).get("values"))]
     if "kvlistValue" in fields:
-        return _attributes(fields_in(fields["kvlistValue"]).get("values"))
+        return attributes_in(fields_in(fields["kvlistValue"]).get("values"))
     return next(iter(fields.values()), None)
 
 
@@ -193,7 +202,7 @@ def _told(events: Iterable[tuple[object, Mapping[str, Any]]]) -> dict[str, Any]:
         elif last == "choice":
             message = fields_in(decoded(said.get("message"))) or said
             told.setdefault("gen_ai.output.messages", []).append({"role": "assistant", **message})
-        elif str(name).startswith("gen_ai."):
+        elif str(name).startswith("gen_ai.") and name != EVALUATION:
             told |= {key: value for key, value in said.items() if key.startswith("gen_ai.")}
     return told
 
@@ -214,7 +223,8 @@ def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
     return None
 
 
-def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
+def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
+    """Return a span as spans_in yields it as a step of its trace."""
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))

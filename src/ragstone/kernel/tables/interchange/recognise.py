@@ -1,50 +1,92 @@
-"""Which tool wrote a file of results, by what stands in its first row."""
+"""Which tool wrote a file of results, by what stands in its rows: one table of formats, one way to tell them.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+A file of a tool may hold answers, verdicts on them, or both. Answers are read as rows of an answer sheet;
+verdicts of evaluators as judgements, and those of people as labels.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
-from ragstone.kernel.tables.interchange.marks import (
-    is_conversation,
-    is_deepeval,
-    is_inspect,
-    is_langfuse,
-    is_openinference,
-    is_promptfoo,
-    is_ragas,
-    is_run,
-    is_table,
+from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.tables.columns import field_of
+from ragstone.kernel.tables.interchange import marks, verdict_marks
+from ragstone.kernel.tables.interchange.assessments import (
+    Assessment,
+    grade_in,
+    judgement_rows,
+    label_rows,
+    no_evaluators,
+    no_people,
 )
+from ragstone.kernel.tables.labels import CRITERIA
+from ragstone.kernel.tables.names import fold
 
 Numbered = tuple[int, Any]
 """A line, or the number of a row, and what stands there: an object, or the error in place of one."""
 
 Reader = Callable[[Iterable[Numbered], str], Iterator[Numbered]]
 
-# What a first row must be like, and what then reads them all, `module:function` of this folder. The first
-# that fits is taken. Most files are of no tool, so a reader is imported when a row of its tool is there.
-FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
-    (is_promptfoo, "promptfoo:read_promptfoo"),
-    (is_table, "promptfoo:refuse_table"),
-    (is_openinference, "openinference:read_openinference"),
-    (is_langfuse, "langfuse:read_langfuse"),
-    (is_run, "runs:read_runs"),
-    (is_deepeval, "samples:read_deepeval"),
-    (is_inspect, "samples:read_inspect"),
-    (is_ragas, "samples:read_ragas"),
-    (is_conversation, "conversations:read_conversations"),
+
+class Format(NamedTuple):
+    """What a row of a tool is like, and what then reads the rows: `module:function` of this folder.
+
+    answers: yields rows of an answer sheet. verdicts: yields an `Assessment` for each verdict. Both take
+    (number, row) and the file's name, and yield (number, what was read), errors as they are. None where the
+    format holds no such thing. sheet: what columns of an answer sheet begin with, beside columns of verdicts.
+    """
+
+    fits: Callable[[Mapping[str, Any]], bool]
+    answers: str | None = None
+    verdicts: str | None = None
+    sheet: str | None = None
+
+
+# The first that fits, of those that hold what is asked for, is taken. Most files are of no tool, so a reader
+# is imported when a row of its tool is there.
+FORMATS: tuple[Format, ...] = (
+    Format(marks.is_promptfoo, "promptfoo:read_promptfoo"),
+    Format(marks.is_table, "promptfoo:refuse_table"),
+    Format(marks.is_openinference, "openinference:read_openinference"),
+    Format(verdict_marks.is_telemetry, verdicts="events:read_events"),
+    Format(marks.is_langfuse, "langfuse:read_langfuse"),
+    Format(verdict_marks.is_scored_trace, verdicts="langfuse:read_scores"),
+    Format(marks.is_run, "runs:read_runs"),
+    Format(verdict_marks.is_run_or_feedback, verdicts="runs:read_feedback"),
+    Format(verdict_marks.is_mlflow, "mlflow:read_mlflow", "mlflow:read_assessments"),
+    Format(verdict_marks.is_azure, verdicts="azure:read_azure", sheet="inputs."),
+    Format(verdict_marks.is_phoenix_evals, verdicts="phoenix_evals:read_phoenix_evals", sheet="context."),
+    Format(marks.is_deepeval, "samples:read_deepeval"),
+    Format(marks.is_inspect, "samples:read_inspect"),
+    Format(marks.is_ragas, "samples:read_ragas"),
+    Format(marks.is_conversation, "conversations:read_conversations"),
 )
 
 
 def is_result(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is, by itself, what a tool has found, whatever lists there are in it."""
-    return any(fits(raw) for fits, _ in FORMATS)
+    return any(form.fits(raw) for form in FORMATS)
 
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is part of a trace: a span or a batch of them, a trace, an observation, a run."""
-    return is_openinference(raw) or is_langfuse(raw) or is_run(raw)
+    return marks.is_openinference(raw) or marks.is_langfuse(raw) or marks.is_run(raw)
+
+
+def rows_of_tools(
+    rows: Iterable[Numbered], where: str, row_type: type, words: Mapping[str, float] = {}
+) -> Iterator[Numbered]:
+    """Yield the rows of a type that results of other tools hold; any other rows as they are.
+
+    where: the file, for messages. words: label in small letters -> score, for verdicts that are labels.
+    Raises DataError for a file of a known tool in which there is nothing of the kind.
+    """
+    if row_type is Answer:
+        return answers_in(rows, where)
+    if row_type is Judgement or row_type is Label:
+        return _verdicts_in(rows, where, row_type, words)
+    return iter(rows)
 
 
 def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
@@ -57,11 +99,118 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     for number, raw in every:
         before.append((number, raw))
         if isinstance(raw, dict):
-            read = next((read for fits, read in FORMATS if fits(raw)), None)
+            read = next((form.answers for form in FORMATS if form.answers and form.fits(raw)), None)
             together = chain(before, every)
             yield from _reader(read)(together, where) if read else together
             return
     yield from before
+
+
+def is_of_tool(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is of a tool whose files may hold verdicts."""
+    return _verdict_reader(raw) is not None
+
+
+def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
+    """Return which rows of ours objects of other tools hold: Judgement, Label, and beside these Answer.
+
+    Empty where there is no verdict, of an evaluator or of a person.
+    """
+    if not any(map(is_of_tool, rows)):
+        return set()
+    read = (one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment))
+    found: set[type] = {
+        Judgement if one.by == "evaluator" else Label
+        for one in read
+        if one.by == "evaluator" or grade_in(one) is not None
+    }
+    return found | {Answer} if found and any(sheet_rows(rows)) else found
+
+
+def sheet_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield those of a tool's objects that hold answers; of a sheet with verdicts in columns, the sheet."""
+    for raw in rows:
+        form = next((form for form in FORMATS if form.fits(raw) and (form.answers or form.sheet)), None)
+        if form is not None and form.answers:
+            yield raw
+        elif form is not None and form.sheet:
+            yield {
+                name.removeprefix(form.sheet): value
+                for name, value in raw.items()
+                if not name.startswith("outputs.") and not name.endswith(("_execution_details", "_score"))
+            }
+
+
+def _verdicts_in(
+    rows: Iterable[Numbered], where: str, row_type: type, words: Mapping[str, float]
+) -> Iterator[Numbered]:
+    """Yield the fields of judgements or labels, for each verdict that a file of other tools holds.
+
+    Such a file is read as a whole, for a verdict may come before what it is on. One whose first row is of no
+    known tool, or that holds no verdict, is passed on row by row.
+    """
+    every = iter(rows)
+    before: list[Numbered] = []
+    for number, raw in every:
+        before.append((number, raw))
+        if isinstance(raw, dict):
+            if _verdict_reader(raw) is None:
+                break
+            yield from _assessments([*before, *every], where, row_type, words)
+            return
+    yield from chain(before, every)
+
+
+def _assessments(
+    rows: list[Numbered], where: str, row_type: type, words: Mapping[str, float]
+) -> Iterator[Numbered]:
+    found = [*_assessed(rows, where)]
+    assessments = [one for _, one in found if isinstance(one, Assessment)]
+    if not assessments:
+        yield from rows
+        return
+    mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
+    if row_type is Judgement:
+        if all(one.by == "person" for one in assessments):
+            raise no_evaluators(where, len(assessments))
+        yield from chain(judgement_rows(assessments, where, words), mistakes)
+        if all(grade_in(one) is None for one in assessments if one.by == "person"):
+            yield from label_rows(assessments, where)  # none, and it tells why
+        return
+    if all(one.by == "evaluator" for one in assessments):
+        first = next(raw for _, raw in rows if isinstance(raw, dict))
+        if any(sheet_rows([first])) and any(
+            fold(name) in CRITERIA or field_of(name, Label) == "score" for name in first
+        ):
+            yield from rows  # a sheet with people's scores beside, in columns of its own
+            return
+        raise no_people(where, assessments)
+    yield from chain(label_rows(assessments, where), mistakes)
+
+
+def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
+    """Yield the verdicts in rows, which may be of several tools, as `Assessment`; mistakes as they are."""
+    by_reader: dict[str, list[Numbered]] = {}
+    for number, raw in rows:
+        reader = _verdict_reader(raw) if isinstance(raw, dict) else None
+        if reader is not None:
+            by_reader.setdefault(reader, []).append((number, raw))
+        elif isinstance(raw, dict):
+            yield (
+                number,
+                ValueError(
+                    f"it is of no known tool, and the file began with one that is. It has: "
+                    f"{', '.join(map(str, raw))[:200]}. Take it out, or put it into a file of its own."
+                ),
+            )
+        else:
+            yield number, raw
+    for reader, mine in by_reader.items():
+        yield from _reader(reader)(mine, where)
+
+
+def _verdict_reader(raw: Mapping[str, Any]) -> str | None:
+    return next((form.verdicts for form in FORMATS if form.verdicts and form.fits(raw)), None)
 
 
 def _reader(place: str) -> Reader:

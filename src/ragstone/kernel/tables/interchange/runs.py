@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange.assessments import Assessment
+from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
 from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
@@ -18,9 +20,11 @@ from ragstone.kernel.tables.interchange.values import (
     id_in,
     notes_in,
     objects_in,
+    scalar_in,
     seconds_at,
     seconds_between,
 )
+from ragstone.kernel.tables.interchange.verdict_marks import is_feedback
 
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("llm", "generation", "response"), "model"),
@@ -36,17 +40,69 @@ def read_runs(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []
     for number, raw in rows:
-        if not isinstance(raw, dict):
+        if isinstance(raw, dict):
+            steps += _steps(number, raw)
+        else:
             yield number, raw
-            continue
-        waiting = [raw]
-        while waiting:
-            run = waiting.pop()
-            steps.append(_run(number, run) if "run_type" in run else _span(number, run))
-            above = {"trace_id": steps[-1].trace, "parent_run_id": run.get("id")}
-            below = (*objects_in(run.get("child_runs")), *objects_in(run.get("spans")))
-            waiting += [{**above, **inner} for inner in below]
     yield from answers_of(steps, where)
+
+
+def _steps(number: int, raw: Mapping[str, Any]) -> Iterator[TraceStep]:
+    """Yield a run or a span, and those in it."""
+    waiting = [raw]
+    while waiting:
+        run = waiting.pop()
+        step = _run(number, run) if "run_type" in run else _span(number, run)
+        yield step
+        above = {"trace_id": step.trace, "parent_run_id": run.get("id")}
+        below = (*objects_in(run.get("child_runs")), *objects_in(run.get("spans")))
+        waiting += [{**above, **inner} for inner in below]
+
+
+def read_feedback(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an Assessment for each feedback of LangSmith (SDK 0.15), with the answer where its run is there.
+
+    What was given in the application (`app`) is a person's; of source `api` what is called feedback or thumbs
+    is too. An evaluator that failed leaves its exception as the comment.
+    """
+    steps: list[TraceStep] = []
+    verdicts: list[SpanVerdict] = []
+    for number, raw in rows:
+        if is_feedback(raw):
+            verdicts.append(_feedback(number, raw))
+        else:
+            steps += _steps(number, raw)
+    for assessment in AnsweredSpans(steps).placed(verdicts):
+        yield assessment.number, assessment
+
+
+def _feedback(number: int, raw: Mapping[str, Any]) -> SpanVerdict:
+    source, extra = fields_in(decoded(raw.get("feedback_source"))), fields_in(decoded(raw.get("extra")))
+    kind, name = str(source.get("type")).casefold(), str(raw.get("key") or "feedback")
+    told = any(word in name.casefold() for word in ("feedback", "thumb", "user_score"))
+    is_person = kind == "app" or (kind == "api" and told)
+    value, comment = raw.get("value"), id_in(raw.get("comment"))
+    score = scalar_in(raw.get("score"))
+    failed = bool(extra.get("error")) and score is None
+    about = fields_in(source.get("metadata"))
+    return SpanVerdict(
+        trace=id_in(raw.get("trace_id")) or id_in(raw.get("run_id")),
+        span=id_in(raw.get("run_id")),
+        assessment=Assessment(
+            number=number,
+            tool="LangSmith",
+            name=name,
+            value=score,
+            label=value if isinstance(value, str) and value else None,
+            rationale=None if failed else comment,
+            error=(comment or "the evaluator failed, and does not say why") if failed else None,
+            by="person" if is_person else "evaluator",
+            annotator=id_in(source.get("user_name")) or id_in(source.get("user_id")) if is_person else None,
+            at=seconds_at(raw.get("modified_at") or raw.get("created_at")),
+            id=id_in(raw.get("id")),
+            notes=notes_in(about) | {"feedback_source": kind},
+        ),
+    )
 
 
 def _run(number: int, run: Mapping[str, Any]) -> TraceStep:

@@ -16,7 +16,7 @@ from ragstone.kernel.tables.calls import step_row
 from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
 from ragstone.kernel.tables.interchange.values import content_in, decoded
 
-Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "other"]
+Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "evaluator", "other"]
 
 NO_OUTPUT = "the trace has no output"
 Call = dict[str, Any]
@@ -137,10 +137,28 @@ def _is_whole(steps: Sequence[TraceStep]) -> bool:
     return None in parents and ids | {None} >= parents
 
 
+def _without_evaluators(steps: Iterable[TraceStep]) -> list[TraceStep]:
+    """Return the spans that are not of an evaluator, nor below one: what a judge was asked is no question."""
+    steps = list(steps)
+    waiting = [step.id for step in steps if step.kind == "evaluator"]
+    if not waiting:
+        return steps
+    below: dict[str | None, list[str | None]] = {}
+    for step in steps:
+        below.setdefault(step.parent, []).append(step.id)
+    theirs: set[str | None] = set()
+    while waiting:
+        name = waiting.pop()
+        if name is not None and name not in theirs:
+            theirs.add(name)
+            waiting += below.get(name, ())
+    return [step for step in steps if step.id not in theirs and step.kind != "evaluator"]
+
+
 def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     traces: dict[object, list[TraceStep]] = {}
     said: dict[str | None, tuple[str | None, str | None]] = {}
-    for step in steps:
+    for step in _without_evaluators(steps):
         # Neither those without an id nor those that share one with another question are one trace.
         alone = step.trace is None or (
             step.kind == "trace" and said.setdefault(step.trace, _said(step)) != _said(step)
@@ -150,15 +168,28 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
 
 
 def _rows(traces: Iterable[list[TraceStep]]) -> list[tuple[int, dict[str, Any]]]:
+    return [(min(step.number for step in inside), row) for row, inside in _rows_with_spans(traces)]
+
+
+def answers_with_spans(steps: Iterable[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return the rows of answers_of, each with its spans, the one that it is the answer of first."""
+    rows = []
+    for row, inside in _rows_with_spans(_traces(steps)):
+        top = _top(inside)
+        rows.append((row, [top, *(step for step in inside if step is not top)]))
+    return rows
+
+
+def _rows_with_spans(traces: Iterable[list[TraceStep]]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
     rows = [
-        (min(step.number for step in inside), row)
+        (row, inside)
         for trace in traces
         for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
         if (row := _row(inside, place)) is not None
     ]
-    systems = {row["system"] for _, row in rows if "system" in row}
+    systems = {row["system"] for row, _ in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
-    return [(number, only | row) for number, row in rows]
+    return [(only | row, inside) for row, inside in rows]
 
 
 def _said(step: TraceStep) -> tuple[str | None, str | None]:

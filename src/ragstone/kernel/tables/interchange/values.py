@@ -287,6 +287,11 @@ def id_in(value: object) -> str | None:
     return str(value) if value else None
 
 
+def scalar_in(value: object) -> bool | int | float | str | None:
+    """Return a single value as it is, and an object or a list as JSON."""
+    return value if value is None or isinstance(value, bool | int | float | str) else written(value)
+
+
 _AS_GIVEN = ("arguments", "result", "value")  # attributes whose objects are what a tool was given or gave
 
 

@@ -1,0 +1,109 @@
+"""`ragstone import` of other tools' verdicts: judgements, labels and answers, and what is said."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+
+from ragstone import Answer, Judgement, Label, read_rows
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "verdicts"
+
+
+@pytest.fixture
+def recorded(folder):
+    """The recorded files, in the folder that one is in."""
+    for path in FIXTURES.glob("*.*"):
+        shutil.copy(path, folder / path.name)
+    return folder
+
+
+def test_a_folder_gets_judgements_labels_and_answers(recorded, says):
+    ran = ragstone("import", "langfuse.jsonl", "-o", "found")
+    assert ran.code == 0
+    says(ran.err)
+    judgements = list(read_rows("found/judgements.jsonl", Judgement))
+    assert judgements == list(read_rows("langfuse.jsonl", Judgement))
+    assert [row.score for row in read_rows("found/labels.jsonl", Label)][:4] == [1, 1, 1, 0]
+    ids = {row.question_id for row in read_rows("found/answers.jsonl", Answer)}
+    assert ids == {row.question_id for row in judgements}
+
+
+def test_a_file_gets_the_judgements_and_what_has_no_room_is_said(recorded, says):
+    ran = ragstone("import", "mlflow-traces.jsonl", "-o", "judgements.jsonl")
+    assert (ran.code, len(list(read_rows("judgements.jsonl", Judgement)))) == (0, 32)
+    assert not (recorded / "imported").exists()
+    says(ran.err)
+
+
+def test_traces_and_verdicts_in_files_of_their_own_are_read_together(recorded):
+    lines = [json.loads(line) for line in (recorded / "langsmith.jsonl").read_text().splitlines()]
+    for name, wanted in (("runs.jsonl", True), ("feedback.jsonl", False)):
+        rows = [row for row in lines if ("run_type" in row) is wanted]
+        (recorded / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ragstone("import", "langsmith.jsonl", "-o", "whole")
+    assert ragstone("import", "runs.jsonl", "feedback.jsonl", "-o", "parts").code == 0
+    for kind in ("judgements", "labels", "answers"):
+        assert (recorded / "parts" / f"{kind}.jsonl").read_text() == (
+            recorded / "whole" / f"{kind}.jsonl"
+        ).read_text()
+
+
+@pytest.mark.parametrize("name", ["azure-evaluation.json", "phoenix-evals.csv"])
+def test_a_sheet_with_verdicts_in_columns_gives_its_answers_too(recorded, name):
+    assert ragstone("import", name, "-o", "found").code == 0
+    [first, *others] = read_rows("found/answers.jsonl", Answer)
+    assert (first.question, first.answer, len(others)) == ("When is winter wheat sown?", "In October.", 15)
+    judged = {row.question_id for row in read_rows("found/judgements.jsonl", Judgement)}
+    assert {row.question_id for row in (first, *others)} >= judged
+
+
+def test_strict_fails_where_a_verdict_has_no_score(recorded):
+    assert ragstone("import", "langsmith.jsonl", "--strict", "-o", "a").code == 5
+    assert ragstone("import", "langsmith.jsonl", "-o", "b").code == 0
+
+
+def test_the_summary_is_json_on_request(recorded):
+    told = json.loads(ragstone("import", "langsmith.jsonl", "--json").out)
+    assert told["judges"] == {"correctness": 16}
+    assert told["statuses"] == {"scored": 15, "timeout": 1}
+    assert (told["n_labels"], told["annotators"], told["n_answers"]) == (16, ["Ada"], 16)
+    assert told["output"] == [f"imported/{kind}.jsonl" for kind in ("judgements", "labels", "answers")]
+    assert told["not_written"] == {}
+
+
+def test_files_that_exist_are_kept(recorded):
+    (recorded / "imported").mkdir()
+    (recorded / "imported" / "labels.jsonl").write_text("mine")
+    ran = ragstone("import", "langsmith.jsonl")
+    assert (ran.code, "labels.jsonl" in ran.err) == (2, True)
+    assert (recorded / "imported" / "labels.jsonl").read_text() == "mine"
+    assert not (recorded / "imported" / "judgements.jsonl").exists()
+    assert ragstone("import", "langsmith.jsonl", "--force").code == 0
+
+
+def test_what_does_not_fit_is_said(recorded, says):
+    (recorded / "q.csv").write_text("question,answer\nWhen?,Now.\n")
+    says(ragstone("import", "q.csv", "--format", "verdicts").err)
+    says(ragstone("import", "langsmith.jsonl", "--split", "test").err)
+    people = [line for line in (recorded / "langsmith.jsonl").read_text().splitlines() if '"app"' in line]
+    (recorded / "people.jsonl").write_text("\n".join(people) + "\n")
+    says(ragstone("import", "people.jsonl", "-o", "j.jsonl").err)
+    whole = (recorded / "langsmith.jsonl").read_text()
+    (recorded / "cut.jsonl").write_text(whole[:3000])
+    says(ragstone("import", "cut.jsonl").err)
+    assert not (recorded / "imported").exists()
+
+
+def test_what_people_wrote_that_is_no_label_is_counted(recorded, caplog):
+    assert ragstone("import", "langfuse-scores-v3.jsonl").code == 0
+    assert not (recorded / "imported" / "labels.jsonl").exists()
+    assert any("2 annotations of people have no score" in message for message in caplog.messages)
+
+
+def test_a_set_of_questions_is_still_one(recorded):
+    (recorded / "q.csv").write_text("question,answer\nWhen?,Now.\n")
+    assert ragstone("import", "q.csv").code == 0
+    assert (recorded / "imported" / "questions.jsonl").exists()
