@@ -1,4 +1,4 @@
-"""Figures that must not drift unseen: `python -m benchmarks.guard [--record]`, a minute.
+"""Figures that must not drift unseen: `python -m benchmarks.guard [--record]`, some 80 s.
 
 Each is a ratio of ours to a peer's, both measured in this run, so that a slow machine slows both: the least
 of RUNS that take turns. One beyond 1.5 times what guard.json has recorded fails, with exit code 1.
@@ -13,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import aiohttp
 import bm25s
 import msgspec
 from benchmarks.door import LATENCY_S, judge_prompt, measure
+from benchmarks.search_speed import tantivy_index, tantivy_search
 from tests.support.fake_openai import running
 
 from ragstone.features.judge.judging import judge
@@ -27,7 +28,7 @@ from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine import processes
 from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import Answer
-from ragstone.kernel.retrieval.bm25 import rank_by_bm25
+from ragstone.kernel.retrieval.bm25 import bm25_over, rank_by_bm25
 from ragstone.kernel.tables import write_rows
 
 RECORDED = Path(__file__).with_suffix(".json")
@@ -159,22 +160,53 @@ def left_here() -> float:
     return min(shared) / min(alone)
 
 
-def indexed() -> float:
-    """Return the CPU of an index of 20,000 texts beside that of bm25s, its tokeniser included."""
+def texts_of(vocabularies: Sequence[Sequence[str]], n: int, n_words: int) -> list[str]:
+    """Return texts, each in the words of one vocabulary: the first is the most frequent, as in language."""
     generator = random.Random(0)
-    words = [f"w{n}" for n in range(30_000)]
-    weights = [1 / n for n in range(1, len(words) + 1)]
-    texts = [" ".join(generator.choices(words, weights, k=WORDS)) for _ in range(TEXTS)]
+    weights = [1 / n for n in range(1, len(vocabularies[0]) + 1)]
+    return [
+        " ".join(generator.choices(vocabularies[at % len(vocabularies)], weights, k=n_words))
+        for at in range(n)
+    ]
 
-    def peer() -> None:
-        tokens = bm25s.tokenization.Tokenizer(stopwords=[]).tokenize(texts, show_progress=False)
-        bm25s.BM25(method="lucene", k1=1.2, b=0.75).index(tokens, show_progress=False)
 
-    ours, theirs = [], []
-    for _ in range(RUNS):
-        ours.append(cpu_s(lambda: rank_by_bm25(texts)))
-        theirs.append(cpu_s(peer))
-    return min(ours) / min(theirs)
+def vocabulary_of(first: str, last: str) -> list[str]:
+    """Return 6,000 words of 2 to 9 of these characters."""
+    generator = random.Random(first)
+    characters = [chr(code) for code in range(ord(first), ord(last) + 1)]
+    return ["".join(generator.choices(characters, k=generator.randint(2, 9))) for _ in range(6000)]
+
+
+def by_bm25s(texts: Sequence[str]) -> None:
+    """Index with bm25s, its tokeniser included."""
+    tokens = bm25s.tokenization.Tokenizer(stopwords=[]).tokenize(texts, show_progress=False)
+    bm25s.BM25(method="lucene", k1=1.2, b=0.75).index(tokens, show_progress=False)
+
+
+def ratio(ours: Callable[[], object], peer: Callable[[], object]) -> float:
+    """Return the CPU of ours beside the peer's."""
+    pairs = [(cpu_s(ours), cpu_s(peer)) for _ in range(RUNS)]
+    return min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
+
+
+def indexed() -> dict[str, float]:
+    """Return the CPU of indices of 20,000 texts, and of questions, beside that of peers."""
+    texts = texts_of([[f"w{n}" for n in range(30_000)]], TEXTS, WORDS)
+    scripts = [vocabulary_of(*ends) for ends in ("az", "ая", "بي", "कह", "一鿋")]
+    mixed, questions = texts_of(scripts, TEXTS, WORDS), texts_of(scripts, 1000, 10)
+    rank, peer = bm25_over(mixed), tantivy_index(mixed, "default")
+    return {
+        "index of 20,000 texts / of bm25s": ratio(lambda: rank_by_bm25(texts), lambda: by_bm25s(texts)),
+        "index of 20,000 texts / of tantivy": ratio(
+            lambda: rank_by_bm25(texts), lambda: tantivy_index(texts, "default")
+        ),
+        "index in five scripts / of tantivy": ratio(
+            lambda: rank_by_bm25(mixed), lambda: tantivy_index(mixed, "default")
+        ),
+        "questions in five scripts / of tantivy": ratio(
+            lambda: rank(questions, 5, None), lambda: tantivy_search(peer, questions)
+        ),
+    }
 
 
 def measured() -> dict[str, float]:
@@ -184,7 +216,7 @@ def measured() -> dict[str, float]:
             "start of `ragstone judge` / of its libraries": started(base_url, folder),
             **called(base_url, folder),
             "CPU left here of `right` by all cores / by one": left_here(),
-            "index of 20,000 texts / of bm25s": indexed(),
+            **indexed(),
         }
 
 

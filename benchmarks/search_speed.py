@@ -4,8 +4,9 @@ Lexical: 20,000 texts of 200 words in memory -> an index that answers, and 1,000
 texts are those of the packs, cut anew at each pass over them; from the second pass on the words that the
 packs hold once are made new ones (in several languages: half of them), so that the vocabulary grows as that
 of a larger corpus does. Dense: 20,000 x 384 vectors, 1,000 questions, top 5 and 100, all on the same number
-of threads. Least wall time of RUNS runs that take turns, and CPU time beside it. A peer that is not
-installed is left out: `pip install tantivy bm25s numba faiss-cpu`.
+of threads. Least wall time of RUNS runs that take turns, and CPU time beside it, to which the threads of all
+add: ours and tantivy's index have one that cuts texts or hands them over, and one beside it; questions are
+answered on one. A peer that is not installed is left out: `pip install tantivy bm25s numba faiss-cpu`.
 """
 
 import asyncio
@@ -157,7 +158,7 @@ def bm25s_search(held: tuple[object, object], questions: Sequence[str]) -> objec
 
 
 def tantivy_index(texts: Sequence[str], words: str) -> object:
-    """Index with tantivy on one thread, with its own tokeniser."""
+    """Index with tantivy on one thread beside this one, with its own tokeniser."""
     import tantivy
 
     schema = tantivy.SchemaBuilder()

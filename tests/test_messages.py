@@ -8,7 +8,7 @@ import pytest
 from tests.support.command import TO_FILE, ragstone
 from tests.support.scripts import always, fail
 
-from ragstone.kernel.stages.notes import too_few_chunks
+from ragstone.kernel.stages.retrieve import too_few_chunks
 
 # What ragstone may say before: the forecast of what is asked, with its lines set in.
 BEFORE = ("Forecast: ", "  ")

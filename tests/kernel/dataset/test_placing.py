@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from ragstone.kernel.dataset.placing import SOURCES, place_evidence, remember_sources
 from ragstone.kernel.records import Document, Evidence, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
-from ragstone.kernel.stages.notes import evidence_notes
 
 TEXT = (
     "Maize needs water in June. It is sown in April, when the soil has 8 degrees. "
@@ -41,7 +40,7 @@ def test_in_the_documents_that_it_was_made_from_nothing_moves_and_nothing_is_sai
     question = remembered("April", nth=1)
     placed = place_evidence([question], [Document(id="d", text=TEXT)])
     assert (placed.questions, placed.n_documents, placed.n_changed) == ([question], 1, 0)
-    assert evidence_notes(placed) == []
+    assert placed.notes() == []
 
 
 def test_words_that_stand_twice_are_told_apart_by_what_stood_beside_them():
@@ -75,7 +74,7 @@ def test_of_evidence_that_is_its_whole_document_only_the_same_document_will_do()
 def test_a_document_that_differs_elsewhere_counts_as_changed_though_the_evidence_stands_where_it_did(says):
     placed = place_evidence([remembered("8 degrees")], [Document(id="d", text=f"{TEXT} More.")])
     assert (placed.n_changed, placed.moved, placed.unplaced) == (1, frozenset(), frozenset())
-    says(evidence_notes(placed))
+    says(placed.notes())
 
 
 def test_references_that_are_copied_tell_as_well_and_other_evidence_of_the_document_settles_ties():
@@ -102,7 +101,7 @@ def test_a_reference_in_other_words_says_nothing_of_the_evidence(says):
     question = asked("8 degrees", TEXT.index("8 degrees"), reference="eight")
     placed = place_evidence([question], [Document(id="d", text=f"News. {TEXT}")])
     assert (placed.n_unknown, placed.n_documents, placed.questions) == (1, 0, [question])
-    [note] = evidence_notes(placed)
+    [note] = placed.notes()
     says(note)
 
 
@@ -154,7 +153,7 @@ def test_insertions_never_move_evidence_to_other_characters_nor_lower_span_recal
     if placed.unplaced:
         assert found.n_unplaced == 1
         assert "span_recall@1" not in found.measures
-        assert "no certain place" in evidence_notes(placed)[0]
+        assert "no certain place" in placed.notes()[0]
         return
     assert text[span.start : span.end] == words
     kept = origin[span.start : span.end]
@@ -162,4 +161,4 @@ def test_insertions_never_move_evidence_to_other_characters_nor_lower_span_recal
         beside = TEXT[max(0, at - 32) : at], TEXT[at + length : at + length + 32]
         assert any(f"{one}{words}" in text or f"{words}{one}" in text for one in beside)
     assert found.measures["span_recall@1"].value == 1.0
-    assert bool(evidence_notes(placed)) == (text != TEXT)
+    assert bool(placed.notes()) == (text != TEXT)

@@ -1,5 +1,6 @@
 import asyncio
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
 from math import log
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.kernel.corpus.tokens import search_terms
+from ragstone.kernel.corpus.term_numbers import PieceTerms, stable_order
+from ragstone.kernel.corpus.tokens import search_terms, tokenize, word_terms
 from ragstone.kernel.retrieval import bm25
 from ragstone.kernel.retrieval.bm25 import K1, B, post, rank_by_bm25
 from ragstone.kernel.retrieval.ranks import Subset
@@ -60,11 +62,12 @@ def test_a_subset_gives_the_best_within_it(texts, question, k, data):
 @given(corpora, st.lists(questions, max_size=5))
 @settings(deadline=None)
 def test_common_terms_and_blocks_of_questions_change_nothing(texts, several):
-    """A term in many texts is kept as a row; here none is, then each is; one question a block, then all."""
+    """A term in many texts is kept as a row; here each is, then none; one question a block, then all."""
     rankings = []
-    for common, cells in [(1, 1), (10**9, 2**20), (8, 60)]:
+    for common, cells in [(10**9, 1), (1, 2**20), (8, 60)]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bm25, "_COMMON", common)
+            patch.setattr(bm25, "_FEW", 0)
             patch.setattr(bm25, "_BLOCK_CELLS", cells)
             rankings.append(asyncio.run(rank_by_bm25(texts)(several, 7, None)))
     assert rankings[0] == rankings[1] == rankings[2]
@@ -99,7 +102,12 @@ def test_scores_are_those_of_bm25s():
         assert scores == pytest.approx(expected, abs=1e-5)
 
 
-texts = st.lists(st.text(st.sampled_from("ab ,1東京é'\n")) | st.text(), max_size=12)
+# Scripts without spaces beside others, marks on any of them (three and more, and on nothing), and what NFKC,
+# casefolding and the Arabic article make of a word.
+TRAPS = (
+    "ab ,1_'\n東京。ガカ\u3099ﾊﾟ㈱ภาษาที่กำ\u0e31\u0e49\u0e34\u0301\u0338éßİıﬁ²हिनदीوالكتابلل\u200b\u00ad\ud800"
+)
+texts = st.lists(st.text(st.sampled_from(TRAPS), max_size=30) | st.text(), max_size=12)
 
 
 def as_dict(posted: bm25.Postings) -> dict[str, dict[int, float]]:
@@ -121,11 +129,14 @@ def counted(texts: list[str]) -> dict[str, dict[int, float]]:
     return expected
 
 
-@pytest.mark.parametrize(("characters", "pieces"), [(2**20, 2**20), (1, 2**20), (5, 3)])
+@pytest.mark.parametrize(
+    ("first", "characters", "pieces"), [(2**14, 2**20, 2**20), (1, 1, 2**20), (1, 20, 3)]
+)
 @given(texts=texts)
-@settings(deadline=None)
-def test_every_term_is_counted_in_every_text(characters, pieces, texts):
+@settings(deadline=None, max_examples=200)
+def test_every_term_is_counted_in_every_text(first, characters, pieces, texts):
     with pytest.MonkeyPatch.context() as patch:  # blocks of a text, and pieces that are soon forgotten
+        patch.setattr(bm25, "FIRST_CHARACTERS", first)
         patch.setattr(bm25, "BLOCK_CHARACTERS", characters)
         patch.setattr(bm25, "KNOWN_PIECES", pieces)
         posted = post(texts)
@@ -136,3 +147,22 @@ def test_every_term_is_counted_in_every_text(characters, pieces, texts):
 def test_a_text_may_be_longer_than_a_block():
     posted = post(["maize " * 300_000, "maize"])
     assert as_dict(posted)["maize"] == {0: 300_000, 1: 1}
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")) | st.text(st.sampled_from(TRAPS))))
+@settings(deadline=None, max_examples=300)
+def test_characters_of_scripts_without_spaces_are_found_together_as_each_by_itself(several):
+    """In one piece each, as folded texts never are: kinds of characters say what `search_terms` says."""
+    vocabulary = defaultdict(itertools.count().__next__)
+    folded = [" ".join(tokenize(text)) for text in several]
+    terms, counts = PieceTerms(vocabulary, 0)._of_unspaced(folded)
+    named = list(vocabulary)
+    each = iter(named[number] for number in terms.tolist())
+    assert [sorted(next(each) for _ in range(n)) for n in counts.tolist()] == [
+        sorted(term for word in text.split(" ") if word for term in word_terms(word)) for text in folded
+    ]
+
+
+def test_numbers_beyond_16_bits_are_ordered_and_equal_ones_stay_in_their_order():
+    numbers = np.random.default_rng(0).integers(0, 2**31, 1000, dtype=np.int32) >> np.arange(1000) % 31
+    assert stable_order(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()

@@ -21,9 +21,9 @@ from ragstone.kernel.stages.notes import (
     is_cold,
     judgements_alone,
     plain_notes,
-    ranking_notes,
     same_answer_notes,
 )
+from ragstone.kernel.stages.retrieve import ranking_notes
 
 
 def judged(metric, model, judge="one"):

@@ -28,9 +28,10 @@ def test_contexts_come_best_first_with_their_document_and_score():
     assert [(c.text, c.document_id, c.score) for c in found] == [("b0", "b", 1.0), ("a0", "a", 0.5)]
 
 
-def test_a_ranking_of_another_corpus_is_named():
-    with pytest.raises(DataError, match="names chunk 'c0', which the corpus lacks"):
+def test_a_ranking_of_another_corpus_is_named(says):
+    with pytest.raises(DataError) as error:
         contexts_of(ranking("c0"), CHUNKS)
+    says(error.value)
 
 
 async def test_an_answer_carries_question_reference_contexts_and_cost():
@@ -84,11 +85,13 @@ async def test_closed_book_is_shown_no_passage_and_told_of_none():
     assert "b0" not in user.content
 
 
-def test_wrong_prompts_are_met_with_the_fix(tmp_path):
-    with pytest.raises(ConfigError, match=r"unknown prompt 'stric'. Did you mean 'strict'"):
+def test_wrong_prompts_are_met_with_the_fix(says, tmp_path):
+    with pytest.raises(ConfigError) as first:
         load_prompt("stric")
-    with pytest.raises(ConfigError, match="no such prompt file"):
+    says(first.value)
+    with pytest.raises(ConfigError) as second:
         load_prompt(tmp_path / "mine.toml")
+    says(second.value)
     mine = tmp_path / "mine.toml"
     mine.write_text('name = "mine"\nversion = 1\nprompt = "Answer {qestion}."\n')
     with pytest.raises(ConfigError, match=r"must name \{question\}"):
@@ -118,7 +121,8 @@ def test_a_ranking_without_chunks_gives_spans_else_whole_documents_and_its_own_t
     assert [context.text for context in found] == ["early", "early to bed", "from elsewhere", "bed"]
 
 
-def test_a_document_that_is_nowhere_is_named():
+def test_a_document_that_is_nowhere_is_named(says):
     nowhere = Ranking(question_id="q", retriever="mine", items=[RankingItem(document_id="x", score=1.0)])
-    with pytest.raises(DataError, match="names document 'x', which the corpus lacks"):
+    with pytest.raises(DataError) as error:
         contexts_of(nowhere, CHUNKS, {})
+    says(error.value)

@@ -40,8 +40,8 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
-from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_notes, too_few_chunks
-from ragstone.kernel.stages.retrieve import rank_questions
+from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_notes
+from ragstone.kernel.stages.retrieve import rank_questions, too_few_chunks
 from ragstone.kernel.systems.chosen import check_repeats, chosen_system, with_system
 from ragstone.kernel.tables import Rows, check_output
 from ragstone.kernel.tables.storage import Place

@@ -29,7 +29,7 @@ from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
 from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.stages.notes import evidence_notes, lacking_notes
+from ragstone.kernel.stages.notes import lacking_notes
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import THREAD, with_columns
 from ragstone.kernel.tables import parse_row, read_rows
@@ -131,7 +131,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         second=second,
         second_model=second_model if second is not None and second.needs_model else None,
         labels=labels,
-        notes=[*notes, *evidence_notes(place_evidence([*run.questions.values()], run.documents.values()))],
+        notes=[*notes, *place_evidence([*run.questions.values()], run.documents.values()).notes()],
     )
 
 

@@ -37,14 +37,14 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
-from ragstone.kernel.stages.notes import (
-    duplicate_notes,
-    evidence_notes,
-    plain_notes,
+from ragstone.kernel.stages.notes import plain_notes
+from ragstone.kernel.stages.retrieve import (
+    rank_on_cluster,
+    rank_questions,
     ranking_notes,
+    retriever_deps,
     too_few_chunks,
 )
-from ragstone.kernel.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
 from ragstone.kernel.tables import Rows, check_output, check_place, read_rows, write_rows
 from ragstone.kernel.tables.storage import Place, local_path
 
@@ -228,8 +228,8 @@ def _summarise(
         n_rankings=len(rankings),
         notes=[
             *plain_notes([], skipped=corpus.skipped, missing=missing),
-            *evidence_notes(placed),
-            *duplicate_notes(corpus.duplicates, settings.documents.duplicates),
+            *placed.notes(),
+            *corpus.duplicate_notes(settings.documents.duplicates),
             *ranking_notes(rankings, questions, settings.retrieve),
         ],
         calls=calls,

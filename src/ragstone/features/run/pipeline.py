@@ -49,15 +49,12 @@ from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import (
-    duplicate_notes,
-    evidence_notes,
     fitted_notes,
     masking_notes,
     plain_notes,
-    ranking_notes,
     system_notes,
 )
-from ragstone.kernel.stages.retrieve import rank_questions
+from ragstone.kernel.stages.retrieve import rank_questions, ranking_notes
 from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import join_questions, with_columns
@@ -317,8 +314,8 @@ def _summarise(
             ),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
-            *evidence_notes(placed),
-            *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
+            *placed.notes(),
+            *rows.corpus.duplicate_notes(settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
             *noise.notes(),

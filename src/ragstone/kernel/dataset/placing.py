@@ -7,12 +7,13 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.kernel.dataset.certificate import DIGITS, digest
-from ragstone.kernel.errors import checks_arguments, takes_rows
+from ragstone.kernel.errors import checks_arguments, plural, takes_rows
 from ragstone.kernel.records import Document, Evidence, Question, references
 
 SOURCES = "evidence_sources"  # in a question's metadata
 BESIDE = 32  # characters that are remembered on either side of evidence
 NEAR = 200  # characters: a place of words that stand at several counts if no other is so near the old one
+SHOWN = 3  # ids in a note
 ENOUGH = 24  # characters that are known again without what stood beside them
 
 
@@ -45,6 +46,37 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
     n_unknown: int = 0
     n_documents: int = 0
     n_changed: int = 0
+
+    def notes(self) -> list[str]:
+        """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
+        notes = []
+        if self.n_changed:
+            differ = "differs" if self.n_changed == 1 else "differ"
+            note = (
+                f"{self.n_changed} of {self.n_documents} documents that hold evidence {differ} from those "
+                "that the questions were made from."
+            )
+            if self.moved:
+                note += (
+                    f" Evidence of {plural(len(self.moved), 'question')} was found again at another place."
+                )
+            if self.unplaced:
+                n_more = len(self.unplaced) - SHOWN
+                more = f" and {n_more} more" if n_more > 0 else ""
+                note += (
+                    f" That of {plural(len(self.unplaced), 'question')} has no certain place any more, so "
+                    f"measures by characters leave {'it' if len(self.unplaced) == 1 else 'them'} out: "
+                    f"{', '.join(sorted(self.unplaced)[:SHOWN])}{more}."
+                )
+            notes.append(note)
+        if self.n_unknown:
+            notes.append(
+                f"Whether the evidence of {plural(self.n_unknown, 'question')} still stands where it stood "
+                "cannot be told: it takes the documents, and questions that carry the words of their "
+                "evidence, as those of `ragstone build` do. If a document has changed, measures by "
+                "characters are too low."
+            )
+        return notes
 
 
 class _EvidenceWords(NamedTuple):

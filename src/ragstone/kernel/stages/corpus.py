@@ -27,6 +27,21 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
     chunks: list[Chunk]
     duplicates: list[Duplicate] = []
 
+    def duplicate_notes(self, done: str) -> list[str]:
+        """Return the note that documents repeat others, if any; done: `report`, or `drop` (left out)."""
+        if not self.duplicates:
+            return []
+        first = self.duplicates[0]
+        outcome = (
+            "they were left out, and questions about them count as answered by the ones that were kept"
+            if done == "drop"
+            else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
+            "[documents] leaves them out"
+        )
+        return [
+            f"{len(self.duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."
+        ]
+
 
 def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = None) -> ChunkedCorpus:
     """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents.

@@ -1,4 +1,4 @@
-"""What a reader must know of rows before trusting their numbers, in plain sentences."""
+"""What a reader must know of answers and judgements before trusting their numbers, in plain sentences."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.config import ChatSystem, RagSystem, RetrieveSection, Settings, sampling_of
+from ragstone.kernel.config import ChatSystem, RagSystem, Settings, sampling_of
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.repeated import RepeatedScores
 from ragstone.kernel.judging.savings import CascadeSavings
-from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking, split_repeat
+from ragstone.kernel.records import NO_MODEL, Answer, split_repeat
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.systems.chosen import system_of
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
-    from ragstone.kernel.corpus.duplicates import Duplicate
     from ragstone.kernel.corpus.file import Skipped
-    from ragstone.kernel.dataset.placing import PlacedEvidence
 
 MOST_MESSAGE = 300  # characters of a message
 
@@ -272,108 +270,6 @@ def fitted_notes(
         for name, model in pairs
         if name == judge.name and not fitted.was_fitted_with(model)
     ]
-
-
-def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
-    """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
-    if not duplicates:
-        return []
-    first = duplicates[0]
-    outcome = (
-        "they were left out, and questions about them count as answered by the ones that were kept"
-        if done == "drop"
-        else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
-        "[documents] leaves them out"
-    )
-    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."]
-
-
-def evidence_notes(placed: "PlacedEvidence") -> list[str]:
-    """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
-    notes = []
-    if placed.n_changed:
-        differ = "differs" if placed.n_changed == 1 else "differ"
-        note = (
-            f"{placed.n_changed} of {placed.n_documents} documents that hold evidence {differ} from those "
-            "that the questions were made from."
-        )
-        if placed.moved:
-            note += f" Evidence of {plural(len(placed.moved), 'question')} was found again at another place."
-        if placed.unplaced:
-            note += (
-                f" That of {plural(len(placed.unplaced), 'question')} has no certain place any more, so "
-                f"measures by characters leave {'it' if len(placed.unplaced) == 1 else 'them'} out: "
-                f"{', '.join(sorted(placed.unplaced)[:SHOWN])}{_more([*placed.unplaced])}."
-            )
-        notes.append(note)
-    if placed.n_unknown:
-        notes.append(
-            f"Whether the evidence of {plural(placed.n_unknown, 'question')} still stands where it stood "
-            "cannot be told: it takes the documents, and questions that carry the words of their evidence, "
-            "as those of `ragstone build` do. If a document has changed, measures by characters are too low."
-        )
-    return notes
-
-
-def ranking_notes(
-    rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
-) -> list[str]:
-    """Return what went otherwise than a reader of the rankings would think, each with its count."""
-    from ragstone.kernel.retrieval.deps import question_tags
-
-    notes = []
-    known = {key for question in questions for key in question_tags(question)}
-    notes += [
-        f"No question has the tag {key!r}, so matching by it restricts none of them."
-        for key in declared.match
-        if key not in known
-    ]
-    noted_of = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
-    lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
-    if lacking:
-        notes.append(
-            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
-            f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
-        )
-    failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
-    if failed:
-        notes.append(
-            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
-            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
-        )
-    reasons_of = Counter(
-        str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
-    )
-    if reasons_of:
-        reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
-        notes.append(
-            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
-        )
-    n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
-    if n_fused:
-        notes.append(
-            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
-            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
-        )
-    n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
-    if n_cut:
-        notes.append(
-            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
-            "model's table, a smaller depth or smaller chunks leave more of them."
-        )
-    return notes
-
-
-def too_few_chunks(n_chunks: int, k: int) -> list[str]:
-    """Return the note that there are fewer chunks than k, none where there are enough."""
-    if not 0 < n_chunks < k:
-        return []
-    there = f"There {'is' if n_chunks == 1 else 'are'} only {plural(n_chunks, 'chunk')}"
-    return [f"{there}: take a smaller k than {k}, or smaller chunks (--size)."]
-
-
-def _shown(texts: Sequence[str]) -> str:
-    return "; ".join(texts[:SHOWN]) + _more(texts)
 
 
 def n_failed(metric: MetricSummary) -> int:

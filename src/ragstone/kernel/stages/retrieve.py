@@ -1,6 +1,7 @@
 """Stage: questions -> rankings, in this process or by the workers of a cluster."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -17,12 +18,14 @@ from ragstone.kernel.embedding.model import Role, Vectors
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
-from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
+from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps, question_tags
 from ragstone.kernel.retrieval.passages import indexed_text
 from ragstone.kernel.retrieval.rerank import asks_a_model
 from ragstone.kernel.retrieval.search import RETRIEVERS, build_search
+
+SHOWN = 3  # questions that a note names
 
 
 def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> RetrieverDeps:
@@ -205,3 +208,62 @@ async def rank_questions(
             yield ranking
 
     return [ranking async for ranking in in_rounds(rows, session, asking=rows)]
+
+
+def ranking_notes(
+    rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
+) -> list[str]:
+    """Return what went otherwise than a reader of the rankings would think, each with its count."""
+    notes = []
+    known = {key for question in questions for key in question_tags(question)}
+    notes += [
+        f"No question has the tag {key!r}, so matching by it restricts none of them."
+        for key in declared.match
+        if key not in known
+    ]
+    noted_of = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
+    lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
+    if lacking:
+        notes.append(
+            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
+        )
+    failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
+    if failed:
+        notes.append(
+            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
+            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+        )
+    reasons_of = Counter(
+        str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
+    )
+    if reasons_of:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
+        notes.append(
+            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
+        )
+    n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
+    if n_fused:
+        notes.append(
+            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
+            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
+        )
+    n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
+    if n_cut:
+        notes.append(
+            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
+            "model's table, a smaller depth or smaller chunks leave more of them."
+        )
+    return notes
+
+
+def _shown(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:SHOWN]) + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
+
+
+def too_few_chunks(n_chunks: int, k: int) -> list[str]:
+    """Return the note that there are fewer chunks than k, none where there are enough."""
+    if not 0 < n_chunks < k:
+        return []
+    there = f"There {'is' if n_chunks == 1 else 'are'} only {plural(n_chunks, 'chunk')}"
+    return [f"{there}: take a smaller k than {k}, or smaller chunks (--size)."]

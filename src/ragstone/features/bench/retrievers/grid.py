@@ -38,7 +38,7 @@ from ragstone.kernel.retrieval.rerank import asks_a_model
 from ragstone.kernel.retrieval.search import RETRIEVERS
 from ragstone.kernel.stages.chunk import cut_documents
 from ragstone.kernel.stages.corpus import read_documents
-from ragstone.kernel.stages.notes import evidence_notes, plain_notes
+from ragstone.kernel.stages.notes import plain_notes
 from ragstone.kernel.stages.retrieve import retriever_deps
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
@@ -283,7 +283,7 @@ def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
 
 def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[MeasuredConfiguration]) -> list[str]:
     missing = missing_documents(rows.questions, rows.corpus.documents)
-    notes = plain_notes([], (), rows.corpus.skipped, missing) + evidence_notes(rows.placed)
+    notes = plain_notes([], (), rows.corpus.skipped, missing) + rows.placed.notes()
     if board.measure.startswith("span_recall"):
         notes.append(
             "Span recall is the share of the evidence's characters that the results hold: longer chunks hold "

@@ -1,14 +1,13 @@
 import string
 import unicodedata
-from collections import defaultdict
-from itertools import count
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragstone.kernel.corpus._pieces import KeySlots, PieceTable
 from ragstone.kernel.corpus.tokens import search_terms, word_terms
-from ragstone.kernel.retrieval.bm25 import number_pieces
 
 # What could be cut wrongly: numbers, marks, joiners, dotted capitals, spaces of every kind, several scripts.
 TRAPS = (
@@ -21,10 +20,10 @@ MARKS = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)
 texts = st.text() | st.text(st.sampled_from(TRAPS), max_size=20)
 
 
-def pieces_of(*texts: str) -> list[list[str]]:
-    known: dict[bytes, int] = defaultdict(count().__next__)
-    counts, numbers = number_pieces(texts, known)
-    named = list(known)
+def pieces_of(*texts: str, table: PieceTable | None = None) -> list[list[str]]:
+    table = table or PieceTable(sum(map(len, texts)))
+    counts, numbers = table.number(texts)
+    named = list(table.known)
     pieces = iter(named[number].decode("utf-8", "surrogatepass") for number in numbers.tolist())
     return [[next(pieces) for _ in range(n)] for n in counts.tolist()]
 
@@ -44,11 +43,55 @@ def test_pieces_are_numbered_in_the_order_of_the_texts():
 
 
 def test_a_piece_keeps_its_number_from_one_call_to_the_next():
-    known: dict[bytes, int] = defaultdict(count().__next__)
-    first = number_pieces(["maize internationalisation"], known)[1].tolist()
-    second = number_pieces(["wheat internationalisation maize"], known)[1].tolist()
+    table = PieceTable(100)
+    first = table.number(["maize internationalisation"])[1].tolist()
+    second = table.number(["wheat internationalisation maize"])[1].tolist()
     assert second[1:] == first[::-1]
     assert second[0] not in first
+
+
+# Of one length each and near each other, so that they share slots and differ in the first or last byte.
+alike = st.sampled_from([1, 7, 8, 9, 16, 17, 31, 32, 33, 70]).flatmap(
+    lambda n: st.builds("{}{}{}".format, st.sampled_from("ab"), st.just("x" * (n - 1)), st.sampled_from("ab"))
+)
+
+
+@given(st.lists(st.lists(alike, max_size=8).map(" ".join), max_size=6), st.integers(0, 40))
+@settings(deadline=None)
+def test_pieces_of_any_length_are_told_apart_however_few_slots_there_are(several, n_characters):
+    table = PieceTable(n_characters)
+    for text in several:
+        assert pieces_of(text, table=table) == [text.split()]
+    assert len(table.known) == len({piece for text in several for piece in text.split()})
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2)), max_size=9), max_size=5))
+@settings(deadline=None)
+def test_slots_give_each_key_the_number_that_was_looked_up(calls):
+    slots = KeySlots(2, 1)
+
+    def number_of(key):
+        return 3 * key[0] + key[1]
+
+    for keys in calls:
+        columns = np.array(keys, dtype=np.uint64).reshape(-1, 2).T
+
+        def look_up(missing, keys=keys):
+            return [number_of(keys[at]) for at in missing]
+
+        assert slots.number(list(columns), look_up).tolist() == [number_of(key) for key in keys]
+
+
+def test_a_key_at_its_slot_is_not_looked_up_again():
+    slots, asked = KeySlots(1, 100), []
+
+    def look_up(missing):
+        asked.append(missing.tolist())
+        return [7 for _ in missing]
+
+    for _ in range(2):
+        assert slots.number([np.array([5, 5, 5], dtype=np.uint64)], look_up).tolist() == [7, 7, 7]
+    assert asked == [[0, 1, 2], []]
 
 
 @given(texts)
