@@ -27,6 +27,7 @@ OTHERS = {  # texts of these shapes that name no module of ours
     "ragstone.run": "a tag of MLflow",
     "ragstone.version": "a tag of MLflow",
     "ragstone.status": "an attribute of OpenTelemetry",
+    "ragstone.prompt_version": "an attribute of OpenTelemetry",
     "ragstone.score.min": "an attribute of OpenTelemetry",
     "ragstone.score.max": "an attribute of OpenTelemetry",
     "ragstone.answer": "a tag of MLflow",

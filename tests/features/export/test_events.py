@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from google.protobuf.json_format import MessageToDict
 from tests.support.command import ragstone
 from tests.support.otlp import collecting_logs, rejecting, values
 
@@ -61,6 +62,7 @@ def test_an_event_has_the_names_of_the_conventions_and_all_that_a_judgement_says
         "gen_ai.evaluation.evaluator.version": digest_of(judge),
         "ragstone.question_id": "q1",
         "ragstone.status": "scored",
+        "ragstone.prompt_version": judge.version,
         "ragstone.score.min": 0.0,
         "ragstone.score.max": 1.0,
     }
@@ -220,7 +222,7 @@ def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, 
 
 
 @pytest.mark.parametrize(
-    "reply", [b"", b"{", b"{}", b"<html>", b"\xff" * 99, b"[1]", b'{"partialSuccess": 3}', b"\x0a\x7f"]
+    "reply", [b"", b"{", b"{}", b"\xff" * 99, b"[1]", b'{"partialSuccess": 3}', b"\x0a\x7f"]
 )
 def test_a_reply_that_nobody_understands_is_a_request_that_was_taken(collector, tmp_path, reply):
     collector.reply = lambda _number, _n: (200, {}, reply)
@@ -415,3 +417,63 @@ def test_words_of_the_settings_are_masked_too(collector, tmp_path):
         write(tmp_path / "j.jsonl", [judgement(rationale="Ask the Hofladen.")]), collector.url
     )
     assert collector.attributes()[0]["gen_ai.evaluation.explanation"] == "Ask the [masked]."
+
+
+def logged(collector, path):
+    """What a collector's file exporter writes of the events that it got."""
+    lines = []
+    for resource, record in collector.records:
+        fields = MessageToDict(record) | {"traceId": record.trace_id.hex(), "spanId": record.span_id.hex()}
+        scope = {"scope": {"name": "ragstone"}, "logRecords": [fields]}
+        about = [{"key": name, "value": {"stringValue": value}} for name, value in resource.items()]
+        lines.append({"resourceLogs": [{"resource": {"attributes": about}, "scopeLogs": [scope]}]})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def without_metadata(rows):
+    return [msgspec.structs.replace(row, metadata=None) for row in rows]
+
+
+def test_judgements_that_were_sent_are_read_back_as_they_were(collector, tmp_path):
+    rows = [
+        judgement(n, system=f"s{n % 2}", status=status, label="b", scale=(0.0, 3.0))
+        for n, status in enumerate(STATUSES)
+    ]
+    rows += [judgement(30, judge="mine@scale=0-10", prompt_version=4, scale=None, rationale="Because.")]
+    file = write(tmp_path / "j.jsonl", rows)
+    api.send_judgements(file, collector.url)
+    back = list(api.read_rows(logged(collector, tmp_path / "log.jsonl"), api.Judgement))
+    assert sorted(without_metadata(back), key=lambda row: row.question_id) == sorted(
+        without_metadata(rows), key=lambda row: row.question_id
+    )
+
+
+def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept(collector, tmp_path, caplog):
+    file = write(tmp_path / "j.jsonl", [judgement(1), judgement(2)])
+    api.send_judgements(file, collector.url)
+    api.send_judgements(file, collector.url, anew=True)
+    log = logged(collector, tmp_path / "log.jsonl")
+    theirs = {
+        "eventName": "gen_ai.evaluation.result",
+        "traceId": TRACE,
+        "attributes": [
+            {"key": "gen_ai.evaluation.name", "value": {"stringValue": "tone"}},
+            {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 1.0}},
+        ],
+    }
+    more = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [theirs]}]}]})
+    log.write_text(log.read_text() + more + "\n")
+    back = list(api.read_rows(log, api.Judgement))
+    assert sorted(row.judge for row in back) == ["faithfulness", "faithfulness", "tone"]
+    assert "2 judgements are there again: the latest of each counts" in caplog.text
+    with pytest.raises(api.DataError, match="no label by a person"):
+        list(api.read_rows(log, api.Label))
+
+
+def test_a_web_page_is_no_collector_though_it_answers_200(collector, tmp_path):
+    collector.reply = lambda _number, _n: (200, {}, b"\n<!doctype html><title>Sign in</title>")
+    with pytest.raises(api.DataError, match=r"web page.*No event was sent"):
+        api.send_judgements(write(tmp_path / "j.jsonl", [judgement(1)]), collector.url)
+    collector.reply = lambda _number, _n: (200, {}, b"")
+    assert api.send_judgements(tmp_path / "j.jsonl", collector.url).sent == 1

@@ -94,6 +94,11 @@ def test_what_does_not_fit_is_said(recorded, says):
     whole = (recorded / "langsmith.jsonl").read_text()
     (recorded / "cut.jsonl").write_text(whole[:3000])
     says(ragstone("import", "cut.jsonl").err)
+    records = FIXTURES.parent / "records"
+    (recorded / "cut.eval").write_bytes((records / "inspect.eval").read_bytes()[:3000])
+    says(ragstone("import", "cut.eval").err)
+    shutil.copy(records / "every-eval-ever.json", recorded / "means.json")
+    says(ragstone("import", "means.json").err)
     assert not (recorded / "imported").exists()
 
 
@@ -101,6 +106,58 @@ def test_what_people_wrote_that_is_no_label_is_counted(recorded, caplog):
     assert ragstone("import", "langfuse-scores-v3.jsonl").code == 0
     assert not (recorded / "imported" / "labels.jsonl").exists()
     assert any("2 annotations of people have no score" in message for message in caplog.messages)
+
+
+LOG = {
+    "eventName": "gen_ai.client.inference.operation.details",
+    "traceId": "5b8efff798038103d269b633813fc60c",
+    "spanId": "eee19b7ec3c1b174",
+    "attributes": [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+        *(
+            {"key": name, "value": {"stringValue": json.dumps([{"role": role, "parts": [part]}])}}
+            for name, role, part in (
+                ("gen_ai.input.messages", "user", {"type": "text", "content": "When is wheat sown?"}),
+                ("gen_ai.output.messages", "assistant", {"type": "text", "content": "In October."}),
+            )
+        ),
+    ],
+}
+
+
+def log_file(path, *records):
+    path.write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [*records]}]}]}) + "\n")
+
+
+def test_log_events_and_spans_without_a_verdict_give_answers(folder, says):
+    log_file(folder / "logs.jsonl", LOG)
+    assert ragstone("import", "logs.jsonl", "-o", "found").code == 0
+    assert [path.name for path in (folder / "found").iterdir()] == ["answers.jsonl"]
+    [answer] = read_rows("found/answers.jsonl", Answer)
+    assert (answer.question, answer.answer) == ("When is wheat sown?", "In October.")
+    shutil.copy(FIXTURES.parent / "interchange" / "otlp.json", folder / "spans.json")
+    assert ragstone("import", "spans.json", "-o", "spans").code == 0
+    assert list(read_rows("spans/answers.jsonl", Answer)) == list(read_rows("spans.json", Answer))
+    says(ragstone("import", "logs.jsonl", "-o", "j.jsonl").err)
+    log_file(folder / "empty.jsonl", {**LOG, "attributes": []})
+    says(ragstone("import", "empty.jsonl", "-o", "none").err)
+    assert not (folder / "none").exists()
+
+
+def test_log_events_with_a_verdict_give_answers_and_judgements_of_the_same_ids(folder):
+    attributes = [
+        {"key": "gen_ai.evaluation.name", "value": {"stringValue": "relevance"}},
+        {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 4.0}},
+    ]
+    log_file(
+        folder / "logs.jsonl",
+        {**LOG, "eventName": "gen_ai.evaluation.result", "attributes": attributes},
+        LOG,
+    )
+    assert ragstone("import", "logs.jsonl", "-o", "found").code == 0
+    [row] = read_rows("found/judgements.jsonl", Judgement)
+    [answer] = read_rows("found/answers.jsonl", Answer)
+    assert (row.question_id, row.system, row.score) == (answer.question_id, answer.system, 4.0)
 
 
 def test_a_set_of_questions_is_still_one(recorded):

@@ -606,7 +606,7 @@ def test_whatever_stands_in_a_field_gives_rows_or_one_sentence(name: str, data: 
 
 def test_a_sheet_with_peoples_scores_beside_is_read_as_labels() -> None:
     rows = [{"question": "When?", "answer": "Now.", "correctness": "1"}]
-    assert kinds_in(rows) == set()
+    assert kinds_in(rows, "a.jsonl") == set()
     [label] = parse_rows(rows, Label)
     assert label.score == 1.0
 

@@ -38,7 +38,9 @@ def labels_within(judgements: Path, *, needed: bool) -> Path | None:
     try:
         rows = (raw for _, raw in reader_of(judgements)(judgements) if isinstance(raw, dict))
         first = next(rows, None)
-        kinds = kinds_in([first, *rows]) if first is not None and is_of_tool(first) else set()
+        kinds = (
+            kinds_in([first, *rows], str(judgements)) if first is not None and is_of_tool(first) else set()
+        )
     except DataError:  # it is said where the file is read
         return None
     if needed and Judgement in kinds and Label not in kinds:

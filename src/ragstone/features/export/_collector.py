@@ -121,7 +121,10 @@ def _setting(variables: Mapping[str, str], name: str) -> str:
 
 
 def _checked(url: str) -> str:
-    host = address_of(url, "the collector")[0]
+    try:
+        host = address_of(url, "the collector")[0]
+    except ConfigError:
+        host = ""  # its example is no collector's
     if any(letter.isspace() or not letter.isprintable() for letter in url) or not host:
         raise ConfigError(f"{without_password(url)!r} is not an address. Write e.g. http://localhost:4318")
     return url
@@ -241,6 +244,11 @@ class Collector:
         why = ""
         for attempt in range(TRIES):
             status, headers, reply, why = await self._once(body)
+            if 200 <= status < 300 and reply.lstrip()[:1] == b"<":
+                raise DataError(
+                    f"{self._endpoint.name}: it answers with a web page, and no collector does. Give the "
+                    "address at which a collector takes OTLP over HTTP, often port 4318."
+                )
             if 200 <= status < 300:
                 return reply
             if status == 413:

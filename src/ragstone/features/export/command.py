@@ -89,6 +89,7 @@ def export(
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     - `ragstone export judgements.jsonl --otlp http://localhost:4318`
     """
+    from ragstone.features.export._collector import endpoint_of
     from ragstone.features.export.records import check_records, export_record, record_kind
     from ragstone.features.export.table import check_export, export_table
     from ragstone.kernel.errors import DataError
@@ -102,6 +103,8 @@ def export(
     records = [path for path in outputs if record_kind(path)]
     fields = {"system": system, "organization": organization, "dataset": dataset}
     _check_options(where, answers, otlp, has_table=len(records) < len(outputs))
+    if otlp is not None:
+        endpoint_of(otlp)  # an address that is none is told before anything is written
     if otlp is not None and not outputs and not mlflow:
         _send(run, otlp, answers, anew=force)
         return

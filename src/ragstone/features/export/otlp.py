@@ -103,6 +103,7 @@ def event_of(
         "gen_ai.evaluation.evaluator.version": version,
         "ragstone.question_id": question_id or row.question_id,
         "ragstone.status": row.status,
+        "ragstone.prompt_version": row.prompt_version,
         "ragstone.score.min": None if row.scale is None else float(row.scale[0]),
         "ragstone.score.max": None if row.scale is None else float(row.scale[1]),
     }

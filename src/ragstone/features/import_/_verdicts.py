@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label, Status, count_statuses
 from ragstone.kernel.tables import check_output, keep_sources, parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
-from ragstone.kernel.tables.interchange.recognise import kinds_in, sheet_rows
+from ragstone.kernel.tables.interchange.recognise import is_telemetry, kinds_in, sheet_rows
 
 FORMAT = "verdicts"
 RowT = TypeVar("RowT", Judgement, Label)
@@ -41,7 +41,7 @@ class SourceRows(NamedTuple):
 
 
 def rows_with_verdicts(sources: Sequence[Path]) -> SourceRows | None:
-    """Return the objects of files that hold verdicts of another tool, alone or together with its traces.
+    """Return the objects of files that hold verdicts of another tool, its traces, or both.
 
     None for other files. Raises DataError for lines of such files that are no objects.
     """
@@ -57,8 +57,12 @@ def rows_with_verdicts(sources: Sequence[Path]) -> SourceRows | None:
                 else:
                     problems.append(f"{path}:{number}: not a JSON object ({raw}).")
     except DataError:  # it is said where the file is read for what it is
+        if any(ending_of(path) == ".eval" for path in sources):
+            raise
         return None
-    kinds = kinds_in(rows)
+    kinds = kinds_in(rows, ", ".join(map(str, sources)))
+    if not kinds and rows and all(map(is_telemetry, rows)):
+        kinds = {Answer}
     if not kinds:
         return None
     if problems:
@@ -80,12 +84,17 @@ def import_verdicts(
     judgements = _read(sources, rows, Judgement) if Judgement in kinds else []
     labels = _read(sources, rows, Label) if Label in kinds else []
     answers: list[Answer] = []
-    with contextlib.suppress(DataError):  # spans without inputs and outputs hold none
-        answers += parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer) if Answer in kinds else []
+    # Spans without inputs and outputs hold none: beside verdicts that is no mistake.
+    with contextlib.suppress(*(DataError,) if kinds > {Answer} else ()):
+        if kinds == {Answer} and len(sources) == 1:
+            answers += read_rows(sources[0], Answer)
+        elif Answer in kinds:
+            answers += parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer)
     if alone and not judgements:
+        told = f"{plural(len(labels), 'label')} by people" if labels else plural(len(answers), "answer")
         raise DataError(
-            f"{', '.join(map(str, sources))}: {len(labels):,} labels by people are in it, and no verdict "
-            f"of an evaluator. Name a folder for them: -o {output.with_suffix('')}."
+            f"{', '.join(map(str, sources))}: {told}, and no verdict of an evaluator. Name a folder: "
+            f"-o {output.with_suffix('')}."
         )
     found: dict[str, tuple[type, Sequence[Any]]] = {
         "judgements": (Judgement, judgements),

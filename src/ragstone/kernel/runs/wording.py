@@ -163,12 +163,12 @@ def labelled(card: ReportCard) -> str:
     """Return what a report card rests on, and what was left out."""
     others = statuses(card.statuses)
     left_out = {
-        "judged answers without a label": card.n_unlabelled,
-        "on which annotators tied": card.n_tied,
-        "labelled answers without a judgement": card.n_unjudged,
-        "on whose questions the judge was tuned": card.n_tuned,
+        f"{plural(card.n_unlabelled, 'judged answer')} without a label": card.n_unlabelled,
+        f"{count(card.n_tied)} on which annotators tied": card.n_tied,
+        f"{plural(card.n_unjudged, 'labelled answer')} without a judgement": card.n_unjudged,
+        f"{count(card.n_tuned)} on whose questions the judge was tuned": card.n_tuned,
     }
-    reasons = [f"{count(n)} {reason}" for reason, n in left_out.items() if n]
+    reasons = [reason for reason, n in left_out.items() if n]
     without_score = [f"without a score of the judge: {others}"] if others else []
     return "; ".join([plural(card.n, "labelled answer"), *without_score, *reasons])
 

@@ -312,11 +312,26 @@ class _RowReader(Generic[RowT]):
             name for name, column_name in self._choice.columns.items() if find_column(column_name, raw)
         }
         self._check_twice(plan, raw)
+        if not self._n_made and self._row_type is Judgement:
+            self._check_judged(raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
             self._check_there(plan, raw)
         warn_of_guesses(plan, self._where, self._guessed)
         self._plans[tuple(raw)] = plan
         return plan
+
+    def _check_judged(self, raw: Mapping[str, Any]) -> None:
+        """Raise ColumnsError where the first row is of an answer sheet or a file of labels instead."""
+        if "answer" in raw and "judge" not in raw and "status" not in raw:
+            raise ColumnsError(
+                f"{self._where}: these rows are answers, and no judgements. Have them judged first: "
+                "`ragstone judge FILE --judge NAME -o judgements.jsonl`."
+            )
+        if "score" in raw and "judge" not in raw and "status" not in raw:
+            raise ColumnsError(
+                f"{self._where}: its rows have scores and no `judge`, as labels have. Judgements are what "
+                "`ragstone judge` writes; labels are the second file of `ragstone agree JUDGEMENTS LABELS`."
+            )
 
     def _check_twice(self, plan: ColumnPlan, raw: dict[str, Any]) -> None:
         """Raise ColumnsError where two columns have the name of one that is read."""

@@ -37,7 +37,8 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     version, source: what tells evaluators of one name apart. model: that the evaluator asked, NO_MODEL for
     code. scale, threshold: where the tool states them; threshold: the least score that passes. error: that
     of the evaluator; error_type: its class or code. status: where the tool says what became of it. at: when,
-    in seconds since 1970. id: of the assessment itself. notes: what else it says.
+    in seconds since 1970. id: of the assessment itself. notes: what else it says. row: of a judgement that
+    Ragstone wrote, its fields as they were.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     at: float | None = None
     id: str | None = None
     notes: Mapping[str, Any] = {}
+    row: Mapping[str, Any] | None = None
 
 
 Numbered = tuple[int, Any]

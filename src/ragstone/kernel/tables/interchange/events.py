@@ -69,8 +69,10 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
     models = _below_evaluators(steps, [span for _, span in evaluators])
     for number, span in evaluators:
         verdicts += _evaluator_span(number, span, models)
-    for one in AnsweredSpans(steps).placed(verdicts):
-        yield one.number, one
+    placed = [*AnsweredSpans(steps).placed(verdicts)]
+    yield from ((one.number, one) for one in placed if one.row is None)
+    ours = sorted((one for one in placed if one.row is not None), key=lambda one: one.at or 0.0)
+    yield from ((one.number, _placed_row(one)) for one in ours)
 
 
 def _true_spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -153,8 +155,42 @@ def _event(
             ids={} if response is None else {"response_id": response},
             at=seconds_at(at),
             notes=notes,
+            row=_own_row(attributes, spec) if "ragstone.status" in attributes else None,
         ),
     )
+
+
+_NOT_DONE = {"timeout", "rate_limited", "over_budget", "app_error", "error"}
+
+
+def _own_row(attributes: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a judgement that Ragstone sent, as features/export/otlp.py writes them."""
+    status = attributes["ragstone.status"]
+    ends = [number_in(attributes.get(f"ragstone.score.{end}")) for end in ("min", "max")]
+    version = attributes.get(f"{_EVENT}evaluator.version")
+    number = number_in(attributes.get("ragstone.prompt_version", version))
+    row = {
+        "question_id": attributes.get("ragstone.question_id"),
+        "system": attributes.get(f"{_EVENT}target"),
+        "judge": source.get("name"),
+        "metric": attributes.get(_NAME),
+        "status": status,
+        "score": number_in(attributes.get(f"{_EVENT}score.value")),
+        "scale": None if None in ends else ends,
+        "label": attributes.get(f"{_EVENT}score.label"),
+        "error" if status in _NOT_DONE else "rationale": attributes.get(f"{_EVENT}explanation"),
+        "model": fields_in(source.get("arguments")).get("model"),
+        "prompt_version": 0 if number is None else int(number),
+        "metadata": None if version is None else {"evaluator_version": version},
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _placed_row(one: Assessment) -> dict[str, Any]:
+    """Return a judgement that Ragstone sent; on a span whose answer is here, with its id and system."""
+    placed = {"question_id": one.subject, "system": one.system} if one.question else {}
+    row = {**(one.row or {}), **{name: value for name, value in placed.items() if value}}
+    return row | {"metadata": {**row.get("metadata", {}), **one.ids}}
 
 
 def _attribute(span: Span, name: str) -> Any:

@@ -4,6 +4,7 @@ A file of a tool may hold answers, verdicts on them, or both. Answers are read a
 verdicts of evaluators as judgements, and those of people as labels.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables.columns import field_of
 from ragstone.kernel.tables.interchange import marks, verdict_marks
@@ -25,6 +27,8 @@ from ragstone.kernel.tables.interchange.assessments import (
 )
 from ragstone.kernel.tables.labels import CRITERIA
 from ragstone.kernel.tables.names import fold
+
+LOG = logging.getLogger(__name__)
 
 Numbered = tuple[int, Any]
 """A line, or the number of a row, and what stands there: an object, or the error in place of one."""
@@ -80,6 +84,11 @@ def is_trace(raw: Mapping[str, Any]) -> bool:
     return marks.is_openinference(raw) or marks.is_langfuse(raw) or marks.is_run(raw)
 
 
+def is_telemetry(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a span, or a batch of spans or log events in OTLP JSON."""
+    return marks.is_openinference(raw)
+
+
 def rows_of_tools(
     rows: Iterable[Numbered], where: str, row_type: type, words: Mapping[str, float] = {}
 ) -> Iterator[Numbered]:
@@ -117,14 +126,14 @@ def is_of_tool(raw: Mapping[str, Any]) -> bool:
     return _verdict_reader(raw) is not None
 
 
-def kinds_in(rows: Sequence[Mapping[str, Any]]) -> set[type]:
+def kinds_in(rows: Sequence[Mapping[str, Any]], where: str) -> set[type]:
     """Return which rows of ours objects of other tools hold: Judgement, Label, and beside these Answer.
 
-    Empty where there is no verdict, of an evaluator or of a person.
+    where: the file, for messages. Empty where there is no verdict, of an evaluator or of a person.
     """
     if not any(map(is_of_tool, rows)):
         return set()
-    read = [one for _, one in _assessed(enumerate(rows, 1), "") if isinstance(one, Assessment | dict)]
+    read = [one for _, one in _assessed(enumerate(rows, 1), where) if isinstance(one, Assessment | dict)]
     found: set[type] = {
         Judgement if isinstance(one, dict) or one.by == "evaluator" else Label
         for one in read
@@ -174,8 +183,8 @@ def _assessments(
     first = next(raw for _, raw in rows if isinstance(raw, dict))
     assessments = [one for _, one in found if isinstance(one, Assessment)]
     mistakes = [(number, one) for number, one in found if not isinstance(one, Assessment)]
-    if row_type is Judgement and any(isinstance(one, dict) for _, one in mistakes):
-        yield from mistakes  # rows that Ragstone exported, as they were
+    if any(isinstance(one, dict) for _, one in mistakes):
+        yield from _beside_ours(assessments, mistakes, where, row_type, words)
         return
     if not assessments:
         if row_type is Judgement and not mistakes and any(sheet_rows([first])):
@@ -199,6 +208,47 @@ def _assessments(
             return
         raise no_people(where, assessments)
     yield from chain(label_rows(assessments, where), mistakes)
+
+
+def _beside_ours(
+    assessments: list[Assessment],
+    found: list[Numbered],
+    where: str,
+    row_type: type,
+    words: Mapping[str, float],
+) -> Iterator[Numbered]:
+    """Yield what a file holds beside judgements that Ragstone exported; read for these, them as they were."""
+    n_ours = sum(isinstance(one, dict) for _, one in found)
+    people = [one for one in assessments if one.by == "person"]
+    if row_type is Judgement:
+        others = [one for one in assessments if one.by == "evaluator"]
+        yield from chain(_latest(found, where), judgement_rows(others, where, words) if others else ())
+    elif people:
+        mistakes = ((number, one) for number, one in found if not isinstance(one, dict))
+        yield from chain(label_rows(people, where), mistakes)
+    else:
+        raise DataError(
+            f"{where}: {plural(n_ours, 'judgement')} that Ragstone exported, and no label by a person. Give "
+            "people's labels in another file."
+        )
+
+
+def _latest(found: list[Numbered], where: str) -> Iterator[Numbered]:
+    """Yield judgements that Ragstone exported, each once; tells (logging) how many came again."""
+    latest = {
+        tuple(str(one.get(name)) for name in _JUDGED) if isinstance(one, dict) else (at,): (number, one)
+        for at, (number, one) in enumerate(found)
+    }
+    if n_again := len(found) - len(latest):
+        LOG.warning(
+            "%s: %s there again: the latest of each counts.",
+            where,
+            "1 judgement is" if n_again == 1 else f"{n_again:,} judgements are",
+        )
+    yield from latest.values()
+
+
+_JUDGED = ("question_id", "system", "judge", "metric", "model", "prompt_version")
 
 
 def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:

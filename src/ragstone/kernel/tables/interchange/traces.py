@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.tables.calls import step_row
 from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
 from ragstone.kernel.tables.interchange.values import content_in, decoded
@@ -84,8 +84,9 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
 
 
 def _nothing_asked(where: str, n_traces: int) -> DataError:
+    within = "it" if n_traces == 1 else "any of them"
     return DataError(
-        f"{where}: {n_traces} traces, and no question in any of them. Export the spans with their "
+        f"{where}: {plural(n_traces, 'trace')}, and no question in {within}. Export the spans with their "
         "inputs and outputs."
     )
 
