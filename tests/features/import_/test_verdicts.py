@@ -160,6 +160,19 @@ def test_log_events_with_a_verdict_give_answers_and_judgements_of_the_same_ids(f
     assert (row.question_id, row.system, row.score) == (answer.question_id, answer.system, 4.0)
 
 
+def test_a_verdict_whose_fields_are_in_the_body_of_its_event_is_the_same(folder):
+    fields = [
+        {"key": "gen_ai.evaluation.name", "value": {"stringValue": "relevance"}},
+        {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 4.0}},
+    ]
+    event = {**LOG, "eventName": "gen_ai.evaluation.result", "attributes": []}
+    log_file(folder / "body.jsonl", {**event, "body": {"kvlistValue": {"values": fields}}}, LOG)
+    log_file(folder / "plain.jsonl", {**event, "attributes": fields}, LOG)
+    [in_body] = read_rows("body.jsonl", Judgement)
+    assert [in_body] == list(read_rows("plain.jsonl", Judgement))
+    assert (in_body.judge, in_body.score) == ("relevance", 4.0)
+
+
 def test_a_set_of_questions_is_still_one(recorded):
     (recorded / "q.csv").write_text("question,answer\nWhen?,Now.\n")
     assert ragstone("import", "q.csv").code == 0

@@ -1,4 +1,4 @@
-"""`ragstone export`: a run folder -> one table for other programs, a run of MLflow, or events of OTLP."""
+"""`ragstone export`: a run folder -> tables and records for other programs, MLflow, events of OTLP."""
 
 import sys
 from contextlib import redirect_stdout
@@ -48,7 +48,8 @@ def export(
         typer.Option(
             "--otlp",
             metavar="URL",
-            help="Send an event a judgement to this collector of OpenTelemetry, e.g. http://localhost:4318.",
+            help="Send each judgement as a log event to this collector of OpenTelemetry, e.g. "
+            "http://localhost:4318. What was sent before is not sent again, except with --force.",
         ),
     ] = None,
     answers: Annotated[
@@ -63,13 +64,14 @@ def export(
     ] = False,
     system: Annotated[
         str | None,
-        typer.Option("--system", help="Of .eval, .yaml and data: which system, where the run has several."),
+        typer.Option("--system", help="For .eval, .yaml and data: which system, if the run has several."),
     ] = None,
     organization: Annotated[
-        str | None, typer.Option("--organization", help="Of data: whose system it is.")
+        str | None,
+        typer.Option("--organization", help="For data: whose system it is, e.g. 'Example Farming'."),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Of .yaml: the benchmark on the Hub, OWNER/NAME.")
+        str | None, typer.Option("--dataset", help="For .yaml: the benchmark on the Hub, OWNER/NAME.")
     ] = None,
     where: Annotated[
         str | None,
@@ -77,7 +79,7 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a run as a table or a record for other programs, or log it to MLflow or a collector.
+    """Write a run as a table or a record for other programs, log it to MLflow, or send its judgements.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""`ragstone import`: evaluation sets of others -> questions and documents; their verdicts -> judgements."""
+"""`ragstone import`: evaluation sets of others -> questions; their verdicts and traces -> rows of ours."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,7 +50,9 @@ Conversations = Annotated[
         "--conversations", help="Gather the exchanges of a log into conversations: conversations.jsonl."
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped or a verdict has no score.")
+]
 
 
 @reads_rows
@@ -70,9 +72,10 @@ def import_(
 ) -> None:
     """Turn existing evaluation sets into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
 
-    Verdicts of other tools become judgements, and those of people labels: evaluation events of OpenTelemetry,
-    evaluator spans of OpenInference, annotations of Phoenix, scores of Langfuse, feedback of LangSmith,
-    assessments of MLflow, evaluations of Azure.
+    Verdicts of other tools' evaluators become judgements, those of people labels, and what they are on
+    answers: evaluation events of OpenTelemetry, evaluator spans of OpenInference, annotations of Phoenix,
+    scores of Langfuse, feedback of LangSmith, assessments of MLflow, results of Azure, Inspect, promptfoo,
+    deepeval, ragas and Every Eval Ever. Spans and log events without verdicts become answers.
 
     Examples:
 

@@ -93,21 +93,16 @@ def _on_span(number: int, span: Span) -> list[SpanVerdict]:
 def _records(number: int, raw: Mapping[str, Any]) -> Iterator[SpanVerdict]:
     """Yield the verdicts of OTLP logs, or of one record as the SDK prints it."""
     if "event_name" in raw:
-        attributes = fields_in(raw.get("attributes"))
+        attributes = {**fields_in(decoded(raw.get("body"))), **fields_in(raw.get("attributes"))}
         if _is_evaluation(raw.get("event_name"), attributes):
-            yield _event(
-                number,
-                attributes,
-                raw.get("trace_id"),
-                raw.get("span_id"),
-                raw.get("timestamp"),
-                raw.get("body"),
-            )
+            yield _event(number, attributes, raw.get("trace_id"), raw.get("span_id"), raw.get("timestamp"))
         return
     for resource in objects_in(raw.get("resourceLogs")) or [raw]:
         for scope in objects_in(resource.get("scopeLogs")):
             for record in objects_in(scope.get("logRecords")):
-                attributes = attributes_in(record.get("attributes"))
+                # Earlier conventions have the fields in the body.
+                body = attributes_in([{"key": "body", "value": record.get("body")}])["body"]
+                attributes = {**fields_in(decoded(body)), **attributes_in(record.get("attributes"))}
                 if _is_evaluation(record.get("eventName"), attributes):
                     at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
                     yield _event(number, attributes, record.get("traceId"), record.get("spanId"), at)
@@ -118,7 +113,7 @@ def _is_evaluation(name: object, attributes: Mapping[str, Any]) -> bool:
 
 
 def _event(
-    number: int, attributes: Mapping[str, Any], trace: object, span: object, at: object, _body: object = None
+    number: int, attributes: Mapping[str, Any], trace: object, span: object, at: object
 ) -> SpanVerdict:
     """Return the verdict of one event. internal_properties: where Azure keeps what the conventions lack."""
     more = fields_in(decoded(attributes.get("internal_properties")))
