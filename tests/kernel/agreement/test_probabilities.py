@@ -286,10 +286,5 @@ def test_each_state_has_at_most_one_sentence_of_each_kind(case: str, says):
 
 
 def test_each_sentence_is_said_somewhere():
-    spoken = {
-        code
-        for case in CASES.values()
-        for kind in KINDS
-        for code in said(say(case, *kind))
-    }
+    spoken = {code for case in CASES.values() for kind in KINDS for code in said(say(case, *kind))}
     assert spoken == {sentence.code for sentence in SENTENCES}

@@ -226,13 +226,13 @@ def _errors_text(tested: LearnedTest) -> str:
     brier = (
         ""
         if nearer is None
-        else f" Brier score before minus now: {_number3(nearer.value)} ({_ends3(nearer)}); above 0 it is nearer "
-        "to people now."
+        else f" Brier score before minus now: {_number3(nearer.value)} ({_ends3(nearer)}); above 0 it is "
+        "nearer to people now."
     )
     return (
-        f" Expected calibration error there, with 95 % intervals: {shown[0]} before, {shown[1]} now. What chance "
-        "still adds makes a small one read too high on average, by some 0.03 on 200 answers and more on "
-        f"fewer.{brier}"
+        f" Expected calibration error there, with 95 % intervals: {shown[0]} before, {shown[1]} now. "
+        "What chance still adds makes a small one read too high on average, by some 0.03 on 200 answers and "
+        f"more on fewer.{brier}"
     )
 
 

@@ -50,7 +50,7 @@ class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tells(self) -> bool:
-        """Whether the probabilities are shown to have a better Brier score than the share of right answers."""
+        """Whether the probabilities have a Brier score shown to be better than that of the share."""
         skill = self.calibration.skill
         return skill is not None and skill.low is not None and skill.low > 0
 
@@ -141,9 +141,9 @@ OFF = Sentence[Facts](
 )
 TELL_NO_MORE = Sentence[Facts](
     code="probabilities-tell-no-more",
-    text="Not shown to be nearer to people's labels than the share of right answers is, given to every answer "
-    "(Brier score {brier}, of the share {share}; difference {gap}). A small calibration error is then no "
-    "praise, since the share alone has none.",
+    text="Not shown to be nearer to people's labels than the share of right answers is, given to every "
+    "answer (Brier score {brier}, of the share {share}; difference {gap}). A small calibration error is then "
+    "no praise, since the share alone has none.",
     when=f"the interval of the calibration error is not above {BOUND}, and that of the Brier score of the "
     "share minus the judge's is not above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND and not facts.tells,

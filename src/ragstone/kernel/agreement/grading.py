@@ -146,7 +146,10 @@ def _paid_for_others(judge: JudgeId, rows_of: Mapping[JudgeId, Sequence[Judgemen
         return False
     priced = {(row.question_id, row.system) for row in rows_of[judge] if row.cost_usd}
     return any(
-        row.score is not None and not row.cost_usd and not (row.usage and row.usage.input) and (row.question_id, row.system) in priced
+        row.score is not None
+        and not row.cost_usd
+        and not (row.usage and row.usage.input)
+        and (row.question_id, row.system) in priced
         for other, rows in rows_of.items()
         if other.model == judge.model and other.judge != judge.judge
         for row in rows

@@ -138,8 +138,9 @@ def at_url(model: str, settings: ModelSettings) -> tuple[str, ModelSettings]:
     if address is None:
         if settings.base_url is None and NO_MODEL_AT_URL.fullmatch(model):
             raise ModelError(
-                f"systemone/{model} is an address without {'a model' if '://' in model else 'its protocol'}. Write "
-                "protocol, server and model, e.g. systemone/http://localhost:8000/MODEL."
+                f"systemone/{model} is an address without "
+                f"{'a model' if '://' in model else 'its protocol'}. Write protocol, server and "
+                "model, e.g. systemone/http://localhost:8000/MODEL."
             )
         return model, settings
     return address[2], msgspec.structs.replace(settings, base_url=address[1])
