@@ -24,7 +24,6 @@ from ragstone.features.compare._sizes import (
     metric_name,
     size_on,
 )
-from ragstone.features.compare._sizes import signed as signed
 from ragstone.features.compare.overlap import GivenDocument
 from ragstone.features.compare.overlap_words import documents_told, overlap_table
 from ragstone.features.compare.values import (
@@ -58,7 +57,7 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, level, number, one_line, p_told
+from ragstone.kernel.document.numbers import count, level, number, one_line, p_told, signed, signed_interval
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
@@ -460,13 +459,6 @@ def systems_told(row: MetricComparison) -> str:
 def one_of(a: str, b: str) -> str:
     """Return what both are called, or both names."""
     return a if a == b else f"{a} → {b}"
-
-
-def signed_interval(estimate: Estimate) -> str:
-    """Return the ends of a difference's interval."""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{signed(estimate.low)} to {signed(estimate.high)}"
 
 
 def size(value: float, row: MetricComparison) -> str:

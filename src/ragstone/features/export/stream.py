@@ -8,8 +8,8 @@ import time
 import msgspec
 
 from ragstone.features.export._collector import Collector, endpoint_of, open_collector
-from ragstone.features.export.events import BATCH
 from ragstone.features.export.otlp import EvaluationEvent, event_of, span_place
+from ragstone.features.export.sending import BATCH
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords
 from ragstone.kernel.records import Judgement

@@ -14,7 +14,7 @@ from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, s
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.features.judges.about import Group
+    from ragstone.features.judges.about import LibraryGroup
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.judging import Judge
 
@@ -216,7 +216,7 @@ def _line(judge: "Judge") -> dict[str, object]:
     }
 
 
-def _table(group: "Group") -> "Table":
+def _table(group: "LibraryGroup") -> "Table":
     from rich.table import Table
 
     from ragstone.kernel.judging import load_judge
@@ -239,10 +239,6 @@ def _table(group: "Group") -> "Table":
     return table
 
 
-def _scale(judge: "Judge") -> str:
-    return f"{judge.scale[0]:g} to {judge.scale[1]:g}"
-
-
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
 
@@ -253,7 +249,7 @@ def _facts(judge: "Judge") -> list[str]:
         "kind": judge.kind,
         "metrics": ", ".join(judge.metrics),
         "reads": ", ".join(judge.inputs),
-        "scale": _scale(judge),
+        "scale": f"{judge.scale[0]:g} to {judge.scale[1]:g}",
         "criteria": ", ".join(
             f"{own['name']} ({only if own['name'] in optional else ''}weight {own['weight']:g})"
             for own in says["criteria"]

@@ -4,9 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.compare import signed
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
-from ragstone.kernel.document.numbers import number, one_line
+from ragstone.kernel.document.numbers import number, one_line, signed
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural

@@ -24,6 +24,19 @@ def interval(estimate: Estimate) -> str:
     return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign, also that of a gain."""
+    text = number(value)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def signed_interval(estimate: Estimate) -> str:
+    """Return the ends of a difference's interval."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{signed(estimate.low)} to {signed(estimate.high)}"
+
+
 def p_value(p: float) -> str:
     """Return a p-value with two decimals, three below 0.1, and a bound below 0.001."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

@@ -34,7 +34,7 @@ HTTP_STATUS = STATUS_OF_ERROR | {"invalid_request_error": 400, "not_found_error"
 UNFINISHED = {"canceled": "batch_cancelled", "expired": "batch_expired"}
 
 
-class _Counts(msgspec.Struct, frozen=True):
+class _MessageCounts(msgspec.Struct, frozen=True):
     processing: int = 0
     succeeded: int = 0
     errored: int = 0
@@ -45,7 +45,7 @@ class _Counts(msgspec.Struct, frozen=True):
 class _MessageBatch(msgspec.Struct, frozen=True):
     id: str
     processing_status: str
-    request_counts: _Counts
+    request_counts: _MessageCounts
     created_at: datetime.datetime
     results_url: str | None = None
 
@@ -69,7 +69,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     error: _Envelope = _Envelope()
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _ResultLine(msgspec.Struct, frozen=True):
     custom_id: str
     result: _Outcome
 
@@ -130,7 +130,7 @@ async def _results(wire: Wire, batch: Batch) -> AsyncIterator[Iterator[Result]]:
         status, content = await send(wire.site, "GET", f"{BATCHES}/{batch.id}/results")
         return check_reply(wire, status, content, f"the results of batch {batch.id}")
 
-    yield (line.outcome() for line in lines_of(await patiently(wire, get), _Line))
+    yield (line.outcome() for line in lines_of(await patiently(wire, get), _ResultLine))
 
 
 ANTHROPIC = BatchProtocol(

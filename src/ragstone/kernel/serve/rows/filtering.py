@@ -49,11 +49,11 @@ def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Not
     notes: of the run as they are now; an index holds none, so that a new one does not make it again.
     """
     columns, judges = run_columns(con, notes)
-    where, values = _Writer(columns, judges, notes).written(bound(text, columns.kinds))
+    where, values = _SqlWriter(columns, judges, notes).written(bound(text, columns.kinds))
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
 
 
-class _Writer:
+class _SqlWriter:
     """Writes conditions of one run."""
 
     def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey], notes: Sequence[Note]) -> None:
