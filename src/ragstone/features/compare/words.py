@@ -58,11 +58,12 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, level, number, one_line, p_told, signed, signed_interval
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
 from ragstone.kernel.runs.settings import SettingDifference
-from ragstone.kernel.runs.wording import bounds, plural, statuses
+from ragstone.kernel.runs.wording import bounds, statuses
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import ALPHA
@@ -153,7 +154,13 @@ def _table(comparison: Comparison) -> Table:
         return f"{systems_told(row)}: {by}" if several else by
 
     columns: list[Made[MetricComparison]] = [
-        (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
+        (
+            Column("Metric", text=True, short=""),
+            lambda row: (
+                f"  {metric_name(row)}"
+                + (f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else "")
+            ),
+        ),
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
         (BESIDE, lambda row: _difference(row.difference, row.scale)),
@@ -333,10 +340,6 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
     ]
     table = [table_of("Seconds, tokens and money", rows, columns, group=group)] if rows else []
     return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
-
-
-def _scale(row: MetricComparison) -> str:
-    return f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else ""
 
 
 def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:

@@ -23,8 +23,9 @@ from ragstone.kernel.document.numbers import (
     signed,
     signed_interval,
 )
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
-from ragstone.kernel.runs.wording import STATUS_WORDS, plural, statuses
+from ragstone.kernel.runs.wording import STATUS_WORDS, statuses
 from ragstone.kernel.statistics import Estimate, wilson_interval
 from ragstone.kernel.version import __version__
 

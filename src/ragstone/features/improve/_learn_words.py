@@ -13,7 +13,7 @@ from ragstone.features.improve.learned import (
 )
 from ragstone.kernel.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval, usd
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 

@@ -10,6 +10,7 @@ from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Model
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -113,7 +114,6 @@ def new(
     - `ragstone judges new tone.toml`
     - `ragstone judges new tone.toml --kind rubric`
     """
-    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.judging import parse_judge
     from ragstone.kernel.tables.writing import check_place
 
@@ -190,7 +190,7 @@ def try_out(
 
 def _starting_text(kind: str) -> str:
     """Return the starting file of a kind. Raises ConfigError for an unknown one."""
-    from ragstone.kernel.errors import ConfigError, nearest
+    from ragstone.kernel.errors import nearest
     from ragstone.kernel.judging.judge import KINDS
 
     if kind not in KINDS:
@@ -241,7 +241,6 @@ def _table(group: "LibraryGroup") -> "Table":
 
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
-
     says, only = judge.every_key(), "only with @criteria=all, "
     optional = getattr(judge, "optional", ())
     facts = {

@@ -91,40 +91,12 @@ class OtlpSpan(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel")
     status: OtlpStatus | None = None
 
 
-class StoredSpan(OtlpSpan):
-    """A span in a file, which may be anybody's: its ids are as they are."""
-
-    trace_id: Annotated[str, msgspec.Meta(min_length=1)]
-    span_id: Annotated[str, msgspec.Meta(min_length=1)]
-    parent_span_id: str | None = None
-
-
 class OtlpSource(msgspec.Struct, omit_defaults=True, rename="camel"):
     """What made spans: a library, or the program (`resource`), which has `attributes` alone."""
 
     name: str = ""
     version: str = ""
     attributes: list[OtlpAttribute] = []
-
-
-class OtlpScopeSpans(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """The spans of one library."""
-
-    scope: OtlpSource | None = None
-    spans: list[OtlpSpan] = []
-
-
-class OtlpResourceSpans(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """The spans of one program; `resource` says which."""
-
-    resource: OtlpSource | None = None
-    scope_spans: list[OtlpScopeSpans] = []
-
-
-class OtlpBatch(msgspec.Struct, rename="camel"):
-    """A request, and a line of a file of traces."""
-
-    resource_spans: list[OtlpResourceSpans] = []
 
 
 def texts_in(attributes: Iterable[OtlpAttribute]) -> Iterator[tuple[str, OtlpValue]]:

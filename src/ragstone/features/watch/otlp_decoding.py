@@ -3,24 +3,20 @@
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from ragstone.features.watch.otlp import (
     OtlpAttribute,
-    OtlpBatch,
     OtlpEvent,
     OtlpFields,
     OtlpLink,
     OtlpList,
-    OtlpResourceSpans,
-    OtlpScopeSpans,
     OtlpSource,
     OtlpSpan,
     OtlpStatus,
     OtlpValue,
-    StoredSpan,
 )
 from ragstone.kernel.errors import DataError, MissingExtra
 
@@ -29,6 +25,34 @@ if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 Encoding = Literal["protobuf", "json"]
+
+
+class StoredSpan(OtlpSpan):
+    """A span in a file, which may be anybody's: its ids are as they are."""
+
+    trace_id: Annotated[str, msgspec.Meta(min_length=1)]
+    span_id: Annotated[str, msgspec.Meta(min_length=1)]
+    parent_span_id: str | None = None
+
+
+class OtlpScopeSpans(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """The spans of one library."""
+
+    scope: OtlpSource | None = None
+    spans: list[OtlpSpan] = []
+
+
+class OtlpResourceSpans(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """The spans of one program; `resource` says which."""
+
+    resource: OtlpSource | None = None
+    scope_spans: list[OtlpScopeSpans] = []
+
+
+class OtlpBatch(msgspec.Struct, rename="camel"):
+    """A request, and a line of a file of traces."""
+
+    resource_spans: list[OtlpResourceSpans] = []
 
 
 class _RawScopeSpans(msgspec.Struct, rename="camel"):

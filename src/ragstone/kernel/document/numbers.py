@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.statistics import Estimate
 
 
