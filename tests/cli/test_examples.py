@@ -25,6 +25,7 @@ DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
 WRITES = {
     "ingest": ["documents.jsonl"],
     "chunk": ["chunks.jsonl"],
+    "import vendor": ["judgements.jsonl"],
     "answer": ["answers.jsonl"],
     "judge answers": ["runs/answers"],
     "judges new": ["tone.toml"],

@@ -128,6 +128,13 @@ SQUAD = {
         }
     ]
 }
+OF_OTHERS = {
+    "langfuse.jsonl": "langfuse.jsonl",
+    "traces.jsonl": "langfuse.jsonl",
+    "scores.jsonl": "langfuse-scores-v3.jsonl",
+    "vendor.jsonl": "phoenix-evals.jsonl",
+}
+VERDICTS = Path(__file__).parents[1] / "fixtures" / "verdicts"
 # What a reader has done before: the runs and rows that examples read.
 BEFORE = [
     ["run", "rag.toml", "--limit", "3", "--yes"],
@@ -158,6 +165,8 @@ def build(folder: Path, base_url: str) -> None:
     for name, text in TEXTS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text.replace("BASE_URL", base_url), "utf-8")
+    for name, made in OF_OTHERS.items():
+        shutil.copy(VERDICTS / made, folder / name)
     _write_rows(folder)
     with inside(folder):
         for words in BEFORE:
