@@ -183,7 +183,7 @@ def _tls(endpoint: CollectorEndpoint) -> ssl.SSLContext | bool:
 
 
 @asynccontextmanager
-async def open_collector(endpoint: CollectorEndpoint) -> "AsyncIterator[Collector]":
+async def open_collector(endpoint: CollectorEndpoint) -> "AsyncIterator[CollectorClient]":
     """Give what sends to an endpoint. Raises ConfigError for certificates that cannot be read any more."""
     import aiohttp  # 0.15 s that commands without HTTP do not need
 
@@ -197,10 +197,10 @@ async def open_collector(endpoint: CollectorEndpoint) -> "AsyncIterator[Collecto
         # Only where there is a proxy to be found: aiohttp would also look for its netrc.
         trust_env=proxied and not urllib.request.proxy_bypass(address.hostname or ""),
     ) as session:
-        yield Collector(session, endpoint)
+        yield CollectorClient(session, endpoint)
 
 
-class Collector:
+class CollectorClient:
     """Sends events to an endpoint, one request at a time. `send` raises DataError where none can be sent."""
 
     def __init__(self, session: "aiohttp.ClientSession", endpoint: CollectorEndpoint) -> None:

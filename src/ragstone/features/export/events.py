@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragstone.features.export._collector import endpoint_of
 from ragstone.features.export.otlp import NOWHERE, EvaluationEvent, SpanPlace, event_of, span_place
-from ragstone.features.export.sending import Sending, SentEvents
+from ragstone.features.export.sending import EventExport, SentEvents
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync
@@ -66,7 +66,7 @@ def send_judgements(
     with explaining(f"{notes.parent}: cannot be written", "Make room, or check whose folder it is."):
         make_folder(notes.parent)
         with held(notes):
-            return run_sync(Sending(file, endpoint, notes, event).send(anew, progress))
+            return run_sync(EventExport(file, endpoint, notes, event).send(anew, progress))
 
 
 def _places(answers: Path | str | None) -> dict[tuple[str, str], SpanPlace]:

@@ -39,7 +39,7 @@ class SentEvents(msgspec.Struct, frozen=True, kw_only=True):
     cut: int = 0
 
 
-class _Sent(msgspec.Struct, frozen=True, kw_only=True):
+class _ExportState(msgspec.Struct, frozen=True, kw_only=True):
     """How far a source was sent: so many rows, and the digest of these, by which they are known again."""
 
     url: str = ""
@@ -50,7 +50,7 @@ class _Sent(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class Sending:
+class EventExport:
     """Sends the judgements of a file to an endpoint, and notes how far it is."""
 
     def __init__(
@@ -63,14 +63,14 @@ class Sending:
         self._file, self._endpoint, self._notes, self._event = file, endpoint, notes, event
         self._digest = hashlib.blake2b(digest_size=16)
         self._noted_at = 0.0
-        self._done = _Sent(url=endpoint.name, source=str(file))
+        self._done = _ExportState(url=endpoint.name, source=str(file))
         self._n_cut = 0
 
     async def send(self, anew: bool, progress: Progress) -> SentEvents:
         """Send what was not sent before. Raises DataError and Stopped with what was sent until then."""
-        noted = _Sent()
+        noted = _ExportState()
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
-            noted = noted if anew else msgspec.json.decode(self._notes.read_bytes(), type=_Sent)
+            noted = noted if anew else msgspec.json.decode(self._notes.read_bytes(), type=_ExportState)
         before, total = self._check(noted)
         self._done = before
         try:
@@ -111,9 +111,9 @@ class Sending:
             "command again to send the rest."
         )
 
-    def _check(self, noted: _Sent) -> tuple[_Sent, int]:
+    def _check(self, noted: _ExportState) -> tuple[_ExportState, int]:
         """Return how far the rows were sent before, and how many there are. Raises DataError."""
-        digest, total, before = hashlib.blake2b(digest_size=16), 0, _Sent()
+        digest, total, before = hashlib.blake2b(digest_size=16), 0, _ExportState()
         for total, row in enumerate(read_rows(self._file, Judgement), 1):
             digest.update(msgspec.json.encode(row))
             if total == noted.rows and digest.hexdigest() == noted.digest:

@@ -44,7 +44,7 @@ TOKENS = re.compile(
 BARE = re.compile(r"[^\s()\"'`=<>!~,]+")  # a name that needs no `…`
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ColumnTest(msgspec.Struct, frozen=True, kw_only=True):
     """A column beside values of its kind, one of them unless the sign is `in`; None is for `none`."""
 
     column: str
@@ -53,20 +53,20 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str | float | bool | None, ...]
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Combination(msgspec.Struct, frozen=True):
     """Conditions of which all, or any, must hold."""
 
     every: bool
     parts: "tuple[Condition, ...]"
 
 
-class Negated(msgspec.Struct, frozen=True):
+class Negation(msgspec.Struct, frozen=True):
     """A condition that must not hold."""
 
     part: "Condition"
 
 
-Condition = Compared | Joined | Negated
+Condition = ColumnTest | Combination | Negation
 
 
 def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
@@ -84,15 +84,15 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
 def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
     """Return whether a row meets a condition. row: value by column, None for none."""
     match condition:
-        case Joined(every, parts):
+        case Combination(every, parts):
             return (all if every else any)(holds(part, row) for part in parts)
-        case Negated(part):
+        case Negation(part):
             return not holds(part, row)
-        case Compared():
+        case ColumnTest():
             return _compares(condition, row.get(condition.column))
 
 
-def _compares(condition: Compared, cell: Any) -> bool:
+def _compares(condition: ColumnTest, cell: Any) -> bool:
     if condition.kind == "text" and cell is not None:
         texts = [folded(each) for each in (cell if isinstance(cell, list) else [cell])]
         asked = [None if value is None else folded(str(value)) for value in condition.values]
@@ -184,7 +184,7 @@ class _Parser:
         while self.token.is_word(word):
             self.next()
             parts.append(part())
-        return parts[0] if len(parts) == 1 else Joined(word == "and", tuple(parts))
+        return parts[0] if len(parts) == 1 else Combination(word == "and", tuple(parts))
 
     def one(self) -> Condition:
         self.n_parts += 1
@@ -192,7 +192,7 @@ class _Parser:
             raise DataError(f"The filter has more than {MOST_PARTS} conditions: write fewer.")
         token = self.next()
         if token.is_word("not"):
-            return Negated(self.one())
+            return Negation(self.one())
         if token.text == "(" and token.kind == "mark":
             condition = self.any_of()
             self.mark(")")
@@ -210,16 +210,16 @@ class _Parser:
         kind = self.columns[name]
         if self.token.is_word("in"):
             self.next()
-            return Compared(
+            return ColumnTest(
                 column=name, kind=kind, sign=self.sign("in", kind, name), values=self.listed(kind, name)
             )
         if self.token.kind != "sign":
             if kind == "yes_no":
-                return Compared(column=name, kind=kind, sign="=", values=(True,))
+                return ColumnTest(column=name, kind=kind, sign="=", values=(True,))
             self.refuse(self.token, f"= != < <= > >= ~ or 'in' after {name}")
         sign = self.sign(self.token.text.replace("==", "="), kind, name)
         self.next()
-        return Compared(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
+        return ColumnTest(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
 
     def sign(self, text: str, kind: Kind, name: str) -> Sign:
         for sign in SIGNS[kind]:
