@@ -8,13 +8,16 @@ test, take the fixture `decision_server` (conftest.py) and set what it believes:
         settings = decision_server.settings(root=tmp_path)
 
 A benchmark takes `serving_decisions()`. By default the probabilities are drawn from a hash of texts and
-question: the same question is answered alike, alone and among others.
+question: the same question is answered alike, alone and among others. To try a command by hand:
+
+    python -m tests.support.decision_server  # prints the table for ragstone.toml, and serves until Ctrl-C
 """
 
 import contextlib
 import hashlib
 import json
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -438,3 +441,9 @@ def serving_decisions(server: DecisionServer | None = None) -> Iterator[Decision
     with in_thread(server.respond) as address:
         server.base_url = address
         yield server
+
+
+if __name__ == "__main__":
+    with serving_decisions() as running, contextlib.suppress(KeyboardInterrupt):
+        print(running.toml(), flush=True)
+        threading.Event().wait()

@@ -4,10 +4,12 @@ import json
 import math
 import random
 
+import msgspec
 import pytest
 from tests.support.decision_server import miscalibrated
 
 from ragstone import learn_judge, load_judge, load_settings
+from ragstone.features.improve import _learn_words
 from ragstone.kernel.judging.stack import StackJudge
 
 N = 400
@@ -55,6 +57,16 @@ def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(learn, 
     assert tested.toward.verdict == "better"
     assert tested.nearer.difference.value > 0
     assert tested.error_before.value > 0.1 > tested.error.value
+    assert (
+        "makes a small one read too high on average, by some 0.03 on 200 answers"
+        in _learn_words.tested_text(found)
+    )
+    worse = msgspec.structs.replace(tested.nearer.difference, value=-0.014)
+    nearer = msgspec.structs.replace(tested.nearer, difference=worse)
+    other = msgspec.structs.replace(found, tested=msgspec.structs.replace(tested, nearer=nearer))
+    assert "Brier score before minus now: −0.014 (" in _learn_words.tested_text(other)
+    alone = msgspec.structs.replace(found, tested=msgspec.structs.replace(tested, error=None))
+    assert "read too high" not in _learn_words.tested_text(alone)
     judge = load_judge(folder / "judges" / "my_same_answer.toml")
     assert isinstance(judge, StackJudge)
     [member] = judge.members

@@ -12,12 +12,13 @@ from ragstone.kernel.agreement._probability_sentence_table import (
     OF_CALIBRATION,
     OF_LEAN,
     OF_SUREST,
+    OF_VERDICT,
     SENTENCES,
     ProbabilitiesBesidePeople,
 )
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.grading import report_cards
-from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.records import Judgement, Label, Usage
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.statistics.calibration import ReliabilityBin
@@ -28,7 +29,9 @@ def with_chances(row: Judgement, chances: dict[str, float]) -> Judgement:
     return msgspec.structs.replace(row, metadata={"probabilities": chances})
 
 
-def simulated(n: int, slope: float = 1.0, shift: float = 0.0, seed: int = 0) -> ReportCard:
+def simulated(
+    n: int, slope: float = 1.0, shift: float = 0.0, seed: int = 0, threshold: float | None = 0.5
+) -> ReportCard:
     """Return the card of a judge whose true log odds are slope x its own + shift; sure of most answers."""
     rng = np.random.default_rng(seed)
     likely = np.clip(rng.beta(0.5, 0.5, n), 0.001, 0.999)
@@ -39,7 +42,7 @@ def simulated(n: int, slope: float = 1.0, shift: float = 0.0, seed: int = 0) -> 
         for at, p in enumerate(likely)
     ]
     labels = [label(f"q{at}", float(y)) for at, y in enumerate(yes)]
-    return report_cards(judgements, labels, threshold=0.5, resamples=400)[0]
+    return report_cards(judgements, labels, threshold=threshold, resamples=400)[0]
 
 
 def codes(card: ReportCard) -> list[str]:
@@ -139,6 +142,27 @@ def test_price_of_1000_verdicts_is_their_mean_and_unknown_where_one_is():
     assert report_cards(free, labels, resamples=50)[0].usd_per_1000 == 0
 
 
+def test_the_price_of_requests_that_asked_other_judges_too_is_no_price_of_one_judge():
+    rows = [judgement(f"q{at}", float(at % 2)) for at in range(20)]
+    labels = [label(f"q{at}", float(at % 2)) for at in range(20)]
+    paid = [msgspec.structs.replace(row, usage=Usage(input=9), cost_usd=0.001) for row in rows]
+    beside = [msgspec.structs.replace(row, judge="another") for row in rows]
+    prices = [card.usd_per_1000 for card in report_cards([*paid, *beside], labels, resamples=50)]
+    assert prices == [None, None]
+    elsewhere = [msgspec.structs.replace(row, model="another/model") for row in beside]
+    own = [msgspec.structs.replace(row, usage=Usage(input=9)) for row in beside]  # asked alone, price unknown
+    for others in (elsewhere, own):
+        cards = report_cards([*paid, *others], labels, resamples=50)
+        assert [card.usd_per_1000 for card in cards] == [pytest.approx(1.0), None]
+
+
+def test_a_verdict_that_nobody_set_a_threshold_for_says_where_it_is_cut():
+    cut, uncut = simulated(400), simulated(400, threshold=None)
+    assert "verdict-from-half" not in codes(cut)
+    assert codes(uncut) == [*codes(cut), "verdict-from-half"]
+    assert "verdict-from-half" not in codes(simulated(49, threshold=None))
+
+
 Rows = tuple[list[Judgement], list[Label]]
 
 
@@ -198,6 +222,7 @@ def test_no_card_says_more_of_probabilities_than_its_rows_bear(rows: Rows):
         "surest-more-often-right": not right.all() and right[top].mean() >= right.mean() - 0.01,
         "surest-less-often-right": right[top].mean() <= right.mean() + 0.01,
         "surest-not-shown": True,
+        "verdict-from-half": False,  # all of these have a threshold
     }
     for code in found:
         assert conditions[code], (code, card.probability_notes)
@@ -235,6 +260,7 @@ def facts(
     return ProbabilitiesBesidePeople(calibration=calibration, selective=selective, **known)  # type: ignore[arg-type]
 
 
+KINDS = (OF_CALIBRATION, OF_LEAN, OF_SUREST, OF_VERDICT)
 NONE = estimate(0.0, -0.01, 0.01)
 INFORMED = estimate(0.1, 0.08, 0.12)
 CASES = {
@@ -248,21 +274,17 @@ CASES = {
     "at the bound": facts(estimate(0.02, 0, 0.05), INFORMED, NONE, estimate(-0.03, -0.05, -0.01)),
     "cannot tell": facts(estimate(0.04, 0, 0.08), INFORMED, NONE, estimate(0.0), given=False),
     "no interval": facts(estimate(0.04), INFORMED, NONE, None),
+    "no threshold": facts(estimate(0.02, 0, 0.04), INFORMED, NONE, INFORMED, middle=True),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_state_has_at_most_one_sentence_of_each_kind(case: str, says):
-    for kind in (OF_CALIBRATION, OF_LEAN, OF_SUREST):
+    for kind in KINDS:
         assert sum(sentence.holds(CASES[case]) for sentence in kind) <= 1
         says(f"{case}: {say(CASES[case], *kind) or 'nothing'}")
 
 
 def test_each_sentence_is_said_somewhere():
-    spoken = {
-        code
-        for case in CASES.values()
-        for kind in (OF_CALIBRATION, OF_LEAN, OF_SUREST)
-        for code in said(say(case, *kind))
-    }
+    spoken = {code for case in CASES.values() for kind in KINDS for code in said(say(case, *kind))}
     assert spoken == {sentence.code for sentence in SENTENCES}

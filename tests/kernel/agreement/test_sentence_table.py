@@ -32,7 +32,7 @@ Rows = tuple[list[Judgement], list[Label]]
 # Notes that say how scores and labels were made comparable: settings, and what to set.
 SETTINGS = (
     "counts as 1",
-    "Until then only order",
+    "Until then it has no",
     "give a mapping",
     "Too many different scores",
     "threshold",

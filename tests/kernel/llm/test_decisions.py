@@ -292,6 +292,28 @@ def test_the_address_follows_from_name_and_base_url(model, base_url, url):
     assert place.provider.address(place.settings) + place.path == url
 
 
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [
+        ("http://localhost:8000", "a model"),
+        ("http://localhost:8000/", "a model"),
+        ("https://", "a model"),
+        ("localhost:8000/laya", "its protocol"),
+        ("127.0.0.1/laya", "its protocol"),
+        ("gateway:8000/laya", "its protocol"),
+    ],
+)
+def test_half_an_address_is_no_name_of_a_model_elsewhere(name, lacks):
+    # Before, the rows went to TypeSafe, whose model "http://localhost:8000" was then unknown.
+    with pytest.raises(ModelError, match=f"is an address without {lacks}"):
+        at_url(name, ModelSettings())
+
+
+@pytest.mark.parametrize("name", ["jev-latest", "typesafe/jev", "jev-1.5:2026", "jev:20"])
+def test_names_of_models_are_no_addresses(name):
+    assert at_url(name, ModelSettings()) == (name, ModelSettings())
+
+
 async def test_a_model_named_by_its_address_needs_no_table(tmp_path):
     with serving_decisions() as server:
         model = f"systemone/{server.base_url}/some/laya"

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 
 import msgspec
 import pytest
-from tests.support.doors import Model, door_to, prompt, verdict
+from tests.support.doors import Model, door_to, opened, prompt, verdict
 
 from ragstone.kernel.config import ModelSettings, Price
-from ragstone.kernel.llm import Door, Ledger, Prompt
+from ragstone.kernel.llm import Door, Ledger, Message, Prompt
 from ragstone.kernel.llm.budget import most_tokens
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.prompt import Completion
+from ragstone.kernel.llm.questionnaire import Questionnaire, TypedQuestion
 from ragstone.kernel.llm.stub_reply import ANSWER, ITEMS, STATEMENTS, stub_reply
 from ragstone.kernel.records import Usage
 
@@ -87,6 +88,30 @@ async def test_without_any_earlier_call_the_assumption_is_marked_and_the_time_un
     assert forecast.models[0].n_earlier == 0
     assert forecast.input == round(10 * most_tokens(prompt("row 0000")).input / 4)
     assert forecast.output == round(10 * 100 / 3)
+
+
+def decision(text: str) -> Prompt:
+    question = TypedQuestion(name="q", type="predicate", text="Is it true?")
+    asked = Questionnaire(inputs=("answer",), questions=(question,))
+    return Prompt(messages=(Message("user", text),), questionnaire=asked, max_tokens=128)
+
+
+async def test_a_decision_model_writes_no_text(decision_server, tmp_path):
+    settings, model = decision_server.settings(root=tmp_path), decision_server.model
+    asked = [decision(f"row {number}") for number in range(10)]
+    async with opened(settings, tmp_path, model, offline=True) as door:
+        forecast = await listen(door, asked)
+    assert (forecast.calls, forecast.output, forecast.reasoning) == (10, 0, 0)
+
+
+async def test_a_decision_model_that_counts_its_answers_is_believed(decision_server, tmp_path):
+    settings, model = decision_server.settings(root=tmp_path), decision_server.model
+    decision_server.spoil = lambda reply: {**reply, "usage": {"input_tokens": 50, "output_tokens": 4}}
+    async with opened(settings, tmp_path, model) as door:
+        await door.ask(decision("row 0"))
+    async with opened(settings, tmp_path, model, offline=True) as door:
+        assert (await listen(door, [decision(f"row {number}") for number in range(3)])).output == 8
+        assert (await listen(door, [decision("another")] * 2)).output == 4  # the model's other calls
 
 
 async def test_an_unknown_price_leaves_the_cost_unknown_and_not_zero(tmp_path):

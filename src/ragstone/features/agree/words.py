@@ -281,7 +281,7 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
         ),
         Paragraph(
             f"Expected calibration error {with_ends3(calibration.error)}: the average distance between the "
-            f"{what} and the share of answers that {right}, without what chance adds.{usual}"
+            f"{what} and the share of answers that {right}, less what chance is estimated to add.{usual}"
         ),
         Paragraph(
             f"Brier score {with_ends3(calibration.brier)}, 0 is best; the share of right answers, as the "

@@ -18,6 +18,7 @@ class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
     """What a card may say of probabilities rests on.
 
     n, n_clusters: answers, and different questions. given: the judge means its scores as probabilities.
+    middle: its verdicts are cut at the middle of its scale, for nobody gave a threshold.
     """
 
     calibration: Calibration
@@ -25,6 +26,7 @@ class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     n_clusters: int
     given: bool = True
+    middle: bool = False
 
     @property
     def scores(self) -> str:
@@ -48,7 +50,7 @@ class ProbabilitiesBesidePeople(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tells(self) -> bool:
-        """Whether the probabilities are shown to say more of an answer than the share of right ones."""
+        """Whether the probabilities have a Brier score shown to be better than that of the share."""
         skill = self.calibration.skill
         return skill is not None and skill.low is not None and skill.low > 0
 
@@ -139,9 +141,9 @@ OFF = Sentence[Facts](
 )
 TELL_NO_MORE = Sentence[Facts](
     code="probabilities-tell-no-more",
-    text="Not shown to say more of an answer than the share of right ones does (Brier score {brier}; the "
-    "share, given to every answer, {share}; difference {gap}). A small calibration error is then no praise, "
-    "since the share alone has none.",
+    text="Not shown to be nearer to people's labels than the share of right answers is, given to every "
+    "answer (Brier score {brier}, of the share {share}; difference {gap}). A small calibration error is then "
+    "no praise, since the share alone has none.",
     when=f"the interval of the calibration error is not above {BOUND}, and that of the Brier score of the "
     "share minus the judge's is not above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND and not facts.tells,
@@ -156,7 +158,7 @@ TELL_NO_MORE = Sentence[Facts](
 HOLD = Sentence[Facts](
     code="probabilities-hold",
     text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: at most {BOUND}, and "
-    "they say more of an answer than the share of right ones does.",
+    "they are nearer to people's labels than the share of right answers is, given to every answer.",
     when=f"the interval of the calibration error ends at {BOUND} or below, and that of the Brier score of "
     "the share minus the judge's is above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[1] <= BOUND and facts.tells,
@@ -168,8 +170,8 @@ CANNOT_TELL = Sentence[Facts](
     code="probabilities-cannot-tell",
     text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: cannot tell whether more "
     f"than {BOUND}.",
-    when=f"the interval of the calibration error holds {BOUND}, and the probabilities say more than the "
-    "share of right answers",
+    when=f"the interval of the calibration error holds {BOUND}, and that of the Brier score of the share "
+    "minus the judge's is above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND < facts.ends[1] and facts.tells,
     needs={**SCORES, **ERROR},
     fills=_error,
@@ -258,6 +260,16 @@ SUREST_NOT_SHOWN = Sentence[Facts](
     never_beside=_others("surest-not-shown", SURESTS),
 )
 
+VERDICT_FROM_HALF = Sentence[Facts](
+    code="verdict-from-half",
+    text="No threshold was given, so its verdict here is a yes from {half} on.",
+    when="the surest answers are spoken of, and the verdicts are cut at the middle of the scale",
+    holds=lambda facts: facts.middle and any(facts.surest(more) for more in (True, False, None)),
+    needs={"half": "the probability at the middle of the scale"},
+    fills=lambda _facts: {"half": "0.5"},
+    never_beside=("probabilities-few-labels",),
+)
+
 
 def _ends(estimate: Estimate, *, signed: bool = False, percent: bool = False) -> str:
     if estimate.low is None or estimate.high is None:
@@ -281,4 +293,5 @@ def _percent(share: float) -> str:
 OF_CALIBRATION = (FEW_LABELS, CONSTANT, OFF, TELL_NO_MORE, HOLD, CANNOT_TELL)
 OF_LEAN = (TOO_HIGH, TOO_LOW)
 OF_SUREST = (SUREST_RIGHT, SUREST_WRONG, SUREST_NOT_SHOWN)
-SENTENCES = (*OF_CALIBRATION, *OF_LEAN, *OF_SUREST)
+OF_VERDICT = (VERDICT_FROM_HALF,)
+SENTENCES = (*OF_CALIBRATION, *OF_LEAN, *OF_SUREST, *OF_VERDICT)

@@ -190,7 +190,8 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     per_grade: one for each grade. calibration, selective: of scores that can be read as probabilities;
     probability_of: what they are the probability of, `its grade` being the likeliest of a judge that gives
     one to each grade. probability_notes: what may be said of them. usd_per_1000: US dollars for 1,000
-    verdicts, the mean of these; None where a price is unknown.
+    verdicts, the mean of these; None where a price is unknown, or may be that of other judges too, which were
+    asked in the same requests.
 
     constant: always the most frequent human grade. no_model: the judge without a language model that
     agrees best with people. better_than_baseline: than both; None if that cannot be told.

@@ -110,7 +110,7 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
 
 
 def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> GradeComparison:
-    notes = [note, "Until then only order and correlation are compared: no exact agreement, no kappa."]
+    notes = [note, "Until then it has no exact agreement and no kappa."]
     return GradeComparison(
         human=human,
         judge=judge,

@@ -129,7 +129,31 @@ def report_cards(
         )
         for judge_measured in measured
     )
-    return Rows(cards, ReportCard)
+    shared = {judge for judge in rows_of if _paid_for_others(judge, rows_of)}
+    priced = (
+        msgspec.structs.replace(card, usd_per_1000=None) if judge_measured.judge in shared else card
+        for card, judge_measured in zip(cards, measured, strict=True)
+    )
+    return Rows(priced, ReportCard)
+
+
+def _paid_for_others(judge: JudgeId, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> bool:
+    """Return whether the price of a judge's requests may be that of other judges, too.
+
+    Judges that are asked in one request have its tokens and price in the first one's row.
+    """
+    if judge.model == NO_MODEL or not any(row.cost_usd for row in rows_of[judge]):
+        return False
+    priced = {(row.question_id, row.system) for row in rows_of[judge] if row.cost_usd}
+    return any(
+        row.score is not None
+        and not row.cost_usd
+        and not (row.usage and row.usage.input)
+        and (row.question_id, row.system) in priced
+        for other, rows in rows_of.items()
+        if other.model == judge.model and other.judge != judge.judge
+        for row in rows
+    )
 
 
 def _check(

@@ -10,6 +10,7 @@ from ragstone.kernel.agreement._probability_sentence_table import (
     OF_CALIBRATION,
     OF_LEAN,
     OF_SUREST,
+    OF_VERDICT,
     ProbabilitiesBesidePeople,
 )
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
@@ -83,8 +84,10 @@ def probabilities_beside(
         n=len(read.at),
         n_clusters=int(inside.max()) + 1,
         given=gives_probabilities(pairs.rows),
+        middle=read.of == "label 1" and comparison.threshold is None,
     )
-    told = (say(facts, *sentences) for sentences in (OF_CALIBRATION, OF_LEAN, OF_SUREST))
+    tables = (OF_CALIBRATION, OF_LEAN, OF_SUREST, OF_VERDICT)
+    told = (say(facts, *sentences) for sentences in tables)
     return CardProbabilities(
         calibration=calibration,
         selective=selective,

@@ -46,7 +46,10 @@ class ContextsFirstReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 def problem_of_layout(judge: "OneCallJudge") -> str | None:
     """Return why a judge cannot be asked in this layout, or None."""
     if getattr(judge, "reply", "reasoned") == "token":
-        return "layout is for a judge that gives a reason. Leave out token."
+        return (
+            "layout is for a judge that gives a reason. Take verdict in place of token, e.g. "
+            "verdict,layout=contexts_first."
+        )
     others = [name for name in judge.inputs if name not in ORDER]
     if others:
         return f"layout is for judges of {', '.join(ORDER)}; this one reads {others[0]!r} too."

@@ -23,6 +23,7 @@ from ragstone.kernel.records import Usage
 TOKENS_A_BYTE = 0.25
 SHARE_OF_LIMIT = 1 / 3
 THOUGHT = 1000.0
+NO_TEXT = 0  # the longest reply of a decision model
 
 Earlier = Callable[[str], Sequence[Completion]]
 """A model, as the ledger knows it -> some of its earlier responses."""
@@ -168,7 +169,8 @@ class Forecaster:
 
         async def ask(prompt: Prompt) -> Reply:
             form = "" if prompt.reply is None else prompt.reply.__name__
-            kind = listened.kinds.setdefault((form, prompt.max_tokens), _Kind())
+            limit = prompt.max_tokens if prompt.questionnaire is None else NO_TEXT
+            kind = listened.kinds.setdefault((form, limit), _Kind())
             n_bytes = most_tokens(prompt).input
             try:
                 if self.guessing:
@@ -309,6 +311,9 @@ def _reply_tokens(
     known = kind.known
     if known.output:
         return known.output / known.calls, known.reasoning / known.calls
+    if limit == NO_TEXT:  # some servers count the answers of a decision model all the same
+        total = sum((completion.usage for completion in past), Usage(calls=0))
+        return (total.output / total.calls if total.calls else 0.0), 0.0
     most = UNLIMITED if limit is None else limit
     used = [completion.usage for completion in past if completion.usage.output]
     if not used:

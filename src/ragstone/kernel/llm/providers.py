@@ -124,13 +124,24 @@ def decides(model: str, settings: ModelSettings) -> bool:
     return transport == "systemone" or settings.api == "decisions"
 
 
+# After `systemone/`, without base_url: an address that lacks the model, or its protocol.
+NO_MODEL_AT_URL = re.compile(r"https?://[^/]*/*|(localhost|\d+(\.\d+){3})(:\d+)?(/.*)?|[^/:]+:\d+/.*")
+
+
 def at_url(model: str, settings: ModelSettings) -> tuple[str, ModelSettings]:
     """Return name and settings of a model of systemone, whose address may stand in its name.
 
-    `http://localhost:8000/NAME` is the model NAME of the server at `http://localhost:8000`.
+    `http://localhost:8000/NAME` is the model NAME of the server at `http://localhost:8000`. Raises ModelError
+    for an address without model or protocol, which would else be a model's name at TypeSafe's server.
     """
-    address = re.fullmatch(r"(https?://[^/]+)/(.+)", model)
+    address = re.fullmatch(r"(https?://[^/]+)/+([^/].*)", model)
     if address is None:
+        if settings.base_url is None and NO_MODEL_AT_URL.fullmatch(model):
+            raise ModelError(
+                f"systemone/{model} is an address without "
+                f"{'a model' if '://' in model else 'its protocol'}. Write protocol, server and "
+                "model, e.g. systemone/http://localhost:8000/MODEL."
+            )
         return model, settings
     return address[2], msgspec.structs.replace(settings, base_url=address[1])
 

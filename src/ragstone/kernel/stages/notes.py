@@ -291,7 +291,8 @@ def _commonest(errors: Counter[str]) -> str:
         return ""
     message, n_alike = errors.most_common(1)[0]
     text = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
-    alike = f"The commonest reason, {n_alike} times: " if len(errors) > 1 else ""
+    alike = f"The commonest reason, {n_alike} times: " if n_alike > 1 else "One of the reasons: "
+    alike = alike if len(errors) > 1 else ""
     return f"{alike}{text.removesuffix('.')}. "
 
 

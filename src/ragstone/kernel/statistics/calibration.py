@@ -44,10 +44,10 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what is called 80 % sure is right 80 times of 100.
 
     bins: ascending, of about equally many things each. error: the expected calibration error over these bins,
-    without what chance alone adds; see calibration_error. brier: mean squared distance of probability and
-    label; rate_brier: what the share of 1 among the labels, given to everything, would reach.
+    less what chance is estimated to add; see calibration_error. brier: mean squared distance of probability
+    and label; rate_brier: what the share of 1 among the labels, given to everything, would reach.
     usual_error: the error as most tools print it, over ten bins of equal width and with what chance adds.
-    skill: rate_brier minus brier; its interval lies above 0 where the probabilities say more than the share.
+    skill: rate_brier minus brier; its interval is above 0 where the probabilities are nearer than the share.
     lean: mean probability minus share of 1, above 0 where they are too high. distinct: different
     probabilities. The last four are None in numbers of earlier versions.
     """
