@@ -34,11 +34,11 @@ from .features.compare.comparing import compare as compare
 from .features.compare.several import SeveralRuns as SeveralRuns
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
-from .features.export.events import SentEvents as SentEvents
 from .features.export.events import send_judgements as send_judgements
 from .features.export.mlflow import log_to_mlflow as log_to_mlflow
 from .features.export.records import ExportedRecord as ExportedRecord
 from .features.export.records import export_record as export_record
+from .features.export.sending import SentEvents as SentEvents
 from .features.export.table import export_table as export_table
 from .features.import_.importing import Imported as Imported
 from .features.import_.importing import import_set as import_set

@@ -23,9 +23,10 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.notebook import render_bundles, render_html
 from ragstone.kernel.document.numbers import count, interval, number, one_line
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary, summarise
 from ragstone.kernel.records import NO_MODEL, Context, Judgement, RankingItem
-from ragstone.kernel.runs.wording import failures, judge_name, mean_text, n_scored, plural, scale
+from ragstone.kernel.runs.wording import failures, judge_name, mean_text, n_scored, scale
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Bundle
 from ragstone.kernel.version import __version__

@@ -44,6 +44,20 @@ class Collector:
 
 
 @contextlib.contextmanager
+def _served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answer requests on this machine; give the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+@contextlib.contextmanager
 def collecting() -> Iterator[Collector]:
     """Give a collector that listens on this machine."""
     collector = Collector()
@@ -63,16 +77,9 @@ def collecting() -> Iterator[Collector]:
         def log_message(self, *_arguments: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    collector.url = f"http://127.0.0.1:{server.server_address[1]}/v1/traces"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with _served(Handler) as url:
+        collector.url = f"{url}/v1/traces"
         yield collector
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
 
 
 class LogCollector:
@@ -150,16 +157,9 @@ def collecting_logs() -> Iterator[LogCollector]:
         def log_message(self, *_arguments: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    collector.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with _served(Handler) as url:
+        collector.url = url
         yield collector
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
 
 
 def _logs_in(body: bytes, kind: str) -> ExportLogsServiceRequest:

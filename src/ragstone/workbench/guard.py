@@ -20,9 +20,10 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.kernel.serve.frame import ROOT, Person, Section, wrong_page
+from ragstone.kernel.serve.frame import ROOT, Person, wrong_page
 from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
 from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
+from ragstone.kernel.serve.navigation import NavEntry
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.accounts import Accounts, accounts_of
@@ -217,7 +218,7 @@ def guarded(
     inner: ASGIApp,
     app: AppState,
     methods: Mapping[str, Sequence[str]],
-    sections: Sequence[Section],
+    sections: Sequence[NavEntry],
 ) -> ASGIApp:
     """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state.
 

@@ -1,6 +1,7 @@
 """Which modules have pages, and what the navigation shows of them."""
 
-from ragstone.kernel.serve.frame import ROOT, Place, Section
+from ragstone.kernel.serve.frame import ROOT
+from ragstone.kernel.serve.navigation import NavEntry, NavPage
 
 PAGES = (
     "workbench.asset_routes",
@@ -25,18 +26,22 @@ PAGES = (
 """The modules of pages, each a PageModule of kernel/extend.py."""
 
 SECTIONS = (
-    Section(
+    NavEntry(
         "Runs",
         (
-            Place("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
-            Place("Trends", f"{ROOT}/runs/trends"),
-            Place("Compare", f"{ROOT}/compare"),
-            Place("Side by side", f"{ROOT}/compare/answers"),
+            NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            NavPage("Trends", f"{ROOT}/runs/trends"),
+            NavPage("Compare", f"{ROOT}/compare"),
+            NavPage("Side by side", f"{ROOT}/compare/answers"),
         ),
     ),
-    Section("Data", (Place("Sets", f"{ROOT}/data", (f"{ROOT}/review",)), Place("Labels", f"{ROOT}/label"))),
-    Section("Judges", (Place("Library", f"{ROOT}/judges"), Place("Report cards", f"{ROOT}/cards"))),
-    Section("Production", (Place("Monitor", f"{ROOT}/monitor"), Place("Traces", f"{ROOT}/traces"))),
-    Section("People", (Place("Accounts", f"{ROOT}/people"), Place("Log", f"{ROOT}/people/log")), "owner"),
+    NavEntry(
+        "Data", (NavPage("Sets", f"{ROOT}/data", (f"{ROOT}/review",)), NavPage("Labels", f"{ROOT}/label"))
+    ),
+    NavEntry("Judges", (NavPage("Library", f"{ROOT}/judges"), NavPage("Report cards", f"{ROOT}/cards"))),
+    NavEntry("Production", (NavPage("Monitor", f"{ROOT}/monitor"), NavPage("Traces", f"{ROOT}/traces"))),
+    NavEntry(
+        "People", (NavPage("Accounts", f"{ROOT}/people"), NavPage("Log", f"{ROOT}/people/log")), "owner"
+    ),
 )
 """What the navigation shows of them."""

@@ -103,7 +103,7 @@ def _invite_first(settings: "Settings", address: str) -> None:
 
 
 def _tell_of_traces(settings: "Settings", address: str) -> None:
-    from ragstone.features.watch.otlp import has_protobuf
+    from ragstone.features.watch.otlp_decoding import has_protobuf
 
     say(
         f"Traces are taken at {address}/v1/traces and events at {address}/v1/logs, masked, and written to "

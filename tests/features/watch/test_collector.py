@@ -8,7 +8,7 @@ import pytest
 from tests.support.spans import TRACE, as_protobuf, asked, request, span
 
 import ragstone
-from ragstone.features.watch import otlp
+from ragstone.features.watch import otlp_decoding
 from ragstone.features.watch.collector import mask_spans
 from ragstone.kernel.config import OtlpSection
 from ragstone.kernel.errors import DataError, MissingExtra
@@ -216,7 +216,7 @@ def test_a_request_without_spans_writes_nothing(body, encoding):
 
 
 def test_without_the_package_json_is_still_taken(monkeypatch):
-    monkeypatch.setattr(otlp, "has_protobuf", lambda: False)
+    monkeypatch.setattr(otlp_decoding, "has_protobuf", lambda: False)
     assert written(request(span(1)))[1].spans == 1
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[telemetry\]'"):
         mask_spans(b"", "protobuf", LIMITS, None, SECRET)

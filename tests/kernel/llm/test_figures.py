@@ -22,7 +22,8 @@ from ragstone.kernel.llm import Message, Prompt, llamacpp
 from ragstone.kernel.llm import _anthropic as anthropic
 from ragstone.kernel.llm import _embeddings as embeddings
 from ragstone.kernel.llm import _litellm as litellm
-from ragstone.kernel.llm._batch_api import Result, read_result
+from ragstone.kernel.llm._batch_api import read_result
+from ragstone.kernel.llm._batch_files import _Line
 from ragstone.kernel.llm._openai_reply import StreamedReply, read_reply
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import MOST, Answer, Question, Usage, count_of, figure_of, told_usage
@@ -92,7 +93,7 @@ def by_batch(usage: object, figure: str) -> Completion:
     line = written(
         {"custom_id": "00", "response": {"status_code": 200, "body": {**CHAT, "usage": usage}}}, figure
     )
-    return read_result(wire, msgspec.json.decode(line, type=Result), None)
+    return read_result(wire, msgspec.json.decode(line, type=_Line).result(), None)
 
 
 def by_llamacpp(usage: object, figure: str) -> Completion:

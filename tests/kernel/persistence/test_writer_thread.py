@@ -40,6 +40,7 @@ THREADS = {
     "kernel.embedding._background": "runs an event loop, which outlives what its tasks raise",
     "kernel.serve.jobs": "tells its life in a finally",
     "ragstone_assistant.log._spans": "does one thing, and is waited for with a timeout",
+    "features.export.stream": "what it has not sent at the end counts as lost, whatever ended it",
     "features.watch.collector": "does one thing: it ends its process with the parent",
 }
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.options import AsJson, Config
-from ragstone.kernel.console.printing import plural, say, show, show_json, told_plainly
+from ragstone.kernel.console.printing import say, show, show_json, told_plainly
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
@@ -51,7 +53,6 @@ def build(
     - `ragstone assistant build handbook/`
     - `ragstone assistant build --config assistant.toml`
     """
-    from ragstone.kernel.config import load_settings
     from ragstone_assistant.building import build_knowledge
 
     settings = load_settings(config)
@@ -67,7 +68,6 @@ def build(
 
 def list_(*, config: Config = None, json: AsJson = False) -> None:
     """Show the documents, with their tags and topics."""
-    from ragstone.kernel.config import load_settings
     from ragstone_assistant.building import list_knowledge
 
     entries = list_knowledge(load_settings(config))
@@ -88,7 +88,6 @@ def remove(
     json: AsJson = False,
 ) -> None:
     """Remove documents; each stays out until you build its own file again."""
-    from ragstone.kernel.config import load_settings
     from ragstone_assistant.building import remove_from_knowledge
 
     removed = remove_from_knowledge(names, load_settings(config))

@@ -15,8 +15,8 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, p_value
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.version import __version__
 
 LEAD = (

@@ -12,6 +12,8 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
 from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.records import Answer, Label
+from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.agreement.sequential import SequentialAgreement
-    from ragstone.kernel.records import Label
 
 DEFAULT_MEASURE = "kappa"
 EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
@@ -134,11 +135,12 @@ def agree(
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.agreement.labels import columns_of_run
+    from ragstone.kernel.agreement.mapping import read_mapping
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
-    from ragstone.kernel.records import Answer, Judgement
+    from ragstone.kernel.records import Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
-    from ragstone.kernel.tables import keep_sources, read_rows
+    from ragstone.kernel.tables import keep_sources
 
     if labels is None:
         labels = labels_within(judgements, needed=not (parallel or base or sheet))
@@ -155,7 +157,7 @@ def agree(
     sheet = sheet or answers_of(judgements)
     if page:
         keep_sources([page], [judgements, *(path for path in (labels, sheet, again) if path)])
-    by_word, mapped = _mapping(mapping)
+    by_word, mapped = read_mapping(mapping or ())
     rows = read_rows(judgements_of(judgements), Judgement, words=by_word)
     judged = [row for row in rows if metric in (None, row.metric)]
     with columns_of_run(judgements):
@@ -241,8 +243,6 @@ def _read_labels(
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
     from ragstone.kernel.agreement.labels import with_metrics, with_texts
-    from ragstone.kernel.records import Answer, Label
-    from ragstone.kernel.tables import read_rows
 
     rows, note = with_metrics([*read_rows(labels, Label, words=by_word)], metrics)
     if note:
@@ -319,13 +319,6 @@ def _numbers(options: list[str] | None, option: str) -> dict[str, float]:
     return numbers
 
 
-def _mapping(options: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
-    """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
-    from ragstone.kernel.agreement.mapping import read_mapping
-
-    return read_mapping(options or ())
-
-
 def _number(text: str, option: str, option_text: str | None = None) -> float:
     """Return the number that a text is. Raises ConfigError, also for nan and inf."""
     try:
@@ -339,7 +332,7 @@ def _number(text: str, option: str, option_text: str | None = None) -> float:
 
 def _check_known(thresholds: dict[str, float], judges: set[str]) -> None:
     """Check that each threshold is of a judge in the file. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError, nearest
+    from ragstone.kernel.errors import nearest
 
     for name in thresholds:
         if judges and name not in judges:

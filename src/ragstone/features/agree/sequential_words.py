@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.sequential import SequentialAgreement, TrustVerdict
 from ragstone.kernel.document.blocks import Paragraph, ReportDocument
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.version import __version__
 
 LEAD = (

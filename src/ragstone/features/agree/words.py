@@ -45,8 +45,9 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import count, interval, number, one_line, percent, usd, with_ends
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.wording import doubt, judge_name, labelled, plural, tau_told
+from ragstone.kernel.runs.wording import doubt, judge_name, labelled, tau_told
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.statistics.calibration import ReliabilityBin
 from ragstone.kernel.statistics.selective import SelectivePoint

@@ -16,8 +16,9 @@ from ragstone.kernel.console.options import (
     QuestionsFile,
     Retriever,
 )
-from ragstone.kernel.console.printing import UNSCORED, WRONG_USE, plural, say, show, show_json
+from ragstone.kernel.console.printing import UNSCORED, WRONG_USE, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -55,9 +55,11 @@ def plant(
         attacks = _attacked(judge, families, row, aim)
         if each is not None and attacks:
             attacks = [attacks[(turn * each + n) % len(attacks)] for n in range(min(each, len(attacks)))]
+        # Of controls that have 40, 80, 160, ... characters, the one of the nearest length, by ratio.
+        doublings = [max(0, round(math.log2(max(attack.length, 1) / SHORTEST))) for attack in attacks]
         keys: list[tuple[ControlPlace, int]] = [
-            ("after" if attack.place == "instead" else attack.place, _rounded(attack.length))
-            for attack in attacks
+            ("after" if attack.place == "instead" else attack.place, int(SHORTEST * 2**n))
+            for attack, n in zip(attacks, doublings, strict=True)
         ]
         first = len(planted) + len(attacks)
         numbers = {key: first + n for n, key in enumerate(dict.fromkeys(keys))}
@@ -179,8 +181,3 @@ def _json(reply: Mapping[str, object]) -> str:
 
 def _named(answer: Answer, name: str) -> Answer:
     return msgspec.structs.replace(answer, system=f"{answer.system} · {name}")
-
-
-def _rounded(length: int) -> int:
-    """Return the nearest length, by ratio, that controls have: 40, 80, 160, ... characters."""
-    return int(SHORTEST * 2 ** max(0, round(math.log2(max(length, 1) / SHORTEST))))

@@ -26,9 +26,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, level, number, percent, percent_ends
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import asked_line, made_of, plural, statuses
+from ragstone.kernel.runs.wording import asked_line, made_of, statuses
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed

@@ -7,8 +7,9 @@ from ragstone.features.bench._board import LeftOutCell
 from ragstone.kernel.document.blocks import Block, Cell, Column, Listing, Made, ReportDocument, Tone
 from ragstone.kernel.document.numbers import count, with_ends
 from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import asked_line, made_of, plural
+from ragstone.kernel.runs.wording import asked_line, made_of
 from ragstone.kernel.statistics import Estimate, negated
 from ragstone.kernel.statistics.paired import BoardPlace
 

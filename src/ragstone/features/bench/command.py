@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Limit, Model, SeedOfRun
@@ -30,8 +31,6 @@ def _show(
 def _settings(asking: Asking, section: str, seed: int | None, **keys: object) -> "Settings":
     """Return the settings of a file, with the seed and the keys of a bench that the command gives."""
     import msgspec
-
-    from ragstone.kernel.config import choose
 
     settings = choose(asking.settings(), "run", seed=seed)
     chosen = {key: value for key, value in keys.items() if value is not None}
@@ -74,7 +73,6 @@ def retrievers(
     from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.retrievers.grid import bench_retrievers, forecast_bench
     from ragstone.features.bench.retrievers.words import bench_document
-    from ragstone.kernel.config import choose
 
     settings = _settings(asking, "retrievers", seed, measure=measure, batch_size=batch_size)
     settings = choose(settings, "questions", limit=limit)
@@ -103,7 +101,6 @@ def languages(
     from ragstone.features.bench._running import bench_path
     from ragstone.features.bench.languages.study import bench_languages, forecast_study
     from ragstone.features.bench.languages.words import study_document
-    from ragstone.kernel.config import choose
 
     settings = choose(_settings(asking, "languages", seed), "questions", limit=limit)
     settings = choose(settings, "answer", model=model)

@@ -16,7 +16,7 @@ from ragstone.kernel.document.numbers import number
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import checks_arguments
+from ragstone.kernel.errors import checks_arguments, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters
 from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
@@ -25,7 +25,6 @@ from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__

@@ -22,9 +22,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, percent, percent_ends, with_level
+from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
 from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, SystemBlame
-from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural
+from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
 WHAT = {

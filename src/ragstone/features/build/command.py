@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
@@ -94,8 +95,7 @@ def questions(
     - `ragstone build questions documents.jsonl --style factoid --negatives 10 --forecast`
     """
     from ragstone.features.build.questions import build_rows, forecast_questions
-    from ragstone.kernel.config import choose
-    from ragstone.kernel.runs.wording import plural
+    from ragstone.kernel.errors import plural
 
     settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
     settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
@@ -143,7 +143,6 @@ def facts(
     - `ragstone build facts documents.jsonl --falsify number,negation --count 100`
     """
     from ragstone.features.build.facts import build_fact_rows, forecast_facts, with_changes
-    from ragstone.kernel.config import choose
 
     settings = choose(asking.settings(), "run", seed=seed)
     settings = choose(settings, "build", model=model, count=count, test_share=test_share)

@@ -10,5 +10,3 @@ from .overlap import given_documents as given_documents
 from .overlap_words import overlap_table as overlap_table
 from .paired import compare_judged as compare_judged
 from .values import Comparison as Comparison
-from .words import signed as signed
-from .words import signed_interval as signed_interval

@@ -2,10 +2,11 @@
 
 import msgspec
 
-from ragstone.features.compare._sizes import Scale, signed, size_on
+from ragstone.features.compare._sizes import Scale, size_on
 from ragstone.features.compare.values import LabelCost, LengthSlope, MetricComparison
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.document.numbers import count, level, number, plural
+from ragstone.kernel.document.numbers import count, level, number, signed
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate

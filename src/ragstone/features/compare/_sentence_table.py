@@ -4,8 +4,8 @@ import msgspec
 
 from ragstone.features.compare._sizes import full_name, in_order, listed, metric_name, size_on
 from ragstone.features.compare.values import Comparison, Gate, MetricComparison, Outcome
-from ragstone.kernel.document.numbers import count, p_told, plural
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.document.numbers import count, p_told
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.paired import Verdict

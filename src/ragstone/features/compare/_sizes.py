@@ -21,12 +21,6 @@ def size_on(value: float, scale: Scale) -> str:
     return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign, also that of a gain."""
-    text = number(value)
-    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
-
-
 def metric_name(row: MetricComparison | GatedMetric) -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"

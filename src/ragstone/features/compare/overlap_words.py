@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
 from ragstone.kernel.document.blocks import Cell, Column, Made, Table, table_of
 from ragstone.kernel.document.numbers import count, interval, number
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.statistics import Estimate
 
 

@@ -20,11 +20,11 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, one_line
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.settings import run_settings
-from ragstone.kernel.runs.wording import judge_name, mean_text, plural
+from ragstone.kernel.runs.wording import judge_name, mean_text
 from ragstone.kernel.version import __version__
 
 LONGEST_SETTING = 30

@@ -24,7 +24,6 @@ from ragstone.features.compare._sizes import (
     metric_name,
     size_on,
 )
-from ragstone.features.compare._sizes import signed as signed
 from ragstone.features.compare.overlap import GivenDocument
 from ragstone.features.compare.overlap_words import documents_told, overlap_table
 from ragstone.features.compare.values import (
@@ -58,12 +57,13 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, level, number, one_line, p_told
+from ragstone.kernel.document.numbers import count, level, number, one_line, p_told, signed, signed_interval
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
 from ragstone.kernel.runs.settings import SettingDifference
-from ragstone.kernel.runs.wording import bounds, plural, statuses
+from ragstone.kernel.runs.wording import bounds, statuses
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import ALPHA
@@ -154,7 +154,13 @@ def _table(comparison: Comparison) -> Table:
         return f"{systems_told(row)}: {by}" if several else by
 
     columns: list[Made[MetricComparison]] = [
-        (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
+        (
+            Column("Metric", text=True, short=""),
+            lambda row: (
+                f"  {metric_name(row)}"
+                + (f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else "")
+            ),
+        ),
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
         (BESIDE, lambda row: _difference(row.difference, row.scale)),
@@ -336,10 +342,6 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
     return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
 
 
-def _scale(row: MetricComparison) -> str:
-    return f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else ""
-
-
 def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:
     kinds = (
         ("from right to wrong", row.right_to_wrong),
@@ -460,13 +462,6 @@ def systems_told(row: MetricComparison) -> str:
 def one_of(a: str, b: str) -> str:
     """Return what both are called, or both names."""
     return a if a == b else f"{a} → {b}"
-
-
-def signed_interval(estimate: Estimate) -> str:
-    """Return the ends of a difference's interval."""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{signed(estimate.low)} to {signed(estimate.high)}"
 
 
 def size(value: float, row: MetricComparison) -> str:

@@ -11,11 +11,10 @@ from ragstone.kernel.config import (
     SheetSystem,
 )
 from ragstone.kernel.engine.session import open_session
-from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.errors import ConfigError, ModelError, plural
 from ragstone.kernel.llm.json_service import check_key, reach
 from ragstone.kernel.llm.providers import provider_of
 from ragstone.kernel.records import Answer
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.systems.applications import Application
 from ragstone.kernel.systems.chosen import retrieve_for
 from ragstone.kernel.systems.function import load_callee

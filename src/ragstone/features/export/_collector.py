@@ -47,7 +47,7 @@ _PROTOCOLS: Mapping[str, tuple[Encode, str]] = {
 }
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+class CollectorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Where log events go. headers: keys are among them. timeout_s: of a request."""
 
     url: str
@@ -73,7 +73,7 @@ class CollectorReply(NamedTuple):
     message: str = ""
 
 
-def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> Endpoint:
+def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> CollectorEndpoint:
     """Return where the log events go. url: of the collector, `/v1/logs` is added where it is not there.
 
     Without one it is that of OTEL_EXPORTER_OTLP_LOGS_ENDPOINT, as it is, or of OTEL_EXPORTER_OTLP_ENDPOINT.
@@ -96,7 +96,7 @@ def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> E
     packed = _setting(variables, "COMPRESSION") or "gzip"
     if packed not in _PACKED:
         raise ConfigError(f"OTEL_EXPORTER_OTLP_COMPRESSION is {packed!r}: set it to gzip or none.")
-    endpoint = Endpoint(
+    endpoint = CollectorEndpoint(
         url=_checked(own) if own else _logs_of(base or ""),
         headers=_headers(_setting(variables, "HEADERS")),
         timeout_s=_timeout_s(_setting(variables, "TIMEOUT")),
@@ -169,15 +169,7 @@ def _timeout_s(milliseconds: str) -> float:
         ) from None
 
 
-def _has_proxy(url: str) -> bool:
-    """Return whether the environment names a proxy for an address; aiohttp would also look for its netrc."""
-    address = urlsplit(url)
-    return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
-        address.hostname or ""
-    )
-
-
-def _tls(endpoint: Endpoint) -> ssl.SSLContext | bool:
+def _tls(endpoint: CollectorEndpoint) -> ssl.SSLContext | bool:
     """Return how certificates are checked and shown; True for the usual way. Raises ConfigError."""
     if not (endpoint.certificate or endpoint.client_certificate):
         return True
@@ -194,25 +186,27 @@ def _tls(endpoint: Endpoint) -> ssl.SSLContext | bool:
 
 
 @asynccontextmanager
-async def open_collector(endpoint: Endpoint) -> "AsyncIterator[Collector]":
+async def open_collector(endpoint: CollectorEndpoint) -> "AsyncIterator[CollectorClient]":
     """Give what sends to an endpoint. Raises ConfigError for certificates that cannot be read any more."""
     import aiohttp  # 0.15 s that commands without HTTP do not need
 
-    kind = _PROTOCOLS[endpoint.protocol][1]
+    kind, address = _PROTOCOLS[endpoint.protocol][1], urlsplit(endpoint.url)
+    proxied = address.scheme in urllib.request.getproxies()
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=_tls(endpoint)),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=endpoint.timeout_s, sock_connect=CONNECT_S),
         headers={"User-Agent": f"ragstone/{__version__}", **endpoint.headers, "Content-Type": kind},
-        trust_env=_has_proxy(endpoint.url),
+        # Only where there is a proxy to be found: aiohttp would also look for its netrc.
+        trust_env=proxied and not urllib.request.proxy_bypass(address.hostname or ""),
     ) as session:
-        yield Collector(session, endpoint)
+        yield CollectorClient(session, endpoint)
 
 
-class Collector:
+class CollectorClient:
     """Sends events to an endpoint, one request at a time. `send` raises DataError where none can be sent."""
 
-    def __init__(self, session: "aiohttp.ClientSession", endpoint: Endpoint) -> None:
+    def __init__(self, session: "aiohttp.ClientSession", endpoint: CollectorEndpoint) -> None:
         self._session, self._endpoint = session, endpoint
         self._draw = random.Random(0)
 

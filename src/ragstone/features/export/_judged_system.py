@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard, card_of
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat
 from ragstone.kernel.runs.joined import FinishedRun
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.statistics import Estimate
 
 JudgeKey = tuple[str, str, str]  # judge, metric, model

@@ -9,6 +9,7 @@ import typer
 
 from ragstone.kernel.console.options import Force
 from ragstone.kernel.console.printing import say
+from ragstone.kernel.errors import DataError, plural
 
 if TYPE_CHECKING:
     from ragstone.kernel.runs.joined import FinishedRun
@@ -94,9 +95,7 @@ def export(
     from ragstone.features.export._collector import endpoint_of
     from ragstone.features.export.records import check_records, export_record, record_kind
     from ragstone.features.export.table import check_export, export_table
-    from ragstone.kernel.errors import DataError
     from ragstone.kernel.runs.joined import read_run
-    from ragstone.kernel.runs.wording import plural
 
     mlflow = mlflow or traces or bool(tracking_uri)
     outputs = list(dict.fromkeys([*(outputs or ()), *(output or ())]))
@@ -130,8 +129,6 @@ def export(
 
 def _check_options(where: str | None, answers: Path | None, otlp: str | None, *, has_table: bool) -> None:
     """Raise DataError for an option without what it is about."""
-    from ragstone.kernel.errors import DataError
-
     if where is not None and not has_table:
         raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
     if answers is not None and otlp is None:
@@ -141,7 +138,6 @@ def _check_options(where: str | None, answers: Path | None, otlp: str | None, *,
 def _log(run: "FinishedRun", tracking_uri: str | None, experiment: str | None, *, traces: bool) -> None:
     """Log a run to MLflow, and tell where it is."""
     from ragstone.features.export.mlflow import log_to_mlflow
-    from ragstone.kernel.runs.wording import plural
 
     with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
         there = log_to_mlflow(run, tracking_uri=tracking_uri, experiment=experiment, traces=traces)
@@ -154,7 +150,6 @@ def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
     """Send the events of judgements, and tell what became of them. Raises DataError for rejected ones."""
     from ragstone.features.export.events import send_judgements
     from ragstone.kernel.console.bars import bars
-    from ragstone.kernel.errors import DataError, plural
 
     outcome = send_judgements(source, url, answers=answers, anew=anew, progress=bars)
     if outcome.sent or not outcome.before:
@@ -174,7 +169,6 @@ def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
 def _tell_cut_cells(run: "FinishedRun", path: Path, where: str | None) -> None:
     """Say how many cells of a CSV Excel cuts."""
     from ragstone.features.export.table import n_cut_by_excel, table_of
-    from ragstone.kernel.runs.wording import plural
 
     cut = n_cut_by_excel(table_of(run, where)) if path.suffix.lower() == ".csv" else 0
     if cut:

@@ -7,9 +7,9 @@ import time
 
 import msgspec
 
-from ragstone.features.export._collector import Collector, endpoint_of, open_collector
-from ragstone.features.export.events import BATCH
+from ragstone.features.export._collector import CollectorClient, endpoint_of, open_collector
 from ragstone.features.export.otlp import EvaluationEvent, event_of, span_place
+from ragstone.features.export.sending import BATCH
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords
 from ragstone.kernel.records import Judgement
@@ -103,7 +103,7 @@ class EventStream:
                 if events:
                     await self._send(collector, events)
 
-    async def _send(self, collector: Collector, events: list[EvaluationEvent]) -> None:
+    async def _send(self, collector: CollectorClient, events: list[EvaluationEvent]) -> None:
         sent = lost = rejected = 0
         try:
             reply = await collector.send(events)

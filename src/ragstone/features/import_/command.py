@@ -8,7 +8,8 @@ import typer
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Limit
-from ragstone.kernel.console.printing import UNSCORED, counts_line, plural, say, show_json
+from ragstone.kernel.console.printing import UNSCORED, counts_line, say, show_json
+from ragstone.kernel.errors import ConfigError, plural
 
 if TYPE_CHECKING:
     from ragstone.features.import_._verdicts import ImportedVerdicts
@@ -131,7 +132,6 @@ def _gather(
 ) -> None:
     """Write the conversations of logs. odd: the options that are of no use here."""
     from ragstone.features.import_._gathering import import_conversations
-    from ragstone.kernel.errors import ConfigError
 
     if odd:
         raise ConfigError(f"{odd[0]} is for evaluation sets, not for --conversations. Leave it out.")
@@ -147,7 +147,7 @@ def _import_verdicts(
 ) -> bool:
     """Write the verdicts of other tools, where the sources hold some, and say whether they do."""
     from ragstone.features.import_._verdicts import import_verdicts, rows_with_verdicts
-    from ragstone.kernel.errors import ConfigError, DataError
+    from ragstone.kernel.errors import DataError
 
     rows = rows_with_verdicts(sources)
     if rows is None:

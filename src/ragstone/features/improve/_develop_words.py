@@ -1,7 +1,6 @@
 """What developing a judge found: its sentences, which the workbench shows too, and what a terminal shows."""
 
 from ragstone.features.agree import names
-from ragstone.features.compare import signed, signed_interval
 from ragstone.features.improve.values import Development, Move, VerdictChange, Version
 from ragstone.kernel.document.blocks import (
     Block,
@@ -14,9 +13,19 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, interval, number, one_line, p_told, percent
+from ragstone.kernel.document.numbers import (
+    count,
+    interval,
+    number,
+    one_line,
+    p_told,
+    percent,
+    signed,
+    signed_interval,
+)
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
-from ragstone.kernel.runs.wording import STATUS_WORDS, plural, statuses
+from ragstone.kernel.runs.wording import STATUS_WORDS, statuses
 from ragstone.kernel.statistics import Estimate, wilson_interval
 from ragstone.kernel.version import __version__
 

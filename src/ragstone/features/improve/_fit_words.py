@@ -3,8 +3,8 @@
 from ragstone.features.improve._thresholds import CascadeFit, FitFigures
 from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Usage
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from ragstone.features.compare import signed, signed_interval
 from ragstone.features.improve._develop_words import MEASURED, TONES
 from ragstone.features.improve.learned import (
     USUALLY_TOO_FEW,
@@ -13,8 +12,8 @@ from ragstone.features.improve.learned import (
     gain,
 )
 from ragstone.kernel.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
-from ragstone.kernel.document.numbers import count, number, one_line, p_told, usd
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 

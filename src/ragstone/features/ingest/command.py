@@ -9,8 +9,9 @@ import typer
 from ragstone.kernel.console.asking import load_for
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.options import AsJson, Config, Engine, Force, OutputPlace
-from ragstone.kernel.console.printing import counts_line, plural, say, show_json
+from ragstone.kernel.console.printing import counts_line, say, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.ingest._ingesting import IngestSummary

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.document.numbers import count, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import Usage
-from ragstone.kernel.runs.wording import plural
 
 if TYPE_CHECKING:
     pass

@@ -118,7 +118,8 @@ def _tell(
 ) -> None:
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.features.judge.words import judged_document
-    from ragstone.kernel.runs.wording import end_line, plural
+    from ragstone.kernel.errors import plural
+    from ragstone.kernel.runs.wording import end_line
     from ragstone.kernel.stages.notes import failed_how, n_failed
 
     show_found(summary, lambda: judged_document(summary), json=asking.json)

@@ -21,6 +21,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
 from ragstone.kernel.judging.truth import Said
 from ragstone.kernel.records import NO_MODEL
@@ -34,7 +35,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     mean_text,
     n_scored,
-    plural,
     scale,
     shared_rows,
     statuses,

@@ -8,7 +8,7 @@ from ragstone.kernel.config import shipped
 from ragstone.kernel.tables.where import folded
 
 
-class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LibraryGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Judges that answer one question of a reader's. judges: name -> what it measures."""
 
     title: str
@@ -16,21 +16,21 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _About(msgspec.Struct, frozen=True):
-    group: list[Group]
+    group: list[LibraryGroup]
 
 
 @functools.cache
-def groups() -> list[Group]:
+def groups() -> list[LibraryGroup]:
     """Return the groups of about.toml, in its order."""
     text = shipped("ragstone.features.judges", "about.toml").read_bytes()
     return msgspec.toml.decode(text, type=_About).group
 
 
-def groups_with(words: str) -> list[Group]:
+def groups_with(words: str) -> list[LibraryGroup]:
     """Return the groups with those of their judges that have every word in name, sentence or title."""
     wanted = folded(words).split()
     found = [
-        Group(
+        LibraryGroup(
             group.title,
             {
                 name: measures

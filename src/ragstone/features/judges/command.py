@@ -10,11 +10,12 @@ from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Model
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.features.judges.about import Group
+    from ragstone.features.judges.about import LibraryGroup
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.judging import Judge
 
@@ -113,7 +114,6 @@ def new(
     - `ragstone judges new tone.toml`
     - `ragstone judges new tone.toml --kind rubric`
     """
-    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.judging import parse_judge
     from ragstone.kernel.tables.writing import check_place
 
@@ -190,7 +190,7 @@ def try_out(
 
 def _starting_text(kind: str) -> str:
     """Return the starting file of a kind. Raises ConfigError for an unknown one."""
-    from ragstone.kernel.errors import ConfigError, nearest
+    from ragstone.kernel.errors import nearest
     from ragstone.kernel.judging.judge import KINDS
 
     if kind not in KINDS:
@@ -216,7 +216,7 @@ def _line(judge: "Judge") -> dict[str, object]:
     }
 
 
-def _table(group: "Group") -> "Table":
+def _table(group: "LibraryGroup") -> "Table":
     from rich.table import Table
 
     from ragstone.kernel.judging import load_judge
@@ -239,13 +239,8 @@ def _table(group: "Group") -> "Table":
     return table
 
 
-def _scale(judge: "Judge") -> str:
-    return f"{judge.scale[0]:g} to {judge.scale[1]:g}"
-
-
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
-
     says, only = judge.every_key(), "only with @criteria=all, "
     optional = getattr(judge, "optional", ())
     facts = {
@@ -253,7 +248,7 @@ def _facts(judge: "Judge") -> list[str]:
         "kind": judge.kind,
         "metrics": ", ".join(judge.metrics),
         "reads": ", ".join(judge.inputs),
-        "scale": _scale(judge),
+        "scale": f"{judge.scale[0]:g} to {judge.scale[1]:g}",
         "criteria": ", ".join(
             f"{own['name']} ({only if own['name'] in optional else ''}weight {own['weight']:g})"
             for own in says["criteria"]

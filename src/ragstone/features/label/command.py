@@ -9,6 +9,8 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
 from ragstone.kernel.errors import ConfigError, plural
+from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.label.labelling import ToLabel
@@ -74,9 +76,8 @@ def label(
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
-    from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import answers_of, judgements_of
-    from ragstone.kernel.tables import check_output, keep_sources, read_rows, write_rows
+    from ragstone.kernel.tables import check_output, keep_sources, write_rows
 
     method = way_of(by)
     check_output(output, force)
@@ -172,9 +173,7 @@ def _pairs(
     seed: int,
 ) -> "list[ToLabel]":
     from ragstone.features.label.labelling import pairs_to_label
-    from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import answers_of, judgements_of
-    from ragstone.kernel.tables import read_rows
 
     if b is not None and b.resolve() == a.resolve():
         b = None
@@ -198,9 +197,7 @@ def _gap_rows(
     judgements: Path, labels: Path | None, sheet: Path | None, metric: str | None, count: int, seed: int
 ) -> "list[ToLabel]":
     from ragstone.features.label.labelling import gaps_to_label
-    from ragstone.kernel.records import Answer, Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
-    from ragstone.kernel.tables import read_rows
 
     if labels is None:
         raise ConfigError("--gaps looks at labels that exist. Name their file after the judgements.")

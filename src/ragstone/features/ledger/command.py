@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.options import AsJson, Config, Force
 from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, show_json, told_plainly
+from ragstone.kernel.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,7 +46,6 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
     - `ragstone ledger show --json`
     """
     from ragstone.features.ledger._account import read_account
-    from ragstone.kernel.config import load_settings
     from ragstone.kernel.llm.ledgers import ledger_place
 
     settings = load_settings(config)
@@ -69,7 +70,6 @@ def export(
     - `ragstone ledger export backup.jsonl`
     """
     from ragstone.features.ledger._archive import export_responses
-    from ragstone.kernel.config import load_settings
     from ragstone.kernel.llm.ledgers import ledger_place
 
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
@@ -91,7 +91,6 @@ def import_(
     - `ragstone ledger import backup.jsonl other.jsonl`
     """
     from ragstone.features.ledger._archive import import_responses
-    from ragstone.kernel.config import load_settings
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
 
@@ -126,8 +125,6 @@ def prune(
     - `ragstone ledger prune --model openai/gpt-4o-mini`
     """
     from ragstone.features.ledger._archive import Pruned, choose_responses, prune_responses
-    from ragstone.kernel.config import load_settings
-    from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.llm.ledgers import ledger_place
 
     if older_than is None and model is None:
@@ -158,8 +155,6 @@ ledger.command("prune")(told_plainly(prune))
 @told_plainly
 def show_by_default(context: typer.Context, *, config: Config = None, json: AsJson = False) -> None:
     """The stored model responses: what they cost and saved; export, import, prune."""
-    from ragstone.kernel.errors import ConfigError
-
     if context.invoked_subcommand is None:
         show_account(config=config, json=json)
     elif config is not None or json:
@@ -168,8 +163,6 @@ def show_by_default(context: typer.Context, *, config: Config = None, json: AsJs
 
 
 def _seconds(age: str) -> float:
-    from ragstone.kernel.errors import ConfigError
-
     match = re.fullmatch(r"(\d{1,6})([hdw])", age.strip().casefold())
     if not match:
         raise ConfigError(f"--older-than {age!r}: give a number with a unit, e.g. 30d, 12h or 8w.")
@@ -178,8 +171,6 @@ def _seconds(age: str) -> float:
 
 def _confirmed() -> bool:
     """Return whether the user says yes. Raises ConfigError where there is nobody to ask."""
-    from ragstone.kernel.errors import ConfigError
-
     if not on_terminal():
         raise ConfigError("nothing was deleted: there is no terminal to ask on. Add --yes if this is meant.")
     # Not typer.confirm: it writes a space to standard output, which --json keeps for its document.

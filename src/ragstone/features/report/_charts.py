@@ -7,10 +7,11 @@ import msgspec
 from ragstone.kernel.agreement.card import ReportCard, chance_corrected
 from ragstone.kernel.document.blocks import Chart
 from ragstone.kernel.document.numbers import count, number
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.breakdown import Distribution, GroupedMeans
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec
-from ragstone.kernel.runs.wording import judge_name, plural
+from ragstone.kernel.runs.wording import judge_name
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):

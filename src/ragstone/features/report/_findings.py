@@ -23,6 +23,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
+from ragstone.kernel.errors import plural
 from ragstone.kernel.extend import BlamePart
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
@@ -37,7 +38,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     mean_text,
     measured,
-    plural,
     scale,
 )
 from ragstone.kernel.sentences import say

@@ -6,12 +6,13 @@ import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.document.numbers import count, percent
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.runs.wording import card_of, doubt, plural
+from ragstone.kernel.runs.wording import card_of, doubt
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import wilson_interval
 

@@ -10,14 +10,14 @@ from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.kernel.document.html import asset, put_page, render_page, script_json
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.numbers import count
-from ragstone.kernel.errors import checks_arguments
+from ragstone.kernel.errors import checks_arguments, plural
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.blamed import read_blame
 from ragstone.kernel.runs.embedded import Prompts
 from ragstone.kernel.runs.joining import JoinedBlocks, embed_all
 from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.runs.wording import STATUS_WORDS, caution, plural
+from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 

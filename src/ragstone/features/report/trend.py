@@ -6,9 +6,9 @@ import msgspec
 
 from ragstone.kernel.document.blocks import Chart
 from ragstone.kernel.document.numbers import count, number
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends
-from ragstone.kernel.runs.wording import plural
 
 HEIGHT = 240  # pixels
 

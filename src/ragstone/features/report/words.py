@@ -36,6 +36,7 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.numbers import count, counted, interval, level, number, p_value
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
@@ -57,12 +58,10 @@ from ragstone.kernel.runs.wording import (
     failures,
     judge_name,
     measured,
-    plural,
     scale,
     statuses,
     tokens_line,
 )
-from ragstone.kernel.statistics import Estimate
 
 LEAD = (
     "Each judge's mean over the rows that it scored, with its interval. A row without a score is counted "
@@ -367,7 +366,10 @@ def _retrievers(summary: RunSummary) -> Table:
     known = [name for name in BRIEF_MEASURES if any(name in row.measures for row in summary.retrieval)]
 
     def measure(name: str) -> Made[RetrievalSummary]:
-        return name, lambda row: _two_lines(row.measures.get(name))
+        return (
+            name,
+            lambda row: f"{number(mean.value)}\n{interval(mean)}" if (mean := row.measures.get(name)) else "",
+        )
 
     columns: list[Made[RetrievalSummary]] = [
         (Column("", text=True), lambda row: f"  {row.retriever}"),
@@ -375,10 +377,6 @@ def _retrievers(summary: RunSummary) -> Table:
         (Column("measured on", text=True), lambda row: Cell(measured(row), tone="muted")),
     ]
     return table_of("Retrievers", summary.retrieval, columns, where="terminal")
-
-
-def _two_lines(estimate: Estimate | None) -> str:
-    return f"{number(estimate.value)}\n{interval(estimate)}" if estimate else ""
 
 
 def _found_and_right(row: FoundAndRight, several: bool) -> list[Block]:

@@ -18,9 +18,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, with_ends
+from ragstone.kernel.errors import plural
 from ragstone.kernel.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality
 from ragstone.kernel.runs.run import SHOWN_RANKS
-from ragstone.kernel.runs.wording import measured, plural
+from ragstone.kernel.runs.wording import measured
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 

@@ -71,7 +71,7 @@ def review(
 def _show_review(made: "ReviewedSet", output: Path, *, json: bool) -> None:
     from ragstone.features.build import certificate_document, review_sentences
     from ragstone.kernel.document.terminal import render_terminal
-    from ragstone.kernel.runs.wording import plural
+    from ragstone.kernel.errors import plural
 
     if json:
         files = [str(path) for path in made.files]

@@ -8,8 +8,9 @@ import typer
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Seed, Strict
-from ragstone.kernel.console.printing import UNSCORED, plural, say, show, show_json
+from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.sample.drawing import GroupShare

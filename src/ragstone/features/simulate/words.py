@@ -14,7 +14,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, number, with_ends
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.version import __version__
 
 SHOWN_MISSED = 5

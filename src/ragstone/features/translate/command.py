@@ -10,6 +10,7 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import DocumentPaths, Limit, Output
 from ragstone.kernel.console.printing import say, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.records import Document, Question
 
 if TYPE_CHECKING:
     from ragstone.features.translate.translating import (
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         TranslationCounts,
     )
     from ragstone.kernel.config import Settings
-    from ragstone.kernel.records import Document, Question
 
 By = Annotated[str | None, typer.Option("--by", "--model", help="A model (transport/model), or http.")]
 To = Annotated[str | None, typer.Option("--to", help="Target languages: codes, separated by commas.")]
@@ -146,8 +146,6 @@ def all_path(output: Path) -> Path:
 
 
 def _write(made: "Translation", output: Path, force: bool) -> None:
-    from ragstone.kernel.records import Document, Question
-
     if made.questions is not None:
         _write_both(made.questions, Question, output, force)
     if made.documents is not None:
@@ -158,7 +156,7 @@ def _write(made: "Translation", output: Path, force: bool) -> None:
 def _write_both(
     made: "Translated[Question] | Translated[Document]", kind: type, path: Path, force: bool
 ) -> None:
-    from ragstone.kernel.runs.wording import plural
+    from ragstone.kernel.errors import plural
     from ragstone.kernel.tables import write_rows
 
     n = write_rows(path, made.rows, kind, force=force)

@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.compare import signed
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
-from ragstone.kernel.document.numbers import number, one_line
+from ragstone.kernel.document.numbers import number, one_line, signed
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural
+from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.version import __version__
 
 SHORT = 40  # characters of a text in a terminal

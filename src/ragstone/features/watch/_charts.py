@@ -11,9 +11,10 @@ from ragstone.features.watch._judged import LOG, THUMB
 from ragstone.features.watch._use import FAILED_CALLS, ApplicationUse
 from ragstone.kernel.document.blocks import Chart, ChartPanel
 from ragstone.kernel.document.numbers import count, number
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.charts import Spec, band_layers
-from ragstone.kernel.runs.wording import plural, statuses
+from ragstone.kernel.runs.wording import statuses
 
 MOST_DAYS, MOST_SMALL_DAYS = 184, 62
 """Days that a chart shows as days; more are shown by weeks."""

@@ -37,8 +37,9 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.numbers import count, number, one_line, people, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES
-from ragstone.kernel.runs.wording import agreement, doubt, plural, statuses
+from ragstone.kernel.runs.wording import agreement, doubt, statuses
 from ragstone.kernel.version import __version__
 
 SHOWN_FIGURES = 3

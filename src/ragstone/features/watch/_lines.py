@@ -4,7 +4,7 @@ from ragstone.features.export import EventCounts
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch.look import WatchSummary
 from ragstone.kernel.document.numbers import count
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 
 
 def read_lines(read: ReadCounts) -> list[str]:

@@ -7,16 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ragstone.features.watch.otlp import (
-    Encoding,
-    Nanoseconds,
-    OtlpAttribute,
-    OtlpSource,
-    OtlpValue,
-    has_protobuf,
-    proto_attributes,
-    proto_value,
-)
+from ragstone.features.watch.otlp import Nanoseconds, OtlpAttribute, OtlpSource, OtlpValue
+from ragstone.features.watch.otlp_decoding import Encoding, has_protobuf, proto_attributes, proto_value
 from ragstone.kernel.errors import DataError, MissingExtra
 
 EVENTS = "gen_ai."

@@ -87,7 +87,7 @@ def write_outputs(
 def _write_gap_list(path: Path, stored: "KeptGaps", *, force: bool) -> None:
     """Write the work list, and say where it is."""
     from ragstone.features.watch.gaps import write_gaps
-    from ragstone.kernel.runs.wording import plural
+    from ragstone.kernel.errors import plural
 
     write_gaps(path, stored.gaps, force=force)
     cut = (
@@ -102,8 +102,8 @@ def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, for
     """Write the evaluation set with its answers, and say where they are."""
     from ragstone.features.sample import answers_beside
     from ragstone.features.watch._sampling import sample_store
+    from ragstone.kernel.errors import plural
     from ragstone.kernel.records import Answer, Question
-    from ragstone.kernel.runs.wording import plural
     from ragstone.kernel.tables import write_rows
 
     sample = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)

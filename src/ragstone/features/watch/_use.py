@@ -20,7 +20,7 @@ from ragstone.features.watch._cells import DayCell
 from ragstone.features.watch._judged import LOG
 from ragstone.features.watch._streams import Level
 from ragstone.kernel.document.numbers import count, seconds, usd
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.statistics.intervals import Floats
 
 MOST_DAYS = 184

@@ -13,7 +13,7 @@ from litestar.types import HTTPScope, Receive, Send
 from litestar.types.asgi_types import ReceiveMessage
 
 from ragstone.features.watch.collector import Signal, SpanReceipt, TraceCollector
-from ragstone.features.watch.otlp import Encoding, has_protobuf
+from ragstone.features.watch.otlp_decoding import Encoding, has_protobuf
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
 from ragstone.kernel.llm import load_secret

@@ -22,16 +22,8 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.features.watch._log_records import decode_logs
-from ragstone.features.watch.otlp import (
-    Encoding,
-    OtlpAttribute,
-    OtlpEvent,
-    OtlpLink,
-    OtlpSpan,
-    OtlpValue,
-    decode_spans,
-    texts_in,
-)
+from ragstone.features.watch.otlp import OtlpAttribute, OtlpEvent, OtlpLink, OtlpSpan, OtlpValue, texts_in
+from ragstone.features.watch.otlp_decoding import Encoding, decode_spans
 from ragstone.kernel.config.serving import OtlpSection
 from ragstone.kernel.errors import DataError, checks_arguments, explaining, plural
 from ragstone.kernel.llm import load_secret

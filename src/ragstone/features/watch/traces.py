@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.watch.otlp import OtlpAttribute, OtlpSpan, OtlpValue, decode_stored
+from ragstone.features.watch.otlp import OtlpAttribute, OtlpSpan, OtlpValue
+from ragstone.features.watch.otlp_decoding import decode_stored
 from ragstone.kernel.errors import DataError, explaining, plural
 from ragstone.kernel.tables.interchange.values import question_in, seconds_at
 

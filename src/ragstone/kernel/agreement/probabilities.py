@@ -41,7 +41,7 @@ class CardProbabilities(msgspec.Struct, frozen=True, kw_only=True):
     probability_notes: list[str] = []
 
 
-class _Read(msgspec.Struct, frozen=True, eq=False):
+class _Verdicts(msgspec.Struct, frozen=True, eq=False):
     """Answers at `at`: probabilities and what they are of, how sure each verdict is, whether it is right."""
 
     of: Literal["label 1", "its grade"]
@@ -129,14 +129,14 @@ def estimates_of(calibration: Calibration) -> dict[str, Estimate]:
     return {**error, "Brier score": calibration.brier}
 
 
-def _yes_no(comparison: GradeComparison, scale: Scale) -> _Read | None:
+def _yes_no(comparison: GradeComparison, scale: Scale) -> _Verdicts | None:
     labels, raw, top = comparison.human, comparison.raw, scale[1] if scale else 1.0
     readable = scale in (None, (0, 1), (0, 100)) and raw.min() >= 0 and raw.max() <= top
     if not readable or np.isin(raw, (0.0, top)).all() or set(np.unique(labels)) != set(YES_NO):
         return None
     likely = np.asarray(raw / top)
     yes = likely >= (HALF if comparison.threshold is None else comparison.threshold / top)
-    return _Read(
+    return _Verdicts(
         of="label 1",
         at=range(len(labels)),
         likely=likely,
@@ -146,7 +146,7 @@ def _yes_no(comparison: GradeComparison, scale: Scale) -> _Read | None:
     )
 
 
-def _of_grades(human: Floats, rows: Sequence[Judgement]) -> _Read | None:
+def _of_grades(human: Floats, rows: Sequence[Judgement]) -> _Verdicts | None:
     """Return the probability of each judgement's likeliest grade, and whether it is people's."""
     graded = [_grades_of(row) for row in rows]
     if not all(graded):
@@ -158,7 +158,7 @@ def _of_grades(human: Floats, rows: Sequence[Judgement]) -> _Read | None:
     likeliest = [max(graded[n].items(), key=lambda item: item[1]) for n in at]
     sure = np.array([likely for _, likely in likeliest])
     right = np.array([grade == human[n] for n, (grade, _) in zip(at, likeliest, strict=True)], np.float64)
-    return _Read(of="its grade", at=at, likely=sure, true=right, sure=sure, right=right)
+    return _Verdicts(of="its grade", at=at, likely=sure, true=right, sure=sure, right=right)
 
 
 def _grades_of(row: Judgement) -> Mapping[float, float]:

@@ -16,7 +16,6 @@ import typer
 
 from ragstone.kernel.config.trust import UntrustedCode, trusting
 from ragstone.kernel.errors import ColumnsError, RagstoneError, harmless
-from ragstone.kernel.errors import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

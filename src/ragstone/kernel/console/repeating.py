@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.models import ArgumentInfo
 
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.asking import Asking
 from ragstone.kernel.console.printing import say
 
@@ -30,7 +31,6 @@ def repeatable(
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def called(**options_given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
-            from ragstone.kernel.config import load_settings
             from ragstone.kernel.tables.outputs import outputs_of_command
 
             settings = load_settings(options_given.get("config"))
@@ -62,7 +62,6 @@ def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collect
     """Return what tells this command from others: its options, the files that it reads, its settings."""
     import msgspec
 
-    from ragstone.kernel.config import load_settings
     from ragstone.kernel.engine.digests import hexdigest, plain_settings
     from ragstone.kernel.tables.outputs import digest_of
 

@@ -29,13 +29,10 @@ def repository_of(source: object) -> tuple[str, str | None] | None:
     `https://HOST/NAME.git`, `git@HOST:NAME.git`, `ssh://…`, `file:///…/NAME.git`, each also with `@REF`. One
     slash after the colon is as good: a path has lost the other.
     """
-    text = re.sub(r"^((?:git\+)?(?:https?|ssh|git|file)):/+", _slashes, str(source))
+    text = re.sub(r"^((?:git\+)?(?:https?|ssh|git)):/+", r"\1://", str(source))
+    text = re.sub(r"^((?:git\+)?file):/+", r"\1:///", text)
     match = _ADDRESS.fullmatch(text)
     return (match["url"], match["ref"]) if match else None
-
-
-def _slashes(start: re.Match[str]) -> str:
-    return f"{start[1]}:///" if start[1].endswith("file") else f"{start[1]}://"
 
 
 def cloned(url: str, ref: str | None = None, cache: Path | None = None) -> Path:

@@ -28,7 +28,7 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
-from ragstone.kernel.errors import explaining
+from ragstone.kernel.errors import explaining, plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -204,6 +204,7 @@ def environment() -> "Environment":
     formats = {name: value for name, value in vars(numbers).items() if callable(value)}
     made.globals.update(
         formats,
+        plural=plural,
         tones=TONES,
         grid_of=grid_of,
         told=told,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from ragstone.kernel.errors import plural as plural
 from ragstone.kernel.statistics import Estimate
 
 
@@ -22,6 +21,19 @@ def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "no interval"
     return f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign, also that of a gain."""
+    text = number(value)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def signed_interval(estimate: Estimate) -> str:
+    """Return the ends of a difference's interval."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{signed(estimate.low)} to {signed(estimate.high)}"
 
 
 def p_value(p: float) -> str:

@@ -28,7 +28,7 @@ from ragstone.kernel.errors import ModelError, explaining
 from ragstone.kernel.llm._batch_api import (
     Batch,
     BatchEntry,
-    Result,
+    BatchResult,
     patiently,
     protocol_of,
     read_result,
@@ -427,7 +427,7 @@ class Batches:
                 await asyncio.gather(*(self._take(sent, key, result) for key, result in taken.items()))
         return bool(own)
 
-    async def _take(self, sent: Sent, key: bytes, result: Result) -> None:
+    async def _take(self, sent: Sent, key: bytes, result: BatchResult) -> None:
         try:
             completion = read_result(self._wire, result, sent.calls[key])
         except CallFailed as failure:

@@ -18,7 +18,7 @@ from ragstone.kernel.llm._batch_api import (
     Batch,
     BatchEntry,
     BatchProtocol,
-    Result,
+    BatchResult,
     ask_batches,
     check_reply,
     lines_of,
@@ -34,7 +34,7 @@ HTTP_STATUS = STATUS_OF_ERROR | {"invalid_request_error": 400, "not_found_error"
 UNFINISHED = {"canceled": "batch_cancelled", "expired": "batch_expired"}
 
 
-class _Counts(msgspec.Struct, frozen=True):
+class _MessageCounts(msgspec.Struct, frozen=True):
     processing: int = 0
     succeeded: int = 0
     errored: int = 0
@@ -45,7 +45,7 @@ class _Counts(msgspec.Struct, frozen=True):
 class _MessageBatch(msgspec.Struct, frozen=True):
     id: str
     processing_status: str
-    request_counts: _Counts
+    request_counts: _MessageCounts
     created_at: datetime.datetime
     results_url: str | None = None
 
@@ -69,20 +69,20 @@ class _Outcome(msgspec.Struct, frozen=True):
     error: _Envelope = _Envelope()
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _ResultLine(msgspec.Struct, frozen=True):
     custom_id: str
     result: _Outcome
 
-    def outcome(self) -> Result:
+    def outcome(self) -> BatchResult:
         """Return it as a result."""
         kind, error = self.result.type, self.result.error.error
         if kind == "succeeded":
-            return Result(custom_id=self.custom_id, status=200, body=bytes(self.result.message))
+            return BatchResult(custom_id=self.custom_id, status=200, body=bytes(self.result.message))
         if kind == "errored":
             status = HTTP_STATUS.get(error.type, 500)
             body = msgspec.json.encode({"type": "error", "error": error})
-            return Result(custom_id=self.custom_id, status=status, body=body)
-        return Result(custom_id=self.custom_id, code=UNFINISHED.get(kind, kind), message=f"it is {kind}")
+            return BatchResult(custom_id=self.custom_id, status=status, body=body)
+        return BatchResult(custom_id=self.custom_id, code=UNFINISHED.get(kind, kind), message=f"it is {kind}")
 
 
 async def _create(wire: Wire, _entry: BatchEntry, path: Path) -> str:
@@ -124,13 +124,13 @@ async def _look(wire: Wire, batch_id: str) -> Batch:
     )
 
 
-async def _results(wire: Wire, batch: Batch) -> AsyncIterator[Iterator[Result]]:
+async def _results(wire: Wire, batch: Batch) -> AsyncIterator[Iterator[BatchResult]]:
     async def get() -> bytes:
         # The path of `results_url`: at whose host it names, the key has no business.
         status, content = await send(wire.site, "GET", f"{BATCHES}/{batch.id}/results")
         return check_reply(wire, status, content, f"the results of batch {batch.id}")
 
-    yield (line.outcome() for line in lines_of(await patiently(wire, get), _Line))
+    yield (line.outcome() for line in lines_of(await patiently(wire, get), _ResultLine))
 
 
 ANTHROPIC = BatchProtocol(

@@ -68,7 +68,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
         return self.status in ("completed", "failed", "expired", "cancelled")
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class BatchResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one call: HTTP status and body of its reply, or the reason why there is none.
 
     status: 0 for no reply.
@@ -96,7 +96,7 @@ class BatchProtocol(msgspec.Struct, frozen=True, kw_only=True):
     create: Callable[[Wire, BatchEntry, Path], Awaitable[str]]
     find: Callable[[Wire, BatchEntry], Awaitable[list[str]]]
     look: Callable[[Wire, str], Awaitable[Batch]]
-    results: Callable[[Wire, Batch], AsyncIterator[Iterator[Result]]]
+    results: Callable[[Wire, Batch], AsyncIterator[Iterator[BatchResult]]]
 
 
 def protocol_of(wire: Wire) -> BatchProtocol:
@@ -136,7 +136,7 @@ async def submit(
     return (msgspec.structs.replace(entry, batch=ids[0]), ids) if len(ids) == 1 else (entry, ids)
 
 
-def read_result(wire: Wire, result: Result, top_logprobs: int | None) -> Completion:
+def read_result(wire: Wire, result: BatchResult, top_logprobs: int | None) -> Completion:
     """Return the completion of a result, read as the reply to any other call. Raises CallFailed."""
     if result.status:
         try:

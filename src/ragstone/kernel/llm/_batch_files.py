@@ -23,7 +23,7 @@ from ragstone.kernel.llm._batch_api import (
     Batch,
     BatchEntry,
     BatchProtocol,
-    Result,
+    BatchResult,
     ask_batches,
     check_reply,
     lines_of,
@@ -135,7 +135,7 @@ class _Line(msgspec.Struct, frozen=True):
     response: _Reply | None = None
     error: _Mistake | str | None = None  # Mistral gives it as a text
 
-    def result(self) -> Result:
+    def result(self) -> BatchResult:
         """Return it as a result; a line with an error has no reply to be read."""
         error = _Mistake(message=self.error) if isinstance(self.error, str) else self.error
         reply = self.response or _Reply()
@@ -145,7 +145,7 @@ class _Line(msgspec.Struct, frozen=True):
             status = 0
         if error is not None and body == b"null":
             body = msgspec.json.encode({"error": {"message": message}})
-        return Result(custom_id=self.custom_id, status=status, body=body, code=code, message=message)
+        return BatchResult(custom_id=self.custom_id, status=status, body=body, code=code, message=message)
 
 
 def _order(_wire: Wire, entry: BatchEntry, *, tagged: bool = True) -> dict[str, Any]:
@@ -268,7 +268,7 @@ async def _look(wire: Wire, batch_id: str, *, jobs: str, job: type[Any]) -> Batc
 
 async def _results(
     wire: Wire, batch: Batch, *, download: Callable[..., Any]
-) -> AsyncIterator[Iterator[Result]]:
+) -> AsyncIterator[Iterator[BatchResult]]:
     for file_id in batch.files:
         content = await patiently(wire, functools.partial(download, wire, file_id))
         yield (line.result() for line in lines_of(content, _Line))

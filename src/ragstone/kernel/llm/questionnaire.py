@@ -90,7 +90,7 @@ class OptionChances(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
 
 
-class _Twice(dict[str, Any]):
+class _RepeatedKeys(dict[str, Any]):
     """An object in which a key is given twice."""
 
 
@@ -119,14 +119,14 @@ def _answers_of(text: str, questions: Sequence[TypedQuestion]) -> list[Any]:
         # The standard library's reader takes NaN, which costs one answer then and not all of them.
         body = json.loads(
             text,
-            object_pairs_hook=lambda pairs: (_Twice, dict)[len(dict(pairs)) == len(pairs)](pairs),
+            object_pairs_hook=lambda pairs: (_RepeatedKeys, dict)[len(dict(pairs)) == len(pairs)](pairs),
         )
     except (ValueError, RecursionError):
         raise _Malformed("the reply is no JSON") from None
     answers = body.get("answers") if isinstance(body, dict) else None
     if not isinstance(answers, dict | list):
         raise _Malformed("the reply has no answers")
-    if isinstance(body, _Twice) or isinstance(answers, _Twice):
+    if isinstance(body, _RepeatedKeys) or isinstance(answers, _RepeatedKeys):
         raise _Malformed("an answer is given twice")
     names = [question.name for question in questions]
     if isinstance(answers, dict):
@@ -158,7 +158,7 @@ def _read(question: TypedQuestion, answer: object) -> OptionChances:
     try:
         if not isinstance(answer, dict):
             raise _Malformed("is no object")
-        if isinstance(answer, _Twice):
+        if isinstance(answer, _RepeatedKeys):
             raise _Malformed("gives a field twice")
         if answer.get("type") == "refusal":
             return OptionChances(question=question.name, problem="the model declined to answer", refused=True)
@@ -177,7 +177,7 @@ def _shares(question: TypedQuestion, answer: dict[str, Any]) -> tuple[float, ...
         share = _share(answer.get("probability" if answer["type"] == "predicate" else "noul"))
         return share, 1 - share
     told = answer.get("probabilities")
-    if isinstance(told, _Twice) or not isinstance(told, dict | list) or not told:
+    if isinstance(told, _RepeatedKeys) or not isinstance(told, dict | list) or not told:
         raise _Malformed("has no probabilities")
     pairs = list(_entries(question, told)) if isinstance(told, list) else list(told.items())
     keys = [key for key, _value in pairs]
@@ -202,7 +202,7 @@ def _entries(question: TypedQuestion, told: Sequence[Any]) -> Iterator[tuple[str
     """Yield label and probability of a list; levels must rise in the order in which they were asked."""
     values: dict[str, int] = {}
     for entry in told:
-        if not isinstance(entry, dict) or isinstance(entry, _Twice):
+        if not isinstance(entry, dict) or isinstance(entry, _RepeatedKeys):
             raise _Malformed("has a probability of no option")
         key = entry.get("label" if question.type == "score" else "value")
         if not isinstance(key, str):

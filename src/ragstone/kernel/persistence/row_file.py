@@ -1,5 +1,6 @@
 """A file of rows that people write one by one: nothing acknowledged is lost, whatever dies when."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
@@ -91,20 +92,15 @@ class RowFile(Generic[T]):
             if line.strip():
                 row = self._row(line, number)
                 rows[self._key(row)] = row
-        last = self._half_written(torn)
+        last = None  # the row of a last line without an end, unless part of the row is missing, too
+        with contextlib.suppress(DataError):
+            last = self._row(torn, -1) if torn.strip() else None
         if last is not None:
             rows[self._key(last)] = last
         if torn and mend:
             replace_whole(self.path, text + b"\n" if last is not None else whole + end)
             state = _state(self.path)
         self._rows, self._seen = rows, state if mend or not torn else None
-
-    def _half_written(self, line: bytes) -> T | None:
-        """Return the row of a last line without an end, None where part of the row is missing, too."""
-        try:
-            return self._row(line, -1) if line.strip() else None
-        except DataError:
-            return None
 
     def _row(self, line: bytes, number: int) -> T:
         try:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from ragstone.kernel.document.blocks import Block, Cell, Column, Heading, Made, Paragraph, table_of
-from ragstone.kernel.document.numbers import count, interval, number, percent, plural, usd
+from ragstone.kernel.document.numbers import count, interval, number, percent, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.headlines import HEADLINE_METRICS

@@ -8,7 +8,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.card import card_of as card_among
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.numbers import count, number, percent, usd, with_ends
-from ragstone.kernel.errors import plural as plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.records import Status
 from ragstone.kernel.retrieval.summary import RetrievalSummary

@@ -1,6 +1,5 @@
 """The frame of every page: head, navigation, who works here."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -18,6 +17,7 @@ from ragstone.kernel.config.serving import Role
 from ragstone.kernel.document.html import asset as report_asset
 from ragstone.kernel.document.html import environment
 from ragstone.kernel.runs import wording
+from ragstone.kernel.serve.navigation import place_at
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.version import __version__
 
@@ -83,35 +83,6 @@ def query_of(request: AnyRequest, kind: type[QueryT]) -> QueryT:
 
 
 ROOT = "/workbench"
-
-
-class Place(msgspec.Struct, frozen=True):
-    """A page of the navigation. beneath: where more that belong to it begin, beside those below its path."""
-
-    words: str
-    path: str
-    beneath: tuple[str, ...] = ()
-
-
-class Section(msgspec.Struct, frozen=True):
-    """An entry of the navigation, for those of a role. places: its pages; it opens the first."""
-
-    words: str
-    places: tuple[Place, ...]
-    role: Role = "reader"
-
-
-def place_at(path: str, sections: Sequence[Section]) -> tuple[Section, Place] | None:
-    """Return where a page stands in the navigation; None for one that does not."""
-    found = [
-        (len(start), section, place)
-        for section in sections
-        for place in section.places
-        for start in (place.path, *place.beneath)
-        if path.rstrip("/") == start.rstrip("/") or path.startswith(f"{start}/")
-    ]
-    return max(found, key=lambda each: each[0])[1:] if found else None
-
 
 # No style and no script but the files of ours, and not one request to anywhere else.
 POLICY = (

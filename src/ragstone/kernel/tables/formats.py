@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, BinaryIO, TextIO, cast
 import msgspec
 
 from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.files.sheet import FileTable, numbered_names
 from ragstone.kernel.tables.cells import csv_reader, unguarded
 from ragstone.kernel.tables.interchange.inspect_archive import read_archive
@@ -199,7 +200,6 @@ def read_questions(path: Path) -> Iterator[tuple[int, Any]]:
 def _decoded(path: Path, content: bytes) -> str:
     """Return a text that is in another encoding than UTF-8. Raises DataError where it is no text."""
     from ragstone.kernel.files.decoding import decode
-    from ragstone.kernel.files.file import Unreadable
 
     with explaining(f"{path}: cannot be read as text", "Save it again in UTF-8.", Unreadable):
         text, encoding = decode(content)
@@ -210,7 +210,6 @@ def _decoded(path: Path, content: bytes) -> str:
 def _decoded_json(path: Path, content: bytes) -> str | None:
     """Return as _decoded does; None for JSON in UTF-8 with bytes in it that are not."""
     from ragstone.kernel.files.decoding import decode_unmixed
-    from ragstone.kernel.files.file import Unreadable
 
     with explaining(f"{path}: cannot be read as text", "Save it again in UTF-8.", Unreadable):
         decoded = decode_unmixed(content)
@@ -269,7 +268,7 @@ def read_xlsx(
 
     choose: takes the worksheet, of several that hold something. Raises DataError for what is no Excel file.
     """
-    from ragstone.kernel.files.file import File, Unreadable
+    from ragstone.kernel.files.file import File
     from ragstone.kernel.files.xlsx import read_xlsx as tables_of
 
     try:

@@ -6,7 +6,7 @@ workbench. What a filter says is read once, by `bound`; who asks a database writ
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
@@ -41,8 +41,10 @@ TOKENS = re.compile(
     re.VERBOSE,
 )
 
+BARE = re.compile(r"[^\s()\"'`=<>!~,]+")  # a name that needs no `…`
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+
+class ColumnTest(msgspec.Struct, frozen=True, kw_only=True):
     """A column beside values of its kind, one of them unless the sign is `in`; None is for `none`."""
 
     column: str
@@ -51,20 +53,20 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str | float | bool | None, ...]
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Combination(msgspec.Struct, frozen=True):
     """Conditions of which all, or any, must hold."""
 
     every: bool
     parts: "tuple[Condition, ...]"
 
 
-class Negated(msgspec.Struct, frozen=True):
+class Negation(msgspec.Struct, frozen=True):
     """A condition that must not hold."""
 
     part: "Condition"
 
 
-Condition = Compared | Joined | Negated
+Condition = ColumnTest | Combination | Negation
 
 
 def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
@@ -82,15 +84,15 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
 def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
     """Return whether a row meets a condition. row: value by column, None for none."""
     match condition:
-        case Joined(every, parts):
+        case Combination(every, parts):
             return (all if every else any)(holds(part, row) for part in parts)
-        case Negated(part):
+        case Negation(part):
             return not holds(part, row)
-        case Compared():
+        case ColumnTest():
             return _compares(condition, row.get(condition.column))
 
 
-def _compares(condition: Compared, cell: Any) -> bool:
+def _compares(condition: ColumnTest, cell: Any) -> bool:
     if condition.kind == "text" and cell is not None:
         texts = [folded(each) for each in (cell if isinstance(cell, list) else [cell])]
         asked = [None if value is None else folded(str(value)) for value in condition.values]
@@ -123,13 +125,8 @@ def folded(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
-def _written(name: str) -> str:
-    """Return a name as a filter takes it."""
-    return name if re.fullmatch(r"[^\s()\"'`=<>!~,]+", name) else f"`{name}`"
-
-
-class _Piece(msgspec.Struct, frozen=True):
-    """A piece of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
+class _Token(msgspec.Struct, frozen=True):
+    """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
 
     kind: str
     text: str
@@ -140,42 +137,40 @@ class _Piece(msgspec.Struct, frozen=True):
         return self.kind == "word" and self.text.lower() in words
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
-    for found in TOKENS.finditer(text):
-        kind = found.lastgroup or ""
-        yield _Piece(kind, found[kind], found.start(kind))
-    yield _Piece("end", "", len(text))
-
-
 PartT = TypeVar("PartT")
 
 
 class _Parser:
-    """One pass from the first piece to the last."""
+    """One pass from the first token to the last."""
 
     def __init__(self, text: str, columns: Mapping[str, Kind]) -> None:
         self.text = text
         self.columns = columns
         self.named = {folded(name): name for name in columns}
-        self.pieces = list(_pieces(text))
+        self.tokens = [
+            _Token(kind, match[kind], match.start(kind))
+            for match in TOKENS.finditer(text)
+            if (kind := match.lastgroup)
+        ]
+        self.tokens.append(_Token("end", "", len(text)))
         self.place = 0
         self.n_parts = 0
 
     @property
-    def piece(self) -> _Piece:
-        return self.pieces[self.place]
+    def token(self) -> _Token:
+        return self.tokens[self.place]
 
-    def next(self) -> _Piece:
-        piece = self.piece
-        self.place += piece.kind != "end"
-        return piece
+    def next(self) -> _Token:
+        token = self.token
+        self.place += token.kind != "end"
+        return token
 
     def whole(self) -> Condition:
-        if self.piece.kind == "end":
+        if self.token.kind == "end":
             raise DataError("The filter is empty: write one such as correctness < 50.")
         condition = self.any_of()
-        if self.piece.kind != "end":
-            self.refuse(self.piece, "'and', 'or' or its end")
+        if self.token.kind != "end":
+            self.refuse(self.token, "'and', 'or' or its end")
         return condition
 
     def any_of(self) -> Condition:
@@ -186,85 +181,86 @@ class _Parser:
 
     def chain(self, word: str, part: Callable[[], Condition]) -> Condition:
         parts = [part()]
-        while self.piece.is_word(word):
+        while self.token.is_word(word):
             self.next()
             parts.append(part())
-        return parts[0] if len(parts) == 1 else Joined(word == "and", tuple(parts))
+        return parts[0] if len(parts) == 1 else Combination(word == "and", tuple(parts))
 
     def one(self) -> Condition:
         self.n_parts += 1
         if self.n_parts > MOST_PARTS:
             raise DataError(f"The filter has more than {MOST_PARTS} conditions: write fewer.")
-        piece = self.next()
-        if piece.is_word("not"):
-            return Negated(self.one())
-        if piece.text == "(" and piece.kind == "mark":
+        token = self.next()
+        if token.is_word("not"):
+            return Negation(self.one())
+        if token.text == "(" and token.kind == "mark":
             condition = self.any_of()
             self.mark(")")
             return condition
-        if piece.kind not in ("word", "quoted"):
-            self.refuse(piece, "the name of a column, 'not' or '('")
-        return self.compared(piece)
+        if token.kind not in ("word", "quoted"):
+            self.refuse(token, "the name of a column, 'not' or '('")
+        return self.compared(token)
 
-    def compared(self, piece: _Piece) -> Condition:
-        name = self.named.get(folded(piece.text))
+    def compared(self, token: _Token) -> Condition:
+        name = self.named.get(folded(token.text))
         if name is None:
-            hint = nearest(piece.text, map(_written, self.columns))
-            raise DataError(f"{self.where(piece)}there is no column {piece.text!r}. {hint}")
+            names = [name if BARE.fullmatch(name) else f"`{name}`" for name in self.columns]
+            hint = nearest(token.text, names)
+            raise DataError(f"{self.where(token)}there is no column {token.text!r}. {hint}")
         kind = self.columns[name]
-        if self.piece.is_word("in"):
+        if self.token.is_word("in"):
             self.next()
-            return Compared(
+            return ColumnTest(
                 column=name, kind=kind, sign=self.sign("in", kind, name), values=self.listed(kind, name)
             )
-        if self.piece.kind != "sign":
+        if self.token.kind != "sign":
             if kind == "yes_no":
-                return Compared(column=name, kind=kind, sign="=", values=(True,))
-            self.refuse(self.piece, f"= != < <= > >= ~ or 'in' after {name}")
-        sign = self.sign(self.piece.text.replace("==", "="), kind, name)
+                return ColumnTest(column=name, kind=kind, sign="=", values=(True,))
+            self.refuse(self.token, f"= != < <= > >= ~ or 'in' after {name}")
+        sign = self.sign(self.token.text.replace("==", "="), kind, name)
         self.next()
-        return Compared(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
+        return ColumnTest(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
 
     def sign(self, text: str, kind: Kind, name: str) -> Sign:
         for sign in SIGNS[kind]:
             if sign == text:
                 return sign
-        raise DataError(f"{self.where(self.piece)}{name} {TAKES[kind]}.")
+        raise DataError(f"{self.where(self.token)}{name} {TAKES[kind]}.")
 
     def listed(self, kind: Kind, name: str) -> tuple[str | float | bool | None, ...]:
         self.mark("(")
         values = [self.value(kind, name, "in")]
-        while self.piece.text == "," and self.piece.kind == "mark":
+        while self.token.text == "," and self.token.kind == "mark":
             self.next()
             values.append(self.value(kind, name, "in"))
         self.mark(")")
         return tuple(values)
 
     def value(self, kind: Kind, name: str, sign: Sign) -> str | float | bool | None:
-        piece = self.next()
-        if piece.kind not in ("word", "double", "single"):
-            self.refuse(piece, f"a value after {name} {sign}")
-        if piece.is_word(NONE) and sign in ("=", "!=", "in"):
+        token = self.next()
+        if token.kind not in ("word", "double", "single"):
+            self.refuse(token, f"a value after {name} {sign}")
+        if token.is_word(NONE) and sign in ("=", "!=", "in"):
             return None
         if kind == "text":
-            return piece.text
+            return token.text
         value: float | bool | None = None
         if kind == "yes_no":
-            value = {"true": True, "false": False}.get(piece.text.lower())
-        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", piece.text.lower()):
-            value = float(piece.text)
+            value = {"true": True, "false": False}.get(token.text.lower())
+        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", token.text.lower()):
+            value = float(token.text)
         if value is None or value in (float("inf"), float("-inf")):
-            raise DataError(f"{self.where(piece)}{piece.text!r} does not fit. {name} {TAKES[kind]}.")
+            raise DataError(f"{self.where(token)}{token.text!r} does not fit. {name} {TAKES[kind]}.")
         return value
 
     def mark(self, mark: str) -> None:
-        piece = self.next()
-        if piece.kind != "mark" or piece.text != mark:
-            self.refuse(piece, repr(mark))
+        token = self.next()
+        if token.kind != "mark" or token.text != mark:
+            self.refuse(token, repr(mark))
 
-    def where(self, piece: _Piece) -> str:
-        return f"The filter, at character {piece.at + 1}: "
+    def where(self, token: _Token) -> str:
+        return f"The filter, at character {token.at + 1}: "
 
-    def refuse(self, piece: _Piece, wanted: str) -> NoReturn:
-        found = f"there is {piece.text!r}" if piece.kind != "end" else "it ends"
-        raise DataError(f"{self.where(piece)}{found} where it takes {wanted}.")
+    def refuse(self, token: _Token, wanted: str) -> NoReturn:
+        found = f"there is {token.text!r}" if token.kind != "end" else "it ends"
+        raise DataError(f"{self.where(token)}{found} where it takes {wanted}.")

@@ -11,9 +11,9 @@ from ragstone.features.bench.answerers._values import (
     short_model,
 )
 from ragstone.kernel.document.numbers import number, with_ends
+from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.statistics.ppi_difference import labelled_pairs_for
 
 IN_ITS_EYES = "in the judge's eyes"

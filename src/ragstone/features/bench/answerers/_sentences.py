@@ -18,8 +18,9 @@ from ragstone.features.bench.answerers._values import (
 from ragstone.kernel.config import Condition
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
 from ragstone.kernel.document.numbers import count, interval, number, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
-from ragstone.kernel.runs.wording import plural, statuses
+from ragstone.kernel.runs.wording import statuses
 
 MEASURES = (
     "answered",

@@ -31,12 +31,11 @@ from ragstone.features.bench.judges.words import BENCH
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import RagstoneError, checks_arguments
+from ragstone.kernel.errors import RagstoneError, checks_arguments, plural
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
-from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.stages.calibrate import cards_of_sheet
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.judge import judge_rows

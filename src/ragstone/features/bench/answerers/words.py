@@ -66,9 +66,10 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
 from ragstone.kernel.document.scatter import ScatterChart, draw_shares, point
+from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import listed, plural
+from ragstone.kernel.runs.wording import listed
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 

@@ -29,7 +29,8 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, number
-from ragstone.kernel.runs.wording import plural, tau_told, with_left_out
+from ragstone.kernel.errors import plural
+from ragstone.kernel.runs.wording import tau_told, with_left_out
 
 MOST_PAIRS = 12  # rows of a table where there is little room; a page has all
 TONES: dict[OrderVerdict, Tone] = {"holds": "good", "does not hold": "bad", "cannot tell": "open"}

@@ -58,10 +58,11 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
 from ragstone.kernel.document.scatter import ScatterChart
+from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out
+from ragstone.kernel.runs.wording import listed, statuses, with_left_out
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 

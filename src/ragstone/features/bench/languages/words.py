@@ -39,8 +39,9 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, usd
+from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import asked_line, made_of, plural
+from ragstone.kernel.runs.wording import asked_line, made_of
 from ragstone.kernel.tables.shown import Displayed
 
 STUDY = "languages.json"

@@ -46,9 +46,10 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, interval, number, one_line, seconds, with_ends
 from ragstone.kernel.document.scatter import ScatterChart
+from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
 from ragstone.kernel.runs.summary import Calls, read_numbers
-from ragstone.kernel.runs.wording import plural, with_left_out
+from ragstone.kernel.runs.wording import with_left_out
 from ragstone.kernel.statistics import Estimate, negated
 from ragstone.kernel.tables.shown import Displayed
 

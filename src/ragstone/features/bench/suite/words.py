@@ -23,9 +23,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import plural, statuses
+from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.tables.shown import Displayed
 
 SUITE = "suite.json"

@@ -17,7 +17,7 @@ from ragstone.kernel.dataset.certificate import (
     ReviewNumbers,
 )
 from ragstone.kernel.document.numbers import count, interval, number, people, percent, usd
-from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.errors import plural
 
 STEPS: dict[Step, str] = {
     "write": "with evidence, in the right language",

@@ -11,7 +11,16 @@ from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined import JudgeKey, judge_names
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, TAG
-from ragstone.kernel.tables.where import Compared, Condition, Joined, Negated, Sign, bound, folded, holds
+from ragstone.kernel.tables.where import (
+    ColumnTest,
+    Combination,
+    Condition,
+    Negation,
+    Sign,
+    bound,
+    folded,
+    holds,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,11 +58,11 @@ def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Not
     notes: of the run as they are now; an index holds none, so that a new one does not make it again.
     """
     columns, judges = run_columns(con, notes)
-    where, values = _Writer(columns, judges, notes).written(bound(text, columns.kinds))
+    where, values = _SqlWriter(columns, judges, notes).written(bound(text, columns.kinds))
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
 
 
-class _Writer:
+class _SqlWriter:
     """Writes conditions of one run."""
 
     def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey], notes: Sequence[Note]) -> None:
@@ -63,17 +72,17 @@ class _Writer:
 
     def written(self, condition: Condition) -> Query:
         match condition:
-            case Joined(every, parts):
+            case Combination(every, parts):
                 queries = [self.written(part) for part in parts]
                 word = " AND " if every else " OR "
                 return f"({word.join(query for query, _ in queries)})", [v for _, vs in queries for v in vs]
-            case Negated(part):
+            case Negation(part):
                 query, values = self.written(part)
                 return f"NOT {query}", values
-            case Compared():
+            case ColumnTest():
                 return self.compared(condition)
 
-    def compared(self, asked: Compared) -> Query:
+    def compared(self, asked: ColumnTest) -> Query:
         """Return a comparison: `!=` is the opposite of `=`, and `in` is any of several `=`."""
         if asked.column == FLIPS:
             test = "false" if asked.values[0] is None else f"({FLIPPED}) = {asked.values[0]}"
@@ -101,7 +110,7 @@ class _Writer:
                 judge, "true" if value is None else f"status IN ({listed})", [], none=value is None
             )
         if column in NOTED:
-            return self.noted(Compared(column=column, kind="text", sign=sign, values=(value,)))
+            return self.noted(ColumnTest(column=column, kind="text", sign=sign, values=(value,)))
         name = self.texts.get(column, column)
         test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
         has = f"name = ? AND {test}"
@@ -112,7 +121,7 @@ class _Writer:
         values: list[Value] = [name] if value is None else [name, folded(str(value))]
         return f"NOT {query}" if value is None else query, values * 2
 
-    def noted(self, asked: Compared) -> Query:
+    def noted(self, asked: ColumnTest) -> Query:
         """Return whether a note on the pair, or on its question, is so; or whether there is none."""
         none = asked.values[0] is None
         ids: list[str] = []

@@ -293,21 +293,19 @@ class _Reading:
         answerable = next(
             (row.answerable for row in (seen.question, answer) if row and row.answerable is not None), None
         )
+        if answer is None or answer.contexts is None:  # as joined.py does: else by the only ranking
+            found_rank = seen.ranked[0] if len(seen.ranked) == 1 else None
+        else:
+            found_rank = first_rank(self._documents(answer), _relevant(seen.question))
         found = {
             "answerable": answerable,
-            "found_rank": self._found_rank(seen, answer),
+            "found_rank": found_rank,
             "latency_s": answer.latency_s if answer else None,
             "input_tokens": usage.input if usage else None,
             "output_tokens": usage.output if usage else None,
             "cost_usd": answer.cost_usd if answer else None,
         }
         return [np.nan if found[name] is None else float(found[name] or 0) for name in NUMBERS]
-
-    def _found_rank(self, seen: _Seen, answer: _IndexedAnswer | None) -> int | None:
-        """Return as joined.py does: by the answer's contexts, else by the only ranking."""
-        if answer is None or answer.contexts is None:
-            return seen.ranked[0] if len(seen.ranked) == 1 else None
-        return first_rank(self._documents(answer), _relevant(seen.question))
 
     def _documents(self, answer: _IndexedAnswer) -> list[str | None]:
         return [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts or ()]

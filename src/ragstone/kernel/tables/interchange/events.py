@@ -58,7 +58,9 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
                 continue
             if raw.keys() & {"resourceLogs", "scopeLogs", "event_name"}:
                 verdicts += _records(number, raw)
-            for span in _true_spans(raw) if "event_name" not in raw else ():
+            for span in spans_in(raw) if "event_name" not in raw else ():
+                if span.keys() & {"evaluation", "problem"}:  # made of an evaluation, which is read whole here
+                    continue
                 steps.append(step_in(number, span))
                 verdicts += _on_span(number, span)
                 kind = _attribute(span, "openinference.span.kind") or span.get("span_kind")
@@ -73,11 +75,6 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
     yield from ((one.number, one) for one in placed if one.row is None)
     ours = sorted((one for one in placed if one.row is not None), key=lambda one: one.at or 0.0)
     yield from ((one.number, _placed_row(one)) for one in ours)
-
-
-def _true_spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the spans of a row, without what spans_in makes of evaluations, which are read whole here."""
-    return (span for span in spans_in(raw) if not span.keys() & {"evaluation", "problem"})
 
 
 def _on_span(number: int, span: Span) -> list[SpanVerdict]:
