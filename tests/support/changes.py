@@ -246,7 +246,7 @@ UNTRIED: dict[str, str] = {
     "kernel.llm.keys:without_password": SETTING,
     "kernel.llm._litellm:open_litellm": SETTING,
     "kernel.llm._litellm:_body": NAME,
-    "kernel.llm._openai:_reply_form": NAME,
+    "kernel.llm._openai:_name_of": NAME,
     "kernel.llm.schema:_writable": UNICODE,
     "kernel.privacy.masking:MaskedValues._replaced": PART,
     "kernel.privacy.masking:_spans_seen": PART,

@@ -163,7 +163,7 @@ def agree(
     with columns_of_run(judgements):
         labelled = _read_labels(labels, sheet, {row.metric for row in judged}, by_word) if labels else []
         labelled = labels_under(labelled, policy)
-        labelled = join_labels(judged, labelled, read_rows(sheet, Answer) if sheet else ())
+        labelled = join_labels(judged, labelled, list(read_rows(sheet, Answer)) if sheet else ())
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     if gaps or again:

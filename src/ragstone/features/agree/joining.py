@@ -53,7 +53,7 @@ def labels_within(judgements: Path, *, needed: bool) -> Path | None:
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
 def join_labels(
-    judgements: Sequence[Judgement], labels: Sequence[Label], answers: Iterable[Answer] = ()
+    judgements: Sequence[Judgement], labels: Sequence[Label], answers: Sequence[Answer] = ()
 ) -> Rows[Label]:
     """Return labels with the question ids and systems of the verdicts that they are for, in order.
 

@@ -31,13 +31,12 @@ MOST_CHARACTERS = 2000
 MOST_PARTS = 100
 
 TOKENS = re.compile(
-    r"""\s*(?:
-        (?P<sign><=|>=|!=|==|[=<>~])
+    r"""(?P<sign><=|>=|!=|==|[=<>~])
       | (?P<mark>[(),])
       | "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<quoted>[^`]+)`
       | (?P<word>[^\s()"'`=<>!~,]+)
       | (?P<wrong>\S)
-    )""",
+    """,
     re.VERBOSE,
 )
 
@@ -247,7 +246,7 @@ class _Parser:
         value: float | bool | None = None
         if kind == "yes_no":
             value = {"true": True, "false": False}.get(token.text.lower())
-        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", token.text.lower()):
+        elif re.fullmatch(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d{1,3})?", token.text.lower()):
             value = float(token.text)
         if value is None or value in (float("inf"), float("-inf")):
             raise DataError(f"{self.where(token)}{token.text!r} does not fit. {name} {TAKES[kind]}.")
