@@ -8,7 +8,7 @@ from ragstone.features.translate._services import call, open_http
 from ragstone.kernel.config import HttpTranslator
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.llm.transport import Unreachable
+from ragstone.kernel.llm.prompt import Unreachable
 
 
 @pytest.fixture

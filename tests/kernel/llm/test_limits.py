@@ -23,7 +23,7 @@ from ragstone.kernel.llm.limits import (
     retry_after_s_of,
     told_wait,
 )
-from ragstone.kernel.llm.transport import AppFailed, Unreachable
+from ragstone.kernel.llm.prompt import AppFailed, Unreachable
 
 
 async def occupy(slots: Slots, until: asyncio.Event) -> None:

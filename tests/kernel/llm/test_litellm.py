@@ -16,8 +16,7 @@ from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import CallFailed, Door
 from ragstone.kernel.llm._litellm import _body, _failure, _Refused
-from ragstone.kernel.llm.prompt import Completion
-from ragstone.kernel.llm.transport import Unreachable
+from ragstone.kernel.llm.prompt import Completion, Unreachable
 from ragstone.kernel.records import Usage
 
 MODEL = "litellm/openai/fake"

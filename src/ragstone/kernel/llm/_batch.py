@@ -28,9 +28,9 @@ from ragstone.kernel.errors import ModelError, explaining
 from ragstone.kernel.llm._batch_api import (
     Batch,
     BatchEntry,
+    BatchProtocol,
     BatchResult,
     patiently,
-    protocol_of,
     read_result,
     submit,
 )
@@ -55,6 +55,17 @@ PUT_OFF = "put off until its batch is finished"
 
 SingleFlight = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+
+
+def protocol_of(wire: Wire) -> BatchProtocol:
+    """Return how the endpoint's batch API is spoken to."""
+    if wire.batch_api == "anthropic":
+        from ragstone.kernel.llm._batch_anthropic import ANTHROPIC
+
+        return ANTHROPIC
+    from ragstone.kernel.llm._batch_files import FILE_PROTOCOLS
+
+    return FILE_PROTOCOLS[wire.batch_api]
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -379,7 +390,7 @@ class Batches:
     async def _submit(self, draft: BatchDraft) -> None:
         draft.close()
         entry = BatchEntry(tag=draft.tag, model=self._identity, n_calls=draft.n_calls, noted=time.time())
-        entry, ids = await submit(self._wire, entry, draft.path, self._journal.note)
+        entry, ids = await submit(self._wire, self._protocol, entry, draft.path, self._journal.note)
         self._journal.note(entry)
         sent = Sent(entry, read_calls(draft.path), ids)
         self._keep(sent)

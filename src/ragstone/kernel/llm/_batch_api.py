@@ -1,4 +1,4 @@
-"""Providers' batch APIs, each asked patiently: the values that all of them come to, and the table of them.
+"""Providers' batch APIs, each asked patiently: the values that all of them come to.
 
 A protocol is a row of functions: how a call is written into the file of calls, how that file is handed over,
 how a batch is created, found again, looked at and read. Those of files are in _batch_files.py, Anthropic's is
@@ -99,19 +99,8 @@ class BatchProtocol(msgspec.Struct, frozen=True, kw_only=True):
     results: Callable[[Wire, Batch], AsyncIterator[Iterator[BatchResult]]]
 
 
-def protocol_of(wire: Wire) -> BatchProtocol:
-    """Return how the endpoint's batch API is spoken to."""
-    if wire.batch_api == "anthropic":
-        from ragstone.kernel.llm._batch_anthropic import ANTHROPIC
-
-        return ANTHROPIC
-    from ragstone.kernel.llm._batch_files import FILE_PROTOCOLS
-
-    return FILE_PROTOCOLS[wire.batch_api]
-
-
 async def submit(
-    wire: Wire, entry: BatchEntry, path: Path, note: Callable[[BatchEntry], None]
+    wire: Wire, protocol: BatchProtocol, entry: BatchEntry, path: Path, note: Callable[[BatchEntry], None]
 ) -> tuple[BatchEntry, list[str]]:
     """Hand over a file of calls and make its batch; return the entry, and the ids that it may have.
 
@@ -119,7 +108,6 @@ async def submit(
     without one, where the reply to the making was lost and the provider does not show which batch is ours.
     Raises ModelError.
     """
-    protocol = protocol_of(wire)
     if protocol.upload is not None:
         file = await patiently(wire, functools.partial(protocol.upload, wire, path))
         entry = msgspec.structs.replace(entry, file=file)

@@ -9,8 +9,8 @@ from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
 from ragstone.kernel.llm.limits import RUN, RetryPolicy, backoff_s, own_limits
-from ragstone.kernel.llm.prompt import CallFailed
-from ragstone.kernel.llm.transport import BadRequest, BrokenOff, Rephrase
+from ragstone.kernel.llm.prompt import BadRequest, CallFailed
+from ragstone.kernel.llm.transport import BrokenOff, Rephrase
 from ragstone.kernel.records import Usage
 
 UNUSED = Usage(calls=0)

@@ -18,9 +18,16 @@ from ragstone.kernel.errors import ModelError, optional_package
 from ragstone.kernel.llm._reasoning import with_reasoning
 from ragstone.kernel.llm.keys import hide
 from ragstone.kernel.llm.limits import retry_after_s_of, told_wait
-from ragstone.kernel.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
+from ragstone.kernel.llm.prompt import (
+    CONTENT_FILTER,
+    CallFailed,
+    Completion,
+    Prompt,
+    Unreachable,
+    read_logprobs,
+)
 from ragstone.kernel.llm.providers import Provider
-from ragstone.kernel.llm.transport import Dialect, Endpoint, Rephrase, Unreachable, Where, refused_extra
+from ragstone.kernel.llm.transport import Dialect, Endpoint, Rephrase, Where, refused_extra
 from ragstone.kernel.records import told_usage
 
 DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing

@@ -17,9 +17,8 @@ from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm.keys import find_key, hide, passwords_in, without_password
 from ragstone.kernel.llm.limits import retry_after_s_of, told_wait
-from ragstone.kernel.llm.prompt import CallFailed
+from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Unreachable
 from ragstone.kernel.llm.providers import Provider
-from ragstone.kernel.llm.transport import BadRequest, Unreachable
 
 DEFAULT_TIMEOUT_S = 60.0
 CONNECT_S = 10.0

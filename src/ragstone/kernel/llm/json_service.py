@@ -16,8 +16,7 @@ import msgspec
 from ragstone.kernel.config import HttpSettings, HttpSystem, HttpTranslator, ModelSettings
 from ragstone.kernel.errors import ConfigError, ModelError, nearest
 from ragstone.kernel.llm.keys import find_key, hide, without_password
-from ragstone.kernel.llm.prompt import CallFailed
-from ragstone.kernel.llm.transport import BadRequest, Unreachable
+from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Unreachable
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm._site import Site

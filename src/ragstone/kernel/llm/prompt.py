@@ -281,6 +281,25 @@ class CallFailed(ModelError):
         return _sent(type(self), str(self), self.__dict__ | {"usage": usage, "raw": raw or self.raw})
 
 
+class Unreachable(CallFailed):
+    """Nobody there, or somebody who does not speak the protocol: fatal if it is so from the first call on."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("error", message, retryable=True)
+
+
+class AppFailed(CallFailed):
+    """An application under test failed at this question: a finding about it, and no reason to stop asking."""
+
+
+class BadRequest(Exception):
+    """HTTP 400, 413 or 422 with the provider's words; raw: the same before the key was hidden in them."""
+
+    def __init__(self, words: str, *, raw: str = "") -> None:
+        super().__init__(words)
+        self.raw = raw or words
+
+
 # Exceptions are rebuilt by their `args`, which here are the message alone: status and usage would be lost.
 def _sent(kind: type[CallFailed], message: str, stated: dict[str, Any]) -> CallFailed:
     failure = kind.__new__(kind, message)  # without __init__, which kinds have with other parameters

@@ -14,9 +14,9 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price, Section, shipped
 from ragstone.kernel.errors import ModelError, nearest
 from ragstone.kernel.llm.keys import without_password
-from ragstone.kernel.llm.transport import BatchApi
 
 Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp", "systemone"]
+BatchApi = Literal["openai", "mistral", "gemini", "anthropic"]
 Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning", "decisions"]
 CAN: dict[Can, str] = {
     "schema": "replies held to a JSON schema",

@@ -7,18 +7,16 @@ import copy
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import msgspec
 
 from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
+from ragstone.kernel.llm._site import Site
+from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Completion, OnText, Prompt
+from ragstone.kernel.llm.providers import BatchApi
 
-if TYPE_CHECKING:
-    from ragstone.kernel.llm._site import Site
-
-BatchApi = Literal["openai", "mistral", "gemini", "anthropic"]
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
 ABOUT_MODES = (
@@ -202,13 +200,6 @@ def refused_extra(message: str, extra: dict[str, object]) -> str | None:
     return next((name for name in extra if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message)), None)
 
 
-class Unreachable(CallFailed):
-    """Nobody there, or somebody who does not speak the protocol: fatal if it is so from the first call on."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("error", message, retryable=True)
-
-
 class BrokenOff(CallFailed):
     """A reply that ended in the middle, after some of it was passed on: to ask again would say it twice."""
 
@@ -217,23 +208,11 @@ class BrokenOff(CallFailed):
         super().__init__(status, f"{failure} (after {len(said)} characters of the reply)", raw=said)
 
 
-class AppFailed(CallFailed):
-    """An application under test failed at this question: a finding about it, and no reason to stop asking."""
-
-
 class Rephrase(CallFailed):
     """The endpoint wants such requests in another form, which the transport now knows: send it again."""
 
     def __init__(self, message: str) -> None:
         super().__init__("error", message, retryable=True)
-
-
-class BadRequest(Exception):
-    """HTTP 400, 413 or 422 with the provider's words; raw: the same before the key was hidden in them."""
-
-    def __init__(self, words: str, *, raw: str = "") -> None:
-        super().__init__(words)
-        self.raw = raw or words
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,7 +226,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     model: str
-    site: "Site"
+    site: Site
     encode: Callable[[Prompt], bytes]
     decode: Callable[[int, bytes, int | None], Completion]
     batch_api: BatchApi

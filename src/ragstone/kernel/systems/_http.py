@@ -22,8 +22,8 @@ from ragstone.kernel.llm.json_service import (
     pointed_at,
     service_identity,
 )
-from ragstone.kernel.llm.prompt import Completion
-from ragstone.kernel.llm.transport import AppFailed, Endpoint, Unreachable
+from ragstone.kernel.llm.prompt import AppFailed, Completion, Unreachable
+from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Context, Question, Step, Usage, told_usage
 from ragstone.kernel.retrieval.deps import question_tags
 from ragstone.kernel.systems._reply import SystemReply, completion_of
