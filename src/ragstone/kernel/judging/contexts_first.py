@@ -7,7 +7,7 @@ instructions and the code of its verdict come last. See docs/decisions/0070.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -18,9 +18,8 @@ from ragstone.kernel.judging.render import REASON, Field, named_inputs, reply_fo
 from ragstone.kernel.llm import Message, Prompt, fence, row_nonce
 from ragstone.kernel.records import Answer, references
 
-if TYPE_CHECKING:
-    from ragstone.kernel.judging.one_call import OneCallJudge
-
+LaidOut = Any
+"""A OneCallJudge, whose module asks this one."""
 LAYOUT = "contexts_first"
 ORDER = ("contexts", "question", "answer", "reference")  # what most judges share first
 SHARED = ORDER[:3]
@@ -43,7 +42,7 @@ class ContextsFirstReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     verdict: str
 
 
-def problem_of_layout(judge: "OneCallJudge") -> str | None:
+def problem_of_layout(judge: LaidOut) -> str | None:
     """Return why a judge cannot be asked in this layout, or None."""
     if getattr(judge, "reply", "reasoned") == "token":
         return (
@@ -74,7 +73,7 @@ def offered(field: Field) -> dict[str, Any]:
 
 
 def contexts_first_prompt(
-    judge: "OneCallJudge", answer: Answer, inputs: Mapping[str, str], context: JudgeContext
+    judge: LaidOut, answer: Answer, inputs: Mapping[str, str], context: JudgeContext
 ) -> Prompt:
     """Return the call that asks a judge about a row.
 
@@ -119,13 +118,14 @@ def contexts_first_prompt(
 
 
 async def find_contexts_first(
-    judge: "OneCallJudge", answer: Answer, inputs: Mapping[str, str], context: JudgeContext
+    judge: LaidOut, answer: Answer, inputs: Mapping[str, str], context: JudgeContext
 ) -> Finding:
     """Return what the model says in one call."""
     reply = await context.ask(contexts_first_prompt(judge, answer, inputs, context))
     own, outcome = judge.reply_fields()
     values = {own.name: reply.value.reason, outcome.name: offered(outcome)[reply.value.verdict]}
-    return msgspec.structs.replace(judge.finding_of(values), usage=reply.usage, cost_usd=reply.cost_usd)
+    finding: Finding = judge.finding_of(values)
+    return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
 
 
 def _ends(texts: Mapping[str, str]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ There is no nonce: nothing is parsed out of words that the judged text could hav
 do is persuade, which `ragstone attack` measures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeGuard
 
@@ -27,7 +27,7 @@ from ragstone.kernel.judging._typed_questions import (
 )
 from ragstone.kernel.judging.contexts import VerdictReply, room
 from ragstone.kernel.judging.fields import JudgeFields
-from ragstone.kernel.judging.finding import Finding, FindingOf, JudgeContext, unparsable
+from ragstone.kernel.judging.finding import Decider, Finding, FindingOf, JudgeContext, unparsable
 from ragstone.kernel.judging.inputs import gather_inputs, texts_of
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
@@ -51,6 +51,11 @@ def check_decided(judges: Sequence[JudgeFields], context: JudgeContext) -> None:
         raise ModelError(
             f"judge {leaf.name!r} {needs}, and {model} is a decision model, which gives none. {remedy}"
         )
+
+
+def decider(decides: Callable[[str], bool]) -> Decider:
+    """Return how decision models are asked. decides: whether a model is one."""
+    return Decider(decides=decides, find=find_by_questions, each=decide_each)
 
 
 async def decide_each(

@@ -1,7 +1,7 @@
 """What a kind of judge needs, and what it finds."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,13 +21,24 @@ Retrieve = Callable[[str, int | None], Awaitable[list[Context]]]
 """A query and how many (None: as `[retrieve]` says) -> the passages found, best first."""
 
 
+class Decider(msgspec.Struct, frozen=True, kw_only=True):
+    """How decision models are asked, and which models are; see decision.py, which makes it.
+
+    find: what such a model finds for a judge. each: its verdicts on statements, by number.
+    """
+
+    decides: Callable[[str], bool]
+    find: Callable[..., "Awaitable[Finding]"]
+    each: Callable[..., Awaitable[dict[int, Any]]]
+
+
 class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. retrieve: looks passages up, for functions that do. context_tokens: model -> how many tokens prompt
-    and reply may have together. decides: whether a model is a decision model, see decision.py. at_once: how
-    many calls the model takes at a time. shares_rows: whether several judges whose prompts begin alike are
+    and reply may have together. decider: where one of the models is a decision model. at_once: how many
+    calls the model takes at a time. shares_rows: whether several judges whose prompts begin alike are
     asked about each row. A judge that needs none of them works with `JudgeContext()`. Raises ValueError where
     a model is to be asked without a secret: whoever writes an answer could then reckon its nonce.
     """
@@ -39,7 +50,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     embed: "EmbedSoon | None" = None
     retrieve: Retrieve | None = None
     context_tokens: Callable[[str], int] | None = None
-    decides: Callable[[str], bool] = lambda _model: False
+    decider: Decider | None = None
     at_once: int = 1
     shares_rows: bool = False
 
@@ -48,6 +59,10 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(
                 "judges that ask a model need the project's secret: JudgeContext(secret=load_secret(…))"
             )
+
+    def decides(self, model: str) -> bool:
+        """Return whether a model is a decision model."""
+        return self.decider is not None and self.decider.decides(model)
 
     def wrapped(self, wrap: Callable[[Ask], Ask]) -> "JudgeContext":
         """Return the context with every `ask` in it wrapped."""

@@ -130,10 +130,8 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
 
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call."""
-        if context.decides(context.model):
-            from ragstone.kernel.judging.decision import find_by_questions  # it knows the kinds, see KINDS
-
-            return await find_by_questions(self, inputs, context)
+        if context.decider is not None and context.decides(context.model):
+            return await context.decider.find(self, inputs, context)
         if self.layout is not None:
             from ragstone.kernel.judging.contexts_first import find_contexts_first
 

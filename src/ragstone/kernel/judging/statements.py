@@ -111,8 +111,8 @@ async def check_statements(
     """
     cited = against == "contexts"
     settled: dict[int, Verdict] = {}
-    decided = context.decides(context.model)
-    for batch in batches(statements, A_DECISION) if decided else batches(statements):
+    decider = context.decider if context.decides(context.model) else None
+    for batch in batches(statements, A_DECISION) if decider else batches(statements):
         most = room(judge, context, texts, [verify, *batch.values(), inputs.get("question", "")])
         still, left = batch, cut_contexts(texts, most)
         while still and left:
@@ -135,16 +135,14 @@ async def check_statements(
                 )
                 return await context.ask(prompt)
 
-            if decided:
-                from ragstone.kernel.judging.decision import decide_each  # it knows the kinds, see KINDS
-
+            if decider is not None:
                 named = {
                     name: text
                     for name, text in inputs.items()
                     if name == "question" or f"{{{name}}}" in verify
                 }
                 shown = {**named, against: show(passages, numbered=cited)}
-                verdicts = await decide_each(verify, shown, still, context, replies)
+                verdicts = await decider.each(verify, shown, still, context, replies)
             else:
                 verdicts = await one_verdict_each(still, ask, replies)
             for number, verdict in verdicts.items():

@@ -69,12 +69,12 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         embed=embed,
         retrieve=retrieve,
         context_tokens=session.models.context_tokens,
-        decides=session.models.decides,
         at_once=(await session.models.door(model)).endpoint.concurrency if asking and model else 1,
     )
-    if context.decides(context.model) or any(context.decides(name) for name in members):
-        from ragstone.kernel.judging.decision import check_decided  # few models are
+    if any(session.models.decides(name) for name in (context.model, *members)):
+        from ragstone.kernel.judging.decision import check_decided, decider  # few models are
 
+        context = msgspec.structs.replace(context, decider=decider(session.models.decides))
         check_decided(judges, context)
     return context
 
