@@ -124,7 +124,7 @@ def folded(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
-class _Token(msgspec.Struct, frozen=True):
+class _FilterToken(msgspec.Struct, frozen=True):
     """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
 
     kind: str
@@ -147,19 +147,19 @@ class _Parser:
         self.columns = columns
         self.named = {folded(name): name for name in columns}
         self.tokens = [
-            _Token(kind, match[kind], match.start(kind))
+            _FilterToken(kind, match[kind], match.start(kind))
             for match in TOKENS.finditer(text)
             if (kind := match.lastgroup)
         ]
-        self.tokens.append(_Token("end", "", len(text)))
+        self.tokens.append(_FilterToken("end", "", len(text)))
         self.place = 0
         self.n_parts = 0
 
     @property
-    def token(self) -> _Token:
+    def token(self) -> _FilterToken:
         return self.tokens[self.place]
 
-    def next(self) -> _Token:
+    def next(self) -> _FilterToken:
         token = self.token
         self.place += token.kind != "end"
         return token
@@ -200,7 +200,7 @@ class _Parser:
             self.refuse(token, "the name of a column, 'not' or '('")
         return self.compared(token)
 
-    def compared(self, token: _Token) -> Condition:
+    def compared(self, token: _FilterToken) -> Condition:
         name = self.named.get(folded(token.text))
         if name is None:
             names = [name if BARE.fullmatch(name) else f"`{name}`" for name in self.columns]
@@ -257,9 +257,9 @@ class _Parser:
         if token.kind != "mark" or token.text != mark:
             self.refuse(token, repr(mark))
 
-    def where(self, token: _Token) -> str:
+    def where(self, token: _FilterToken) -> str:
         return f"The filter, at character {token.at + 1}: "
 
-    def refuse(self, token: _Token, wanted: str) -> NoReturn:
+    def refuse(self, token: _FilterToken, wanted: str) -> NoReturn:
         found = f"there is {token.text!r}" if token.kind != "end" else "it ends"
         raise DataError(f"{self.where(token)}{found} where it takes {wanted}.")
