@@ -130,10 +130,12 @@ _BY_CODE = frozenset(("includes", "match", "exact", "f1", "pattern", "answer", "
 def read_inspect_verdicts(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     """Yield an Assessment for each score of each sample, and for each of a sample whose solver failed.
 
-    A score that is an object holds several, named `SCORER/KEY`. Unscored is a status.
+    A score that is an object holds several, named `SCORER/KEY`. Unscored is a status. A log that Ragstone
+    wrote has a score for each judgement, those of failed samples too.
     """
     failed: list[tuple[int, Mapping[str, Any]]] = []
     names: dict[str, None] = {}
+    is_ours = False
     for number, sample in samples_in(rows, where):
         if not isinstance(sample, dict):
             yield number, sample
@@ -144,8 +146,10 @@ def read_inspect_verdicts(rows: Iterable[Numbered], where: str) -> Iterator[Numb
         for name, score in scores.items():
             for key, value in _values(str(name), fields_in(score)):
                 names.setdefault(key)
-                yield number, _of_score(number, sample, key, fields_in(score), value)
-    for number, sample in failed:
+                found = _of_score(number, sample, key, fields_in(score), value)
+                is_ours |= isinstance(found, dict)
+                yield number, found
+    for number, sample in failed if not is_ours else ():
         scorers = objects_in(fields_in(sample.get("eval")).get("scorers"))
         for name in names or [str(scorer["name"]) for scorer in scorers if scorer.get("name")]:
             yield number, _of_failed(number, sample, name)
