@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import email.utils
 import random
 import re
 import time
@@ -307,6 +306,8 @@ def _seconds_until(date: str, sent: str | None) -> float | None:
 
 
 def _moment(date: str) -> float | None:
+    import email.utils  # few replies have a date to be read
+
     try:
         return email.utils.parsedate_to_datetime(date).timestamp()
     except (ValueError, OverflowError, TypeError, IndexError):

@@ -7,15 +7,17 @@ import copy
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm._site import Site
 from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Completion, OnText, Prompt
-from ragstone.kernel.llm.providers import BatchApi
+
+if TYPE_CHECKING:
+    from ragstone.kernel.llm._site import Site  # it brings aiohttp, which few commands need
+    from ragstone.kernel.llm.providers import BatchApi
 
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
@@ -226,10 +228,10 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     model: str
-    site: Site
+    site: "Site"
     encode: Callable[[Prompt], bytes]
     decode: Callable[[int, bytes, int | None], Completion]
-    batch_api: BatchApi
+    batch_api: "BatchApi"
     discount: float | None
 
 
