@@ -14,7 +14,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.tables.interchange.assessments import Assessment, answered_in
 from ragstone.kernel.tables.interchange.openinference import (
     EVALUATION,
-    attributes_in,
+    log_events_in,
     spans_in,
     step_in,
 )
@@ -25,7 +25,6 @@ from ragstone.kernel.tables.interchange.values import (
     fields_in,
     id_in,
     number_in,
-    objects_in,
     scalar_in,
     seconds_at,
     written,
@@ -94,15 +93,10 @@ def _records(number: int, raw: Mapping[str, Any]) -> Iterator[SpanVerdict]:
         if _is_evaluation(raw.get("event_name"), attributes):
             yield _event(number, attributes, raw.get("trace_id"), raw.get("span_id"), raw.get("timestamp"))
         return
-    for resource in objects_in(raw.get("resourceLogs")) or [raw]:
-        for scope in objects_in(resource.get("scopeLogs")):
-            for record in objects_in(scope.get("logRecords")):
-                # Earlier conventions have the fields in the body.
-                body = attributes_in([{"key": "body", "value": record.get("body")}])["body"]
-                attributes = {**fields_in(decoded(body)), **attributes_in(record.get("attributes"))}
-                if _is_evaluation(record.get("eventName"), attributes):
-                    at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
-                    yield _event(number, attributes, record.get("traceId"), record.get("spanId"), at)
+    for event in log_events_in(raw):
+        attributes = {**event.body, **event.attributes}
+        if _is_evaluation(event.name, attributes):
+            yield _event(number, attributes, event.trace, event.span, event.at)
 
 
 def _is_evaluation(name: object, attributes: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragstone.kernel.errors import plural
 from ragstone.kernel.tables.columns import as_list
@@ -170,7 +170,7 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             for span in objects_in(scope.get("spans")):
                 status = fields_in(span.get("status"))
                 events = [
-                    (event.get("name"), attributes_in(event.get("attributes")), event.get("timeUnixNano"))
+                    (event.get("name"), _attributes(event.get("attributes")), event.get("timeUnixNano"))
                     for event in objects_in(span.get("events"))
                 ]
                 thrown = (said.get("exception.message") for _, said, _ in events)
@@ -187,10 +187,41 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "end_time": span.get("endTimeUnixNano"),
                     "status_code": "ERROR" if str(status.get("code")) in ("2", "STATUS_CODE_ERROR") else "OK",
                     "status_message": status.get("message") or next((text for text in thrown if text), None),
-                    "attributes": attributes_in(span.get("attributes"))
+                    "attributes": _attributes(span.get("attributes"))
                     | _told((name, said) for name, said, _ in events),
                     "told": events,
                 }
+
+
+class LogEvent(NamedTuple):
+    """A record of OTLP's logs. body: its fields, where it has any; earlier conventions have them there.
+
+    trace, span: ids as they are, zeros where there is none. scope: the library.
+    """
+
+    name: object
+    attributes: dict[str, Any]
+    body: Mapping[str, Any]
+    trace: object
+    span: object
+    at: object
+    scope: Mapping[str, Any]
+
+
+def log_events_in(raw: Mapping[str, Any]) -> Iterator[LogEvent]:
+    """Yield the log records of a batch of OTLP in JSON."""
+    for resource in objects_in(raw.get("resourceLogs")) or [raw]:
+        for scope in objects_in(resource.get("scopeLogs")):
+            for record in objects_in(scope.get("logRecords")):
+                yield LogEvent(
+                    name=record.get("eventName"),
+                    attributes=_attributes(record.get("attributes")),
+                    body=fields_in(decoded(_value(record.get("body")))),
+                    trace=record.get("traceId"),
+                    span=record.get("spanId"),
+                    at=record.get("timeUnixNano") or record.get("observedTimeUnixNano"),
+                    scope=fields_in(scope.get("scope")),
+                )
 
 
 _DETAILS = "gen_ai.client.inference.operation.details"
@@ -200,27 +231,21 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what log events tell of spans, those of one span together; then a `problem`, if there is one."""
     said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
     begun: dict[tuple[str | None, str | None], Any] = {}
-    resources = objects_in(raw.get("resourceLogs")) or [raw]
-    scopes = [scope for resource in resources for scope in objects_in(resource.get("scopeLogs"))]
-    records = ((record, scope) for scope in scopes for record in objects_in(scope.get("logRecords")))
-    for record, of_library in records:
-        scope = fields_in(of_library.get("scope"))
-        attributes = attributes_in(record.get("attributes"))
-        name = record.get("eventName") or attributes.get("event.name")
-        at = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
-        span = _valid_id(record.get("traceId")), _valid_id(record.get("spanId"))
-        ids = {"trace_id": span[0], "start_time": at, "logged": True}
-        body = fields_in(decoded(_value(record.get("body"))))
+    for event in log_events_in(raw):
+        attributes = event.attributes
+        name = event.name or attributes.get("event.name")
+        span = _valid_id(event.trace), _valid_id(event.span)
+        ids = {"trace_id": span[0], "start_time": event.at, "logged": True}
         if name == EVALUATION:
             reply = {"parent_id": span[1], "reply": attributes.get("gen_ai.response.id")}
-            yield {**ids, **reply, "evaluation": _evaluation({**body, **attributes}, scope)}
+            yield {**ids, **reply, "evaluation": _evaluation({**event.body, **attributes}, event.scope)}
         elif name == _DETAILS:
             failed = attributes.get("error.type")
             status = {"status_code": "ERROR", "status_message": failed} if failed else {}
-            yield {**ids, "span_id": span[1], **status, "attributes": {**body, **attributes}}
+            yield {**ids, "span_id": span[1], **status, "attributes": {**event.body, **attributes}}
         elif str(name).startswith("gen_ai.") and (str(name).endswith(".message") or name == "gen_ai.choice"):
-            said.setdefault(span, []).append((name, body))
-            begun.setdefault(span, at)
+            said.setdefault(span, []).append((name, event.body))
+            begun.setdefault(span, event.at)
     for span, messages in said.items():
         if span[1] is not None:
             told = {**_told(messages), "gen_ai.operation.name": "chat"}
@@ -262,7 +287,7 @@ def _evaluation(said: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, 
     return {key: value if key == "score" else str(value) for key, value in found.items() if value is not None}
 
 
-def attributes_in(listed: object) -> dict[str, Any]:
+def _attributes(listed: object) -> dict[str, Any]:
     """Return the attributes of OTLP, which are a list of keys and typed values."""
     return {str(one["key"]): _value(one.get("value")) for one in objects_in(listed) if "key" in one}
 
@@ -272,7 +297,7 @@ def _value(typed: object) -> Any:
     if "arrayValue" in fields:
         return [_value(one) for one in objects_in(fields_in(fields["arrayValue"]).get("values"))]
     if "kvlistValue" in fields:
-        return attributes_in(fields_in(fields["kvlistValue"]).get("values"))
+        return _attributes(fields_in(fields["kvlistValue"]).get("values"))
     return next(iter(fields.values()), None)
 
 
