@@ -50,6 +50,17 @@ def test_a_filter_in_words_leaves_its_rows_and_a_half_written_one_leaves_the_lis
         assert tab.axe() == []
 
 
+def test_a_run_is_a_card_on_a_phone(project):
+    write(project / "runs" / "wheat", summary=full())
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.page.set_viewport_size({"width": 390, "height": 800})
+        tab.visit(f"{address}/workbench/")
+        assert tab.run("document.querySelector('.runs tbody tr').getBoundingClientRect().height") < 600
+        assert tab.run("document.documentElement.scrollWidth") == 390
+        shown = "getComputedStyle(document.querySelector('.runs td:last-child'), '::before').content"
+        assert tab.run(shown) == '"Made"'
+
+
 def test_a_run_is_found_opened_and_read_with_keys_alone(project):
     write(project / "runs" / "wheat", summary=full())
     write_run(project / "runs" / "other", judged([1, 0]))

@@ -172,7 +172,7 @@ def test_the_list_of_runs_is_light(project, client):
     for path in paths:
         with client.stream("GET", path) as reply:
             sent += len(b"".join(reply.iter_raw()))
-    assert sent < 75_000
+    assert sent < 70_000
 
 
 @pytest.mark.parametrize(
