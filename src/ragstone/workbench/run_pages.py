@@ -115,10 +115,9 @@ def head(app: AtApp, folder: RunFolder) -> RowsHead:
 def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
     columns, chosen = summarised_columns(app, folder), query_of(request, RowFilter)
+    notes = read_notes(folder) if chosen.where else []
     with app.indexes.of(folder) as con:
-        return PageRoom(length_in_json).fitted(
-            lines_in(con, chosen, columns_in(con, columns), read_notes(folder))
-        )
+        return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns), notes))
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)

@@ -48,14 +48,13 @@ def list_(
     """
     from ragstone.features.judges.about import groups_with
     from ragstone.kernel.errors import DataError
-    from ragstone.kernel.judging import judge_names, load_judge
+    from ragstone.kernel.judging import load_judge
 
     found = groups_with(" ".join(words or ()))
     if not found:
         raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
     if json:
-        known = {name for group in found for name in group.judges}
-        judges = [load_judge(name) for name in judge_names() if name in known]
+        judges = [load_judge(name) for group in found for name in group.judges]
         judges.sort(key=lambda judge: (judge.needs_model, judge.name))
         show_json([_line(judge) for judge in judges])
         return

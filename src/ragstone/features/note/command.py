@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ragstone.kernel.runs.notes import Note
+    from ragstone.kernel.runs.run import Run
 
 
 def note(
@@ -41,26 +42,17 @@ def note(
     - `ragstone note runs/mine --remove 5f2a9c01b3de`
     """
     from ragstone.kernel.errors import DataError
-    from ragstone.kernel.runs.notes import add_note, remove_note
-    from ragstone.kernel.runs.run import read_run
+    from ragstone.kernel.runs.notes import add_note, read_notes, remove_note
+    from ragstone.kernel.runs.run import read_run, read_summary
 
-    content = read_run(run)
     if remove is not None:
         if question is not None:
             raise DataError("--remove takes the note out, so it takes no question. Leave one of the two out.")
+        read_summary(run)
         remove_note(run, remove)
         say(f"Note {remove} removed.")
     elif question is not None:
-        known = content.questions.keys() | content.answers.keys() | content.judgements.keys()
-        if question not in known:
-            raise DataError(
-                f"There is no question {question!r} in {run}. Its ids: ragstone export {run} ids.csv"
-            )
-        systems = {row.system for row in content.answers.get(question, [])}
-        systems |= {row.system for row in content.judgements.get(question, [])}
-        if system is not None and system not in systems:
-            answered = ", ".join(map(repr, sorted(systems))) or "none"
-            raise DataError(f"{system!r} did not answer question {question!r}. Systems that did: {answered}.")
+        _check_answered(read_run(run), run, question, system)
         name = author or getpass.getuser()
         made = add_note(run, question, text, author=name, system=system, tags=tag or ())
         if json:
@@ -70,13 +62,28 @@ def note(
     elif text or system or author:
         raise DataError("Name the question that the note is about: ragstone note RUN QUESTION TEXT")
     else:
-        notes = [each for each in content.notes if not tag or set(tag) & set(each.tags)]
+        read_summary(run)
+        notes = [each for each in read_notes(run) if not tag or set(tag) & set(each.tags)]
         if json:
             show_json(notes)
         elif notes:
             show(_table(notes))
         else:
             say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
+
+
+def _check_answered(content: "Run", run: Path, question: str, system: str | None) -> None:
+    """Raise DataError for a question that the run does not have, or that the system did not answer."""
+    from ragstone.kernel.errors import DataError
+
+    known = content.questions.keys() | content.answers.keys() | content.judgements.keys()
+    if question not in known:
+        raise DataError(f"There is no question {question!r} in {run}. Its ids: ragstone export {run} ids.csv")
+    systems = {row.system for row in content.answers.get(question, [])}
+    systems |= {row.system for row in content.judgements.get(question, [])}
+    if system is not None and system not in systems:
+        answered = ", ".join(map(repr, sorted(systems))) or "none"
+        raise DataError(f"{system!r} did not answer question {question!r}. Systems that did: {answered}.")
 
 
 def _table(notes: "list[Note]") -> "Table":
