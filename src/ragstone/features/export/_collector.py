@@ -10,6 +10,7 @@ import random
 import re
 import ssl
 import time
+import urllib.request
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -189,16 +190,15 @@ async def open_collector(endpoint: CollectorEndpoint) -> "AsyncIterator[Collecto
     """Give what sends to an endpoint. Raises ConfigError for certificates that cannot be read any more."""
     import aiohttp  # 0.15 s that commands without HTTP do not need
 
-    from ragstone.kernel.llm import behind_proxy
-
-    kind = _PROTOCOLS[endpoint.protocol][1]
+    kind, address = _PROTOCOLS[endpoint.protocol][1], urlsplit(endpoint.url)
+    proxied = address.scheme in urllib.request.getproxies()
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=_tls(endpoint)),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=endpoint.timeout_s, sock_connect=CONNECT_S),
         headers={"User-Agent": f"ragstone/{__version__}", **endpoint.headers, "Content-Type": kind},
         # Only where there is a proxy to be found: aiohttp would also look for its netrc.
-        trust_env=behind_proxy(endpoint.url),
+        trust_env=proxied and not urllib.request.proxy_bypass(address.hostname or ""),
     ) as session:
         yield CollectorClient(session, endpoint)
 

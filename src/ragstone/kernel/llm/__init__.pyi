@@ -1,6 +1,5 @@
 """The names of this room that others take from it; each is imported when it is first used."""
 
-from ._site import behind_proxy
 from .budget import DEADLINE, Budget, Caps, parse_caps
 from .door import Door, open_door
 from .ledger import Ledger
@@ -25,7 +24,6 @@ __all__ = [
     "Prompt",
     "Reply",
     "Stream",
-    "behind_proxy",
     "cached_models",
     "defuse",
     "fence",
