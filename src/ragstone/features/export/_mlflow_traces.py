@@ -48,7 +48,7 @@ def log_traces(
     with _sent_to(mlflow, tracking_uri):
         client = mlflow.MlflowClient(tracking_uri=tracking_uri)
         logged = _logged(client, experiment_id, run_id, digest)
-        added: list[tuple[str, Any]] = []
+        added: dict[str, list[Any]] = {}
         for judged in systems:
             metrics = {(row.judge, row.metric, row.model): row for row in judged.metrics}
             for key in dict.fromkeys([*judged.answers, *judged.judgements]):
@@ -62,19 +62,33 @@ def log_traces(
                     name = judged.scored_as(row)
                     if name not in names:
                         metric = metrics[row.judge, row.metric, row.model]
-                        added.append((trace_id, _feedback(entities, judged, row, metric, name)))
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for done in [pool.submit(mlflow.log_assessment, *pair) for pair in added]:
-                done.result()
+                        added.setdefault(trace_id, []).append(_feedback(entities, judged, row, metric, name))
+        _log_feedback(mlflow, added)
         # A trace that fails is a line in MLflow's log alone, so what is there now is counted.
         n_kept = _n_feedback(_logged(client, experiment_id, run_id, digest))
-        n_missing = _n_feedback(logged) + len(added) - n_kept
+        n_added = sum(map(len, added.values()))
+        n_missing = _n_feedback(logged) + n_added - n_kept
     if n_missing > 0:
         raise DataError(
             f"MLflow holds {n_kept:,} judgements on traces of this run, and {n_missing:,} are missing: "
             "the log of `mlflow` says why. Run again: what is there is not doubled."
         )
-    return len(added)
+    return n_added
+
+
+def _log_feedback(mlflow: ModuleType, added: Mapping[str, list[Any]]) -> None:
+    """Log the feedback of each trace, several traces at a time.
+
+    That of one trace goes one after the other: a store of files fails where two make its folder at once.
+    """
+
+    def log(trace_id: str) -> None:
+        for feedback in added[trace_id]:
+            mlflow.log_assessment(trace_id, feedback)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for done in [pool.submit(log, trace_id) for trace_id in added]:
+            done.result()
 
 
 def _n_feedback(logged: Mapping[str, tuple[str, set[str]]]) -> int:
