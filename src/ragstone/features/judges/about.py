@@ -26,16 +26,20 @@ def groups() -> list[LibraryGroup]:
     return msgspec.toml.decode(text, type=_About).group
 
 
+def has_words(text: str, words: str) -> bool:
+    """Return whether a text has every word of a search."""
+    return all(word in folded(text) for word in folded(words).split())
+
+
 def groups_with(words: str) -> list[LibraryGroup]:
     """Return the groups with those of their judges that have every word in name, sentence or title."""
-    wanted = folded(words).split()
     found = [
         LibraryGroup(
             group.title,
             {
                 name: measures
                 for name, measures in group.judges.items()
-                if all(word in folded(f"{name} {measures} {group.title}") for word in wanted)
+                if has_words(f"{name} {measures} {group.title}", words)
             },
         )
         for group in groups()

@@ -10,7 +10,7 @@ from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Model
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,7 +47,6 @@ def list_(
     - `ragstone judges list --json`
     """
     from ragstone.features.judges.about import groups_with
-    from ragstone.kernel.errors import DataError
     from ragstone.kernel.judging import load_judge
 
     found = groups_with(" ".join(words or ()))

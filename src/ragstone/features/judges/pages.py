@@ -9,14 +9,13 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
 from ragstone.features.agree import FoundCard, cards_of, words_of_cards
-from ragstone.features.judges.about import groups_with, measured_by
+from ragstone.features.judges.about import groups_with, has_words, measured_by
 from ragstone.features.judges.kept_versions import FOLDER, versions
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
-from ragstone.kernel.tables.where import folded
 
 WORDS: dict[str, Any] = words_of_cards()
 
@@ -92,7 +91,6 @@ def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Respon
     """Give the list of judges; text: words that name or description must have."""
     entries = judges_of(app)
     shipped = {entry.name: entry for entry in entries if not entry.path}
-    wanted = folded(text).split()
     found = groups_with(text)
     return page(
         request,
@@ -100,7 +98,7 @@ def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Respon
         "Judges",
         **WORDS,
         text=text,
-        ours=[each for each in entries if each.path and all(word in folded(each.name) for word in wanted)],
+        ours=[each for each in entries if each.path and has_words(each.name, text)],
         shipped=[
             JudgeGroup(title=group.title, entries=[shipped[name] for name in group.judges]) for group in found
         ],

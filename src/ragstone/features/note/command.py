@@ -8,12 +8,12 @@ import typer
 
 from ragstone.kernel.console.options import AsJson
 from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.errors import DataError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ragstone.kernel.runs.notes import Note
-    from ragstone.kernel.runs.run import Run
 
 
 def note(
@@ -41,9 +41,8 @@ def note(
     - `ragstone note runs/mine q-17 "It names wheat, the question is about maize." --tag "wrong crop"`
     - `ragstone note runs/mine --remove 5f2a9c01b3de`
     """
-    from ragstone.kernel.errors import DataError
     from ragstone.kernel.runs.notes import add_note, read_notes, remove_note
-    from ragstone.kernel.runs.run import read_run, read_summary
+    from ragstone.kernel.runs.run import read_summary
 
     if remove is not None:
         if question is not None:
@@ -52,7 +51,7 @@ def note(
         remove_note(run, remove)
         say(f"Note {remove} removed.")
     elif question is not None:
-        _check_answered(read_run(run), run, question, system)
+        _check_answered(run, question, system)
         name = author or getpass.getuser()
         made = add_note(run, question, text, author=name, system=system, tags=tag or ())
         if json:
@@ -72,10 +71,11 @@ def note(
             say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
 
 
-def _check_answered(content: "Run", run: Path, question: str, system: str | None) -> None:
+def _check_answered(run: Path, question: str, system: str | None) -> None:
     """Raise DataError for a question that the run does not have, or that the system did not answer."""
-    from ragstone.kernel.errors import DataError
+    from ragstone.kernel.runs.run import read_run
 
+    content = read_run(run)
     known = content.questions.keys() | content.answers.keys() | content.judgements.keys()
     if question not in known:
         raise DataError(f"There is no question {question!r} in {run}. Its ids: ragstone export {run} ids.csv")

@@ -19,6 +19,7 @@ from ragstone.kernel.errors import DataError, explaining, optional_package
 from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.files.sheet import FileTable, numbered_names
 from ragstone.kernel.tables.cells import csv_reader, unguarded
+from ragstone.kernel.tables.interchange.inspect_archive import read_archive
 from ragstone.kernel.tables.interchange.recognise import is_result
 from ragstone.kernel.tables.storage import open_bytes, url_of
 
@@ -328,13 +329,6 @@ def _read_arrow(path: Path) -> Iterator[tuple[int, Any]]:
                 yield number, row
 
 
-def _read_archive(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the samples of a log of Inspect."""
-    from ragstone.kernel.tables.interchange.inspect_archive import read_archive  # it brings zipfile
-
-    yield from read_archive(path)
-
-
 FLAT = frozenset({".csv", ".tsv", ".xlsx"})
 """Formats without a null: an empty cell is no value, but for the one text that may be empty, an answer."""
 
@@ -349,7 +343,7 @@ READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".xlsx": read_xlsx,
-    ".eval": _read_archive,
+    ".eval": read_archive,
 }
 
 

@@ -6,6 +6,8 @@ It means what the same filter means on the joined table of the run.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined import JudgeKey, judge_names
@@ -16,7 +18,6 @@ from ragstone.kernel.tables.where import (
     Combination,
     Condition,
     Negation,
-    Sign,
     bound,
     folded,
     holds,
@@ -87,12 +88,15 @@ class _SqlWriter:
         if asked.column == FLIPS:
             test = "false" if asked.values[0] is None else f"({FLIPPED}) = {asked.values[0]}"
             return (f"({test})" if asked.sign == "=" else f"NOT ({test})"), []
-        sign: Sign = "=" if asked.sign in ("in", "!=") else asked.sign
-        queries = [self.is_so(asked.column, sign, value) for value in asked.values]
+        sign = "=" if asked.sign in ("in", "!=") else asked.sign
+        alone = [msgspec.structs.replace(asked, sign=sign, values=(value,)) for value in asked.values]
+        queries = [self.is_so(each) for each in alone]
         query, values = " OR ".join(query for query, _ in queries), [v for _, vs in queries for v in vs]
         return f"{'NOT ' if asked.sign == '!=' else ''}({query})", values
 
-    def is_so(self, column: str, sign: Sign, value: str | float | bool | None) -> Query:
+    def is_so(self, asked: ColumnTest) -> Query:
+        """Return a comparison with one value, by = < <= > >= or ~."""
+        column, sign, (value,) = asked.column, asked.sign, asked.values
         judge = column if column in self.judges else column.removesuffix("_status")
         if column in NUMBERS:
             is_none = f"isnan(coalesce(r.{column}, 'NaN'::DOUBLE))"  # DuckDB takes the NaN of NumPy as null
@@ -110,7 +114,7 @@ class _SqlWriter:
                 judge, "true" if value is None else f"status IN ({listed})", [], none=value is None
             )
         if column in NOTED:
-            return self.noted(ColumnTest(column=column, kind="text", sign=sign, values=(value,)))
+            return self.noted(asked)
         name = self.texts.get(column, column)
         test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
         has = f"name = ? AND {test}"

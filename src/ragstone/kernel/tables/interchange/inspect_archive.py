@@ -11,13 +11,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from zipfile import ZipFile, ZipInfo
+from typing import TYPE_CHECKING, Any
 
 from ragstone.kernel.errors import DataError, optional_package
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.zips import DAMAGED, check_entry, opened
 from ragstone.kernel.tables.storage import open_bytes, url_of
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
 
 LOG = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ def read_archive(path: Path) -> Iterator[tuple[int, Any]]:
     zip bomb or a sample that is too large, and for a log without samples; MissingExtra without what unpacks
     it.
     """
+    from ragstone.kernel.files.zips import opened  # it brings zipfile, which few commands need
+
     where = str(url_of(path) or path)
     source = File(path, path.name) if url_of(path) is None else None
     if source is None:
@@ -55,7 +58,7 @@ def read_archive(path: Path) -> Iterator[tuple[int, Any]]:
         raise DataError(f"{where}: cannot be read as a log of Inspect: {mistake}. {hint}") from None
 
 
-def _samples(archive: ZipFile, where: str) -> Iterator[tuple[int, Any]]:
+def _samples(archive: "ZipFile", where: str) -> Iterator[tuple[int, Any]]:
     members = {member.filename: member for member in archive.infolist()}  # of one name the last counts
     header = _header(archive, members, where)
     names = [name for name in members if name.startswith("samples/") and name.endswith(".json")]
@@ -68,7 +71,7 @@ def _samples(archive: ZipFile, where: str) -> Iterator[tuple[int, Any]]:
         yield number, sample
 
 
-def _header(archive: ZipFile, members: dict[str, ZipInfo], where: str) -> dict[str, Any]:
+def _header(archive: "ZipFile", members: "dict[str, ZipInfo]", where: str) -> dict[str, Any]:
     """Return the `eval` of a log; one that did not finish has it in its journal alone."""
     name = next((name for name in ("header.json", "_journal/start.json") if name in members), None)
     if name is None:
@@ -81,8 +84,10 @@ def _header(archive: ZipFile, members: dict[str, ZipInfo], where: str) -> dict[s
     return {"eval": known["eval"]} if isinstance(known.get("eval"), dict) else {}
 
 
-def _decoded(archive: ZipFile, member: ZipInfo, where: str) -> object:
+def _decoded(archive: "ZipFile", member: "ZipInfo", where: str) -> object:
     """Return what a member holds. json, for unscored values are NaN in these logs."""
+    from ragstone.kernel.files.zips import DAMAGED, check_entry
+
     if member.file_size > MOST_OF_A_SAMPLE:
         raise Unreadable(
             f"{member.filename} has {member.file_size >> 20:,} MB, and a sample may have "
@@ -97,7 +102,7 @@ def _decoded(archive: ZipFile, member: ZipInfo, where: str) -> object:
         raise Unreadable(f"{member.filename} is damaged ({mistake})") from None
 
 
-def _unzstandard(archive: ZipFile, member: ZipInfo, where: str) -> bytes:
+def _unzstandard(archive: "ZipFile", member: "ZipInfo", where: str) -> bytes:
     """Return the content of a member that is packed with Zstandard, at most as much as is announced."""
     if sys.version_info >= (3, 14):
         return archive.read(member)
