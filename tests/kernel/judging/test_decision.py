@@ -10,7 +10,7 @@ from tests.support.doors import opened
 
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge
-from ragstone.kernel.judging._typed_questions import questions_prompt
+from ragstone.kernel.judging._typed_questions import questions_of, questions_prompt
 from ragstone.kernel.judging.decision import check_decided, decider, judge_by_questions
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import CallFailed
@@ -124,7 +124,7 @@ async def test_long_contexts_are_judged_part_by_part_and_not_with_others(decisio
 
 async def test_what_is_asked_names_inputs_and_shows_no_nonce():
     judge = load_judge("answered")
-    prompt = questions_prompt([judge], gather_inputs(judge, ANSWER))
+    prompt = questions_prompt([*questions_of(judge)], gather_inputs(judge, ANSWER))
     [question] = prompt.questionnaire.questions
     assert prompt.nonce is None
     assert prompt.questionnaire.inputs == ("question", "answer")
@@ -146,7 +146,9 @@ async def test_control_tokens_of_chat_templates_are_defused(decision_server, tmp
 
 async def test_grades_beyond_ten_are_asked_where_they_are_described():
     judge = load_judge("rubric@scale=0-20,criteria=correctness")
-    [question] = questions_prompt([judge], gather_inputs(judge, ANSWER)).questionnaire.questions
+    [question] = questions_prompt(
+        [*questions_of(judge)], gather_inputs(judge, ANSWER)
+    ).questionnaire.questions
     assert [label for label, _meaning in question.options] == ["0", "7", "13", "20"]
 
 

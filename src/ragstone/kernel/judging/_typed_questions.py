@@ -40,12 +40,11 @@ QUARTERS = (
 DIGITS = 6
 
 
-def questions_prompt(judges: Sequence[OneCallJudge], inputs: Mapping[str, str]) -> Prompt:
-    """Return the request that asks these judges about the texts of a row, by the names of their inputs.
+def questions_prompt(asked: Sequence[TypedQuestion], inputs: Mapping[str, str]) -> Prompt:
+    """Return the request that asks judges' questions about the texts of a row, by the names of their inputs.
 
     Questions are numbered through: no name of a judge or criterion is shown to the model.
     """
-    asked = [question for judge in judges for question in questions_of(judge)]
     numbered = tuple(
         msgspec.structs.replace(question, name=f"q{number}") for number, question in enumerate(asked, 1)
     )
@@ -145,13 +144,20 @@ def _examples(judge: OneCallJudge, criterion: str = "") -> str:
     return "\n\n".join(["Examples:", *shown]) if shown else ""
 
 
-def finding_of(judge: OneCallJudge, answers: Sequence[OptionChances], reply: Reply) -> Finding | CallFailed:
+def finding_of(
+    judge: OneCallJudge,
+    questions: Sequence[TypedQuestion],
+    answers: Sequence[OptionChances],
+    reply: Reply,
+) -> Finding | CallFailed:
     """Return what the answers to a judge's questions make, without tokens and cost."""
     for answer in answers:
         if answer.problem is not None:
             return CallFailed("refused" if answer.refused else "unparsable", answer.problem, raw=reply.text)
-    asked = zip(questions_of(judge), answers, strict=True)
-    chances = [dict(zip(question.labels, answer.probabilities, strict=True)) for question, answer in asked]
+    chances = [
+        dict(zip(question.labels, answer.probabilities, strict=True))
+        for question, answer in zip(questions, answers, strict=True)
+    ]
     if isinstance(judge, RubricJudge):
         return _graded(judge, chances)
     [shares] = chances

@@ -32,8 +32,10 @@ from ragstone.kernel.judging.inputs import gather_inputs, texts_of
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.llm import CallFailed, Prompt, Reply
-from ragstone.kernel.llm.questionnaire import MOST_QUESTIONS
+from ragstone.kernel.llm.questionnaire import MOST_QUESTIONS, TypedQuestion
 from ragstone.kernel.records import Answer, Judgement
+
+Asked = tuple[OneCallJudge, list[TypedQuestion]]
 
 
 def can_be_decided(judge: JudgeFields) -> TypeGuard[OneCallJudge]:
@@ -145,40 +147,40 @@ async def _ask(
 ) -> dict[str, Finding | CallFailed]:
     """Return what is found for each judge, by its name; tokens and cost with the first that has a score."""
     found: dict[str, Finding | CallFailed] = {}
-    for group in _portions(judges):
+    for group in _portions([(judge, [*questions_of(judge)]) for judge in judges]):
         found |= await _ask_at_once(group, inputs, context)
     return found
 
 
-def _portions(judges: Sequence[OneCallJudge]) -> Iterator[list[OneCallJudge]]:
+def _portions(asked: Sequence[Asked]) -> Iterator[list[Asked]]:
     """Yield the judges by as many as one request has questions for."""
-    group: list[OneCallJudge] = []
+    group: list[Asked] = []
     n = 0
-    for judge in judges:
-        own = sum(1 for _ in questions_of(judge))
-        if group and n + own > MOST_QUESTIONS:
+    for judge, questions in asked:
+        if group and n + len(questions) > MOST_QUESTIONS:
             yield group
             group, n = [], 0
-        group.append(judge)
-        n += own
+        group.append((judge, questions))
+        n += len(questions)
     if group:
         yield group
 
 
 async def _ask_at_once(
-    judges: Sequence[OneCallJudge], inputs: Mapping[str, str], context: JudgeContext
+    asked: Sequence[Asked], inputs: Mapping[str, str], context: JudgeContext
 ) -> dict[str, Finding | CallFailed]:
+    first, *others = [judge.name for judge, _ in asked]
+    every = [question for _, questions in asked for question in questions]
     try:
-        reply = await _answers(questions_prompt(judges, inputs), context)
+        reply = await _answers(questions_prompt(every, inputs), context)
     except CallFailed as failure:
-        first, *others = [judge.name for judge in judges]
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}
     answers = iter(reply.value)
     found = {
-        judge.name: finding_of(judge, list(islice(answers, sum(1 for _ in questions_of(judge)))), reply)
-        for judge in judges
+        judge.name: finding_of(judge, questions, list(islice(answers, len(questions))), reply)
+        for judge, questions in asked
     }
-    payer = next((name for name, finding in found.items() if isinstance(finding, Finding)), judges[0].name)
+    payer = next((name for name, finding in found.items() if isinstance(finding, Finding)), first)
     paid = found[payer]
     if isinstance(paid, Finding):
         found[payer] = msgspec.structs.replace(paid, usage=reply.usage, cost_usd=reply.cost_usd)
