@@ -52,6 +52,11 @@ class EvaluationEvent(msgspec.Struct, frozen=True, gc=False):
     time_ns: int = 0
     n_cut: int = 0
 
+    @property
+    def n_characters(self) -> int:
+        """The characters of its texts."""
+        return sum(len(value) for _, value in self.attributes if isinstance(value, str))
+
 
 def span_place(trace: object, span: object) -> SpanPlace:
     """Return a place in a trace; what is no id of OpenTelemetry is left out, and a span without its trace."""

@@ -9,7 +9,7 @@ import msgspec
 from ragstone.features.export import _eval_results as eval_results
 from ragstone.features.export import _every_eval_ever as every_eval_ever
 from ragstone.features.export._inspect_log import write_inspect_log
-from ragstone.features.export._judged_system import judged_system, made_from
+from ragstone.features.export._judged_system import JudgedSystem, judged_system, made_from
 from ragstone.kernel.errors import ConfigError, checks_arguments, explaining
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.tables import check_place, partial_path
@@ -59,8 +59,10 @@ def export_record(
     ConfigError where the organisation or the benchmark is missing.
     """
     path = Path(path)
-    kind, paths = _plan(run, path, system=system, organization=organization, dataset=dataset, force=force)
-    judged, digest = judged_system(run, system), made_from(run.folder)
+    kind, paths, judged = _plan(
+        run, path, system=system, organization=organization, dataset=dataset, force=force
+    )
+    digest = made_from(run.folder)
     with explaining(f"{path}: could not be written", "Make room, then run again."), _whole(paths):
         if kind == "data":
             n = every_eval_ever.write_every_eval_ever(judged, (paths[0], paths[1]), organization or "")
@@ -102,8 +104,8 @@ def _plan(
     organization: str | None,
     dataset: str | None,
     force: bool,
-) -> tuple[str, list[Path]]:
-    """Return the kind of the record and the files that it has."""
+) -> tuple[str, list[Path], JudgedSystem]:
+    """Return the kind of the record, the files that it has, and what it is written from."""
     kind = record_kind(path)
     if kind is None:
         raise ConfigError(
@@ -122,7 +124,7 @@ def _plan(
         paths = [*every_eval_ever.record_paths(judged, path, organization, made_from(run.folder))]
     for each in paths:
         check_place(each, force)
-    return kind, paths
+    return kind, paths, judged
 
 
 @contextlib.contextmanager

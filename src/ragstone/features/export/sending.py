@@ -129,7 +129,7 @@ class EventExport:
             event = self._event(row)
             events.append(event)
             self._n_cut += event.n_cut
-            n_characters += sum(len(value) for _, value in event.attributes if isinstance(value, str))
+            n_characters += event.n_characters
             if len(events) == BATCH or n_characters > BATCH_CHARACTERS:
                 yield events, self._digest.hexdigest()
                 events, n_characters = [], 0

@@ -63,7 +63,7 @@ class EventStream:
             time_ns=time.time_ns(),
         )
         with self._lock:
-            size = _size(event)
+            size = event.n_characters
             if self._n_open >= MOST_WAITING or self._n_characters + size > MOST_CHARACTERS:
                 self._count(lost=1)
                 return
@@ -114,7 +114,7 @@ class EventStream:
             if self._n_open:  # else the end has counted them as lost
                 self._count(sent=sent, lost=lost, rejected=rejected, why=why)
                 self._n_open -= len(events)
-                self._n_characters -= sum(map(_size, events))
+                self._n_characters -= sum(event.n_characters for event in events)
 
     def _next(self) -> tuple[list[EvaluationEvent], bool]:
         """Wait for events; return those that come within a moment, and whether there may be more."""
@@ -132,7 +132,3 @@ class EventStream:
             events.append(event)
             until = until or time.monotonic() + LINGER_S
         return events, True
-
-
-def _size(event: EvaluationEvent) -> int:
-    return sum(len(value) for _, value in event.attributes if isinstance(value, str))
