@@ -81,14 +81,19 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
     points = []
     for entry in entries:
         means = means_of(entry, column) if column else []
-        cost = format_cost(entry) if len(means) == 1 else ""
-        points += [
-            point_of(
-                entry.name, mean, entry.manifest, cost=cost, target=f"{ROOT}/runs/{quote(entry.id)}#questions"
-            )
-            for mean in means
-        ]
+        known = entry.calls and entry.calls.cost_usd and len(means) == 1
+        cost = f"{format_cost(entry)} in all" if known else ""
+        for mean in means:
+            target = _rows_of(entry, mean, several=len(means) > 1)
+            points.append(point_of(entry.name, mean, entry.manifest, cost=cost, target=target))
     return points
+
+
+def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
+    """Return the address of the rows of a mean; where a run has several systems, of that system."""
+    mark = "'" if '"' in mean.system else '"'
+    query = f"?where={quote(f'system = {mark}{mean.system}{mark}')}" if several else ""
+    return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
 
 
 def _of_bench(entry: RunEntry, summary: AnswerBenchSummary) -> list[MatrixPoint]:

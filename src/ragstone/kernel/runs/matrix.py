@@ -5,7 +5,7 @@ another wording or model of the judge, never share a table; what changes along w
 named, for then nobody can say which of the two a difference comes from.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -134,7 +134,11 @@ def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix |
         down=down,
         across=across,
         tables=tables[:MOST_TABLES],
-        along=_along(points, offered, (down, across)),
+        along=[
+            name
+            for name in offered
+            if name not in (down, across) and not _varies_within(points, name, (down, across))
+        ],
         n_more=max(0, len(tables) - MOST_TABLES),
     )
 
@@ -185,22 +189,12 @@ def _groups(
     ]
 
 
-def _values_by_cell(
-    points: Sequence[MatrixPoint], name: str, axes: tuple[str, str | None]
-) -> Iterator[set[str | None]]:
+def _varies_within(points: Sequence[MatrixPoint], name: str, axes: tuple[str, str | None]) -> bool:
+    """Return whether means of one cell differ in a setting."""
     cells: dict[tuple[str | None, ...], set[str | None]] = {}
     for point in points:
         cells.setdefault(tuple(point.of.get(axis or "") for axis in axes), set()).add(point.of.get(name))
-    yield from cells.values()
-
-
-def _varies_within(points: Sequence[MatrixPoint], name: str, axes: tuple[str, str | None]) -> bool:
-    return any(len(values) > 1 for values in _values_by_cell(points, name, axes))
-
-
-def _along(points: Sequence[MatrixPoint], offered: Sequence[str], axes: tuple[str, str | None]) -> list[str]:
-    """Return the settings that differ between cells and not within them: nobody can tell them apart."""
-    return [name for name in offered if name not in axes and not _varies_within(points, name, axes)]
+    return any(len(values) > 1 for values in cells.values())
 
 
 def _table(of: dict[str, str], points: Sequence[MatrixPoint], down: str, across: str | None) -> MatrixTable:
@@ -290,14 +284,17 @@ def _head(across: str | None, value: str) -> str:
 
 
 def _cell(points: Sequence[MatrixPoint]) -> Cell | str:
+    """Return the means of a cell, each the link to its rows where there is a page of them."""
     if not points:
         return ""
     means = [number(point.estimate.value) if point.estimate else "no score" for point in points]
-    beside = [_beside(point) for point in points]
     links = tuple(
-        Link("rows" if len(points) == 1 else point.name, point.target) for point in points if point.target
+        Link(mean, point.target, point.name)
+        for mean, point in zip(means, points, strict=True)
+        if point.target
     )
-    return Cell(" / ".join(means), " / ".join(beside), heat=_heat(points), links=links)
+    beside = " / ".join(map(_beside, points))
+    return Cell("" if links else " / ".join(means), beside, heat=_heat(points), links=links)
 
 
 def _beside(point: MatrixPoint) -> str:
