@@ -101,7 +101,7 @@ def test_cells_of_a_bench_lead_to_their_rows(benched, client):
     assert client.get("/workbench/").text.count("data-row") == 1
 
 
-def test_a_cell_that_is_gone_and_one_that_leads_elsewhere_are_refused(benched, client, says):
+def test_a_cell_that_is_gone_and_one_that_leads_elsewhere_are_refused(benched, client):
     assert client.get("/workbench/runs/0/grid/cells/99").status_code == 404
     (benched / "judgements-01-cell.jsonl").unlink()
     wrong = client.get("/workbench/runs/0/grid/cells/1")

@@ -104,7 +104,7 @@ def compare(
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
     - `ragstone compare runs/before runs/after --labels pairs.jsonl --gate`
     - `ragstone compare runs/may runs/june runs/july`
-    - `ragstone compare runs/a runs/b runs/c runs/d --by prompt --by model`
+    - `ragstone compare runs/may runs/june runs/july --by k`
     """
     from ragstone.features.compare.comparing import compare as compare_runs
     from ragstone.features.compare.paired import EFFECT
