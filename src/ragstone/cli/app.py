@@ -94,6 +94,7 @@ PANELS: dict[str, Commands] = {
         "serve": "workbench.serve_command:serve",
         "watch": "features.watch.command:watch",
         "assistant": ASSISTANT,
+        "mcp": "mcp.command:mcp",
     },
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",

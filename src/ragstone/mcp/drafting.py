@@ -1,0 +1,52 @@
+"""The settings of an evaluation of an application behind an address, as a draft that a person saves."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.errors import ConfigError
+
+AFTER = (
+    "A draft; nothing was written or asked. Save it as ragstone.toml. `ragstone doctor` says whether the "
+    "address answers, `ragstone run --forecast` what judging would cost, and `ragstone run` evaluates. If it "
+    'needs a key: api_key_env = "NAME" and headers = { Authorization = "Bearer {key}" }.'
+)
+
+
+def draft_settings(url: str, answer: str, contexts: str, questions: str, judges: Sequence[str]) -> str:
+    """Return the text of a ragstone.toml. Raises ConfigError for what the settings do not take."""
+    lines = [
+        "[run]",
+        'name = "endpoint"',
+        "",
+        "[questions]",
+        f"path = {_toml(questions)}",
+        "",
+        "[answer]",
+        'system = "application"',
+        "",
+        "[systems.application]",
+        'kind = "http"',
+        f"url = {_toml(url)}",
+        f"answer = {_toml(answer)}",
+        *([f"contexts = {_toml(contexts)}"] if contexts else []),
+        "",
+        "[judge]",
+        f"judges = [{', '.join(map(_toml, judges))}]",
+    ]
+    text = "\n".join(lines)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ragstone.toml"
+        file.write_text(text, encoding="utf-8")
+        try:
+            load_settings(file)
+        except ConfigError as mistake:
+            raise ConfigError(str(mistake).replace(str(file), "the draft")) from None
+    return text
+
+
+def _toml(text: str) -> str:
+    """Return a text as TOML has it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,346 @@
+"""The tools that an agent may call. Each returns one reply of text; a mistake is a RagstoneError in words."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.features.agree.joining import join_labels
+from ragstone.features.agree.words import cards_document
+from ragstone.features.bench.finished import finished_bench, kind_of_bench
+from ragstone.features.compare.comparing import compare
+from ragstone.features.compare.words import comparison_document
+from ragstone.features.judges.about import groups_with
+from ragstone.features.label.labelling import next_to_label
+from ragstone.features.report.words import run_document
+from ragstone.features.run.pipeline import forecast_run
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.console.asking import forecast_lines
+from ragstone.kernel.document.blocks import ReportDocument
+from ragstone.kernel.document.markdown import render_markdown
+from ragstone.kernel.document.numbers import count, interval, one_line
+from ragstone.kernel.errors import ConfigError, DataError, nearest, plural
+from ragstone.kernel.judging import load_judge
+from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.runs.joined import FinishedRun, read_run
+from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.tables import read_rows
+from ragstone.mcp.drafting import AFTER, draft_settings
+from ragstone.mcp.project import AgentProject
+from ragstone.mcp.replies import fenced
+
+SHORT = 300  # characters of a text in a list of rows
+BRIEF = ("question_id", "system", "question", "answer", "error", "cause")
+MOST_TO_LABEL = 200
+MOST_MEANS = 4  # of a run in the list
+WORKED_S = 3_600
+READ_ONLY = (
+    "This server is read-only. The user can start it with a cap for all that it may spend: "
+    "ragstone mcp --budget 2usd, or 0usd for judges that ask no model."
+)
+
+
+class Tools:
+    """The tools of one project. budget_usd: the most that `judge` may spend in all, None for nothing.
+
+    nonce: makes the mark of a fence.
+    """
+
+    def __init__(self, project: AgentProject, budget_usd: float | None = None) -> None:
+        self.project, self.budget_usd = project, budget_usd
+        self._spent = 0.0
+        self._last: tuple[object, FinishedRun] | None = None
+        self._lock = threading.RLock()
+
+    def list_runs(self, words: str = "", page: int = 1) -> str:
+        """List the runs of this project, the newest first, with what judges gave them.
+
+        words: only runs whose name has them.
+        """
+        lines = [
+            f"- {run.name}: {_about_run(run.folder)}"
+            for run in self.project.runs()
+            if all(word in run.name.casefold() for word in words.casefold().split())
+        ]
+        return fenced(f"{plural(len(lines), 'run')}, the newest first.", "\n".join(lines), page)
+
+    def list_files(self, page: int = 1) -> str:
+        """List the project's files of rows: answer sheets, questions, judgements, labels of people."""
+        files = self.project.files()
+        lines = [
+            f"- {file.relative_to(self.project.root)} ({count(file.stat().st_size)} bytes)" for file in files
+        ]
+        return fenced(plural(len(lines), "file") + " of rows.", "\n".join(lines), page)
+
+    def read_report(self, run: str, page: int = 1) -> str:
+        """Read the report of a run or a bench: is it right, what is to blame, how far to trust the judge."""
+        return fenced(f"The report of run {run!r}.", render_markdown(self._document(run)), page)
+
+    def read_card(self, run: str, judge: str = "", page: int = 1) -> str:
+        """Read how well the judges of a run agree with people: whether a judge is fit for use.
+
+        judge: the name of one judge. Without labels there is no card, and the reply says how to get one.
+        """
+        cards = [card for card in read_summary(self.project.run(run)).cards if judge in ("", card.judge)]
+        if not cards:
+            raise DataError(
+                f"Run {run!r} has no report card{f' of {judge!r}' if judge else ''}: no label of a person is "
+                "for its answers. Use propose_labels for answers worth labelling, then measure_judge."
+            )
+        return fenced(
+            f"{plural(len(cards), 'report card')} of run {run!r}.",
+            render_markdown(cards_document(cards)),
+            page,
+        )
+
+    def measure_judge(self, judgements: str, labels: str, page: int = 1) -> str:
+        """Measure judges against people's labels: agreement beyond chance, bias, with intervals.
+
+        judgements: the name of a run, or a file of judgements. labels: a file of people's labels.
+        """
+        rows = self._judgements(judgements)
+        given = [*read_rows(self.project.file(labels), Label)]
+        cards = report_cards(rows, join_labels(rows, given))
+        said = f"{plural(len(cards), 'report card')} from {plural(len(given), 'label')}."
+        return fenced(said, render_markdown(cards_document(cards)), page)
+
+    def find_rows(self, run: str, where: str = "", columns: Sequence[str] = (), page: int = 1) -> str:
+        """Find rows of a run by a filter, such as `correctness < 50 and topic = "maize" and flips`.
+
+        where: conditions on columns with = != < <= > >= ~ (contains) in (a, b), joined by and, or, not;
+        `flips` is true where systems differ. columns: names to show; without it ids, question, answer and
+        scores, shortened. An unknown name is answered with those that there are.
+        """
+        read = self._run(run)
+        rows = read.where(where) if where.strip() else read.table()
+        known = _columns(read)
+        unknown = next((name for name in columns if name not in known), None)
+        if unknown is not None:
+            raise DataError(f"There is no column {unknown!r}. {nearest(unknown, known)}")
+        shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
+        lines = [
+            _json({name: _brief(row[name]) for name in shown if row[name] is not None})
+            for row in _plain_rows(rows)
+        ]
+        said = f"{count(len(rows))} of {count(len(read.table()))} rows are left by the filter, one a line."
+        return fenced(said, "\n".join(lines), page)
+
+    def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
+        """Read all about one question of a run: answers, passages, each judge's score and reason, causes.
+
+        system: one of them alone. find_rows shows the ids of questions.
+        """
+        read = self._run(run)
+        rows = [
+            row for row in read.table() if row["question_id"] == question and system in ("", row["system"])
+        ]
+        if not rows:
+            raise DataError(
+                f"Run {run!r} has no question {question[:80]!r}{f' of system {system!r}' if system else ''}."
+                " find_rows shows the ids."
+            )
+        whole = json.dumps(_plain_rows(rows), ensure_ascii=False, indent=1)
+        return fenced(f"{plural(len(rows), 'answer')} to this question.", whole, page)
+
+    def compare_runs(
+        self, a: str, b: str, metric: str = "", margin: float | None = None, labels: str = "", page: int = 1
+    ) -> str:
+        """Say whether run B is better or worse than run A, or that nobody can tell; and why a gate fails.
+
+        metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
+        that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.
+        """
+        gate = self.project.settings.gate
+        path = self.project.settings.path(gate.labels) if gate.labels and not labels else None
+        comparison = compare(
+            self.project.run(a),
+            self.project.run(b),
+            metrics=[metric] if metric else [],
+            margin=gate.margin if margin is None else margin,
+            labels=self.project.file(labels) if labels else path,
+            seed=self.project.settings.run.seed,
+        )
+        said = f"B is {b!r}, A is {a!r}. The gate: {comparison.gate.outcome}."
+        return fenced(said, render_markdown(comparison_document(comparison, gated=True)), page)
+
+    def propose_labels(self, run: str, n: int = 10, judge: str = "", labels: str = "", page: int = 1) -> str:
+        """Propose which answers a person should label next: a sample from which corrected means hold.
+
+        judge: by whose scores they are spread. labels: a file of labels that there are already.
+        """
+        if not 1 <= n <= MOST_TO_LABEL:
+            raise DataError(f"n = {n}: ask for 1 to {MOST_TO_LABEL} answers.")
+        read = self._run(run)
+        judgements = [row for row in read.judgements if judge in ("", row.judge)]
+        if not judgements:
+            names = {row.judge for row in read.judgements}
+            raise DataError(f"Run {run!r} was not judged by {judge!r}. {nearest(judge, names)}")
+        given = [*read_rows(self.project.file(labels), Label)] if labels else []
+        chosen = next_to_label(
+            judgements, given, n=n, answers=read.answers, seed=self.project.settings.run.seed
+        )
+        shown = ("question_id", "system", "metric", "question", "answer")
+        lines = [_json({name: _brief(getattr(row, name)) for name in shown}) for row in chosen]
+        said = (
+            f"{plural(len(lines), 'answer')}, drawn so that each had the same chance, spread over systems "
+            "and scores. A label is a row with question_id, system, metric, score and annotator; the score "
+            "must be a person's, given without seeing the judge's."
+        )
+        return fenced(said, "\n".join(lines), page)
+
+    def list_judges(self, words: str = "", page: int = 1) -> str:
+        """List the judges that ship, with what each measures.
+
+        words: such as `faithfulness` or `no refusal`.
+        """
+        lines = []
+        for group in groups_with(words):
+            lines += [f"## {group.title}", *(f"- {name}: {about}" for name, about in group.judges.items())]
+        known = sum(len(group.judges) for group in groups_with(words))
+        return fenced(plural(known, "judge") + ".", "\n".join(lines), page)
+
+    def forecast(self, page: int = 1) -> str:
+        """Say what `ragstone run` would ask of models for this project, and the cost; nobody is asked."""
+        lines = forecast_lines(forecast_run(self.project.settings))
+        return fenced("Nobody was asked.", "\n".join(lines), page)
+
+    def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
+        """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.
+
+        answers: a file of the project. judges: names from list_judges. limit: the first rows alone. Needs a
+        budget, which only the user can set.
+        """
+        if not judges:
+            raise DataError("Name at least one judge; list_judges has them.")
+        sheet = self.project.file(answers)
+        for name in judges:
+            if any(sign in name for sign in ":/\\") or name.startswith(("-", ".")) or name.endswith(".toml"):
+                raise DataError(f"{name[:80]!r} is not the name of a judge; list_judges has them.")
+        asking = [name for name in judges if load_judge(self.project.settings.named(name)).needs_model]
+        with self._lock:
+            if self.budget_usd is None:
+                raise ConfigError(READ_ONLY)
+            left = self.budget_usd - self._spent
+            if asking and left <= 0:
+                raise ConfigError(f"The budget of {self.budget_usd} USD is spent. The user can set another.")
+            summary = self._judged(sheet, judges, limit, f"{left:.6f}usd" if asking else None)
+            if summary["calls"]["made"]:
+                self._spent += summary["calls"].get("cost_usd") or 0.0
+        spent = f" At most {self._spent:.4f} of {self.budget_usd} USD are spent." if asking else ""
+        said = f"Judged into run {summary['name']!r}.{spent} read_report shows it whole."
+        return fenced(said, _means_of(summary), page)
+
+    def draft_evaluation(
+        self,
+        url: str,
+        answer: str = "$.answer",
+        contexts: str = "",
+        questions: str = "questions.jsonl",
+        judges: Sequence[str] = ("correctness", "grounding"),
+    ) -> str:
+        """Draft a ragstone.toml that evaluates an application behind an HTTP address; nobody is asked.
+
+        url: it is sent {"question": ...}. answer, contexts: where its reply has them, as JSONPath, such as
+        $.sources[*].text. questions: a file with question and reference. judges: names from list_judges.
+        """
+        return fenced(AFTER, draft_settings(url, answer, contexts, questions, judges))
+
+    def _document(self, run: str) -> ReportDocument:
+        folder = self.project.run(run)
+        kind = kind_of_bench({file.name for file in folder.iterdir()})
+        if kind and not (folder / "summary.json").is_file():
+            return finished_bench(folder, kind)
+        read = self._run(run)
+        return run_document(read.summary, read.content)
+
+    def _run(self, name: str) -> FinishedRun:
+        """Return a run; the last one read is kept until a file of it changes."""
+        folder = self.project.run(name)
+        files = [(file.name, file.stat()) for file in sorted(folder.iterdir()) if file.is_file()]
+        stamp = (folder, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in files])
+        with self._lock:
+            if self._last is None or self._last[0] != stamp:
+                self._last = None
+                self._last = (stamp, read_run(folder))
+            return self._last[1]
+
+    def _judgements(self, name: str) -> list[Judgement]:
+        if name in {run.name for run in self.project.runs()}:
+            return list(self._run(name).judgements)
+        return [*read_rows(self.project.file(name), Judgement)]
+
+    def _judged(
+        self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None
+    ) -> dict[str, Any]:
+        """Judge in a process of its own, as a user would: its calls are in the ledger whatever happens."""
+        command = [sys.executable, "-m", "ragstone", "judge", str(sheet), "--json", "--yes"]
+        for name in judges:
+            command += ["--judge", name]
+        command += ["--budget", budget] if budget else []
+        command += ["--limit", str(limit)] if limit is not None else []
+        command += ["--config", str(self.project.config)] if self.project.config else []
+        ran = subprocess.run(
+            command,
+            cwd=self.project.root,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=WORKED_S,
+            check=False,
+        )
+        if not ran.stdout.strip():
+            raise DataError(
+                one_line(ran.stderr.strip().removeprefix("ragstone: "), 2_000) or "Nothing was judged."
+            )
+        return msgspec.json.decode(ran.stdout, type=dict[str, Any])
+
+
+def _about_run(folder: Path) -> str:
+    try:
+        summary = read_summary(folder)
+    except DataError:
+        return kind_of_bench({file.name for file in folder.iterdir()}) or "no numbers yet"
+    means = [
+        f"{judge_name(metric)}{'' if metric.system in ('', 'default') else f' of {metric.system}'} "
+        f"{mean_text(metric)}{f' ({interval(metric.estimate)})' if metric.estimate else ''}"
+        for metric in summary.metrics[:MOST_MEANS]
+    ]
+    more = len(summary.metrics) - len(means)
+    counts = ", ".join(f"{count(n)} {kind}" for kind, n in summary.counts.items())
+    return "; ".join([counts, *means, *([f"{count(more)} more"] if more else [])])
+
+
+def _columns(read: FinishedRun) -> list[str]:
+    """Return the names of the columns of a run's table, and of the tags that a filter may ask."""
+    names = read.table().of
+    return list(names) if isinstance(names, Mapping) else []
+
+
+def _brief(value: object) -> object:
+    return one_line(value, SHORT) if isinstance(value, str) else value
+
+
+def _plain_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = msgspec.to_builtins([*rows])
+    return plain
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _means_of(summary: dict[str, Any]) -> str:
+    lines = []
+    for metric in summary["metrics"]:
+        mean = (metric.get("estimate") or {}).get("value")
+        lines.append(
+            f"- {metric['judge']} ({metric['metric']}) of {metric['system']}: "
+            f"{'no score' if mean is None else f'{mean:.3g}'}; {json.dumps(metric['statuses'])}"
+        )
+    return "\n".join([*lines, *(f"- {note}" for note in summary.get("notes", []))])

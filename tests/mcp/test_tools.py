@@ -1,0 +1,183 @@
+"""Twenty tasks that people give a coding agent, each solved through the tools alone; and wrong calls."""
+
+import json
+
+import pytest
+
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.mcp.project import AgentProject
+from ragstone.mcp.tools import Tools
+
+
+def data(reply: str) -> str:
+    """Return what is between the lines of a reply's fence."""
+    return reply.split("\n----- ")[1].partition("\n")[2]
+
+
+def whole(tool, *arguments, **named) -> str:
+    """Return the data of all pages of a reply."""
+    pages, page = [], 1
+    while True:
+        reply = tool(*arguments, **named, page=page)
+        pages.append(data(reply))
+        if f"Go on with page={page + 1}" not in reply:
+            return "\n".join(pages)
+        page += 1
+
+
+def rows(tool, *arguments, **named):
+    return [json.loads(line) for line in whole(tool, *arguments, **named).splitlines()]
+
+
+def test_which_runs_are_there(tools):
+    names = [line.split(":")[0] for line in data(tools.list_runs()).splitlines()]
+    assert sorted(names) == ["- after", "- before", "- starter"]
+    assert data(tools.list_runs("aft")).startswith("- after: 40 answers")
+
+
+def test_which_files_can_be_judged(tools):
+    listed = data(tools.list_files())
+    assert "- after.jsonl (" in listed
+    assert "people.jsonl" in listed
+    assert "linked.jsonl" not in listed
+
+
+def test_how_good_is_the_last_run(tools):
+    assert "Is it right?" in whole(tools.read_report, "starter")
+
+
+def test_why_is_there_no_card(tools):
+    with pytest.raises(DataError, match="propose_labels"):
+        tools.read_card("after")
+
+
+def test_is_this_judge_fit(tools):
+    card = whole(tools.measure_judge, "after", "people.jsonl")
+    assert "containment" in card
+    assert "kappa" in card
+
+
+def test_is_that_judge_fit_by_files_alone(tools, folder):
+    judgements = (folder / "runs" / "after" / "judgements.jsonl").read_bytes()
+    (folder / "given.jsonl").write_bytes(judgements)
+    assert "kappa" in whole(tools.measure_judge, "given.jsonl", "people.jsonl")
+    (folder / "given.jsonl").unlink()
+
+
+def test_which_answers_are_wrong(tools):
+    found = rows(tools.find_rows, "after", where="containment < 0.5")
+    assert [row["question_id"] for row in found] == ["q3", *(f"q{at}" for at in range(30, 40))]
+    assert set(found[0]) == {"question_id", "system", "question", "answer", "containment", "token_f1"}
+
+
+def test_which_columns_can_be_asked_for(tools):
+    with pytest.raises(DataError, match="containment_rationale"):
+        tools.find_rows("after", columns=["reasons"])
+    (row,) = rows(tools.find_rows, "after", where='question_id = "q1"', columns=["reference"])
+    assert row == {"reference": "number 1"}
+
+
+def test_why_has_this_answer_no_point(tools):
+    (row,) = json.loads(whole(tools.read_row, "after", "q35"))
+    assert (row["answer"], row["reference"], row["containment"]) == ("number 36", "number 35", 0.0)
+
+
+def test_which_answers_do_the_systems_disagree_on(tools):
+    with pytest.raises(DataError, match="flips"):
+        tools.find_rows("after", where="flips")
+
+
+def test_is_the_new_run_better(tools):
+    reply = tools.compare_runs("before", "after")
+    assert "The gate: passed." in reply
+    assert "**better**" in reply
+
+
+def test_why_did_the_gate_fail(tools):
+    reply = tools.compare_runs("after", "before", metric="containment")
+    assert "The gate: failed." in reply
+    assert "**Gate: failed: worse" in data(reply)
+
+
+def test_would_a_wider_margin_pass(tools):
+    assert "The gate: passed." in tools.compare_runs("after", "before", margin=0.9)
+
+
+def test_which_ten_answers_should_a_person_label(tools):
+    chosen = rows(tools.propose_labels, "after")
+    assert len({row["question_id"] for row in chosen}) == 10
+    assert {row["metric"] for row in chosen} == {"correctness"}
+
+
+def test_which_five_more(tools):
+    chosen = rows(tools.propose_labels, "after", n=5, labels="people.jsonl")
+    assert len(chosen) == 5
+    assert all(int(row["question_id"][1:]) < 20 for row in chosen)
+
+
+def test_which_judge_measures_refusals(tools):
+    assert "no_refusal" in data(tools.list_judges("refus"))
+
+
+def test_what_would_a_run_cost(tools):
+    assert "nothing to ask" in tools.forecast()
+
+
+def test_set_up_an_evaluation_of_this_endpoint(tools, folder):
+    text = data(tools.draft_evaluation("http://localhost:8000/ask", contexts="$.sources[*]"))
+    (folder / "drafted.toml").write_text(text.rpartition("\n")[0])
+    settings = load_settings(folder / "drafted.toml")
+    assert settings.systems["application"].contexts == "$.sources[*]"
+    (folder / "drafted.toml").unlink()
+
+
+def test_judge_this_sheet_without_a_model(folder):
+    tools = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=0.0)
+    reply = tools.judge("before.jsonl", ["rouge_l"])
+    assert "Judged into run 'before'" in reply
+    assert "- rouge_l" in data(reply)
+
+
+def test_a_judge_that_asks_a_model_needs_a_budget_that_is_left(tools, folder, says):
+    with pytest.raises(ConfigError) as mistake:
+        tools.judge("before.jsonl", ["correctness"])
+    says(str(mistake.value))
+    spent = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=0.0)
+    with pytest.raises(ConfigError) as mistake:
+        spent.judge("before.jsonl", ["correctness"])
+    says(str(mistake.value))
+
+
+@pytest.mark.parametrize(
+    "name", ["../elsewhere", "/etc", "runs/../../elsewhere", "outside", ".", "", "before\0", "x" * 100_000]
+)
+def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
+    with pytest.raises(DataError, match="There is no run"):
+        tools.read_report(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"]
+)
+def test_a_name_that_leads_elsewhere_is_no_file(tools, name):
+    with pytest.raises(DataError, match="There is no file"):
+        tools.measure_judge("after", name)
+
+
+@pytest.mark.parametrize(
+    "name", ["code.py:steal", "/etc/judge.toml", "../judge.toml", "--config", "-o", ".hidden"]
+)
+def test_a_judge_is_a_name_and_neither_file_nor_code(folder, name):
+    tools = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=1.0)
+    with pytest.raises(DataError, match="not the name of a judge"):
+        tools.judge("before.jsonl", [name])
+
+
+def test_a_run_that_changes_is_read_again(tools, folder):
+    before = rows(tools.find_rows, "before")
+    path = folder / "runs" / "before" / "answers.jsonl"
+    content = path.read_text()
+    path.write_text(content.replace("number 1", "number 1, I think"))
+    assert rows(tools.find_rows, "before") != before
+    path.write_text(content)
