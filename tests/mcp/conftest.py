@@ -27,7 +27,7 @@ system = "extractive"
 [judge]
 judges = ["containment", "context_overlap"]
 """
-SECRET = "the-secret-of-another-folder"  # noqa: S105 - what must never be read
+SECRET = "the-secret-of-another-folder"
 
 
 def sheet(n_right: int) -> list[Answer]:

@@ -158,7 +158,8 @@ def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"]
+    "name",
+    ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"],
 )
 def test_a_name_that_leads_elsewhere_is_no_file(tools, name):
     with pytest.raises(DataError, match="There is no file"):

@@ -163,6 +163,7 @@ UNTRIED: dict[str, str] = {
     "features.build.fictional:_moved_reference": "names that are changed on purpose",
     "features.improve.judge_files:replaced_line": SETTING,
     "features.new._own_data:_commented": SETTING,
+    "kernel.runs.matrix:_axis": SETTING,
     "features.label.pages:free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
     "kernel.corpus.duplicates:_digits": COMPARED,

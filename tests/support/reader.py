@@ -330,7 +330,7 @@ def inside(folder: Path) -> Iterator[None]:
 
 def waits(words: Sequence[str]) -> bool:
     """Say whether a command goes on until Ctrl-C."""
-    return words[0] == "serve" or "--follow" in words
+    return words[0] == "serve" or "--follow" in words or "--http" in words
 
 
 @contextlib.contextmanager

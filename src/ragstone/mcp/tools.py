@@ -149,7 +149,14 @@ class Tools:
         return fenced(f"{plural(len(rows), 'answer')} to this question.", whole, page)
 
     def compare_runs(
-        self, a: str, b: str, metric: str = "", margin: float | None = None, labels: str = "", page: int = 1
+        self,
+        a: str,
+        b: str,
+        *,
+        metric: str = "",
+        margin: float | None = None,
+        labels: str = "",
+        page: int = 1,
     ) -> str:
         """Say whether run B is better or worse than run A, or that nobody can tell; and why a gate fails.
 

@@ -27,7 +27,7 @@ def mine(folder, fake_openai, monkeypatch):
 def test_own_files_are_named_and_run_as_they_are(mine, monkeypatch):
     ran = ragstone("new", "np", "--documents", "my handbook", "--questions", "asked.jsonl")
     assert (ran.code, "Next: cd np && ragstone run" in ran.err) == (0, True)
-    assert [path.name for path in (mine / "np").iterdir()] == ["ragstone.toml"]
+    assert sorted(path.name for path in (mine / "np").iterdir()) == ["AGENTS.md", "ragstone.toml"]
     settings = load_settings(mine / "np" / "ragstone.toml")
     assert (settings.run.name, settings.documents.paths) == ("np", ["../my handbook"])
     assert settings.questions.path == "../asked.jsonl"
@@ -63,3 +63,10 @@ def test_settings_that_stand_there_stay(mine):
     ran = ragstone("new", ".", "--documents", "my handbook")
     assert (ran.code, (mine / "ragstone.toml").read_text()) == (2, "# mine\n")
     assert "was not touched" in ran.err
+
+
+def test_an_agents_file_that_is_there_stays(mine):
+    (mine / "np").mkdir()
+    (mine / "np" / "AGENTS.md").write_text("Ours.")
+    assert ragstone("new", "np", "--documents", "my handbook", "--questions", "asked.jsonl").code == 0
+    assert (mine / "np" / "AGENTS.md").read_text() == "Ours."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from ragstone.features.new.starter import starter_settings
+from ragstone.features.new.starter import starter_settings, write_agents
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.records import Question
 from ragstone.kernel.tables import read_rows
@@ -44,6 +44,7 @@ def write_own_settings(
     with explaining(f"{folder}: cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+        write_agents(folder)
     return target
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from ragstone.kernel.config import shipped
 
 STARTER = ("ragstone.toml", "documents.jsonl", "questions.jsonl", "labelled.jsonl", "SOURCES.md")
+AGENTS = "AGENTS.md"  # what a coding agent has to know; one that is there already stays
 MODEL = "MODEL"  # stands in the starter's ragstone.toml for the model
 EXAMPLE_MODEL = "openai/gpt-4o-mini"
 # What the starter's ragstone.toml says otherwise where no model is named. Each stands in it once.
@@ -36,6 +37,13 @@ def copy_starter(folder: Path, model: str | None) -> None:
         for name in STARTER:
             text = starter_settings(model) if name == "ragstone.toml" else _starter_file(name)
             (folder / name).write_text(text, encoding="utf-8")
+        write_agents(folder)
+
+
+def write_agents(folder: Path) -> None:
+    """Write AGENTS.md, where there is none. Raises OSError."""
+    if not (folder / AGENTS).exists():
+        (folder / AGENTS).write_text(_starter_file(AGENTS), encoding="utf-8")
 
 
 def starter_settings(model: str | None) -> str:
