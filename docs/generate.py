@@ -8,6 +8,7 @@ fails while a page differs from what this file makes of it.
 import ast
 import importlib
 import inspect
+import json
 import re
 import textwrap
 import tomllib
@@ -35,6 +36,8 @@ ROOT = DOCS.parent
 MADE = "<!-- Written by docs/generate.py (`make docs`): edit docstrings and help texts instead. -->\n"
 BLOCK = re.compile(r"<!-- table: ([\w.]+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
+SCHEMA_MEANINGS = ROOT / "src" / "ragstone" / "features" / "schema" / "meanings.json"
+
 TREE = re.compile(r"<!-- tree -->\n(.*?)<!-- end -->", re.DOTALL)
 
 Rows = Iterable[Sequence[str]]
@@ -48,7 +51,21 @@ def pages() -> dict[Path, str]:
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
     written = {"commands.md": commands_page(), "python.md": python_page(), "sentences.md": sentences_page()}
+    found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
+
+
+def _meanings_of_keys(pages: dict[Path, str]) -> str:
+    """Return the meanings of keys of settings and judge files, as `ragstone schema` ships them."""
+    tables: dict[str, dict[str, str]] = {}
+    for page in pages.values():
+        for name, table in BLOCK.findall(page):
+            if name in SECTIONS or name == "judge_file":
+                plain = re.sub(r"\[([^]]+)]\([^)]+\)", r"\1", table)  # a link means nothing in an editor
+                named = {re.sub(r"[`?]", "", key): words for key, words in _meanings(plain).items()}
+                tables[name] = {key: words for key, words in named.items() if key.isidentifier()}
+                tables[name].pop("key", None)
+    return json.dumps(dict(sorted(tables.items())), indent=1, ensure_ascii=False) + "\n"
 
 
 def tree() -> str:
@@ -60,7 +77,7 @@ def tree() -> str:
         f"features.{path.parent.name}"
         for path in (ROOT / "src" / "ragstone" / "features").glob("*/__init__.py")
     )
-    shells = ["cli", "workbench", "notebook", "pytest", "assistant"]
+    shells = ["cli", "workbench", "mcp", "notebook", "pytest", "assistant"]
     every = ["kernel", *rooms, "features", *features, *shells]
     return f"<!-- tree -->\n```text\nsrc/ragstone/\n{''.join(map(_tree_line, every))}```\n<!-- end -->"
 

@@ -98,6 +98,7 @@ PANELS: dict[str, Commands] = {
     },
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",
+        "schema": "features.schema.command:schema",
         "people": "workbench.people_command:people",
     },
 }
