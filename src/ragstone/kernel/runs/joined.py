@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
@@ -15,6 +16,7 @@ from ragstone.kernel.runs.filtering import filter_columns, flipped_questions, ro
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.views import VIEWS, read_view, shown_rows
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
 
@@ -45,7 +47,7 @@ OF_NOTES: dict[str, Any] = {"notes": list[str] | None, "note_tags": list[str] | 
 OF_CAUSE: dict[str, Any] = {"cause": str | None, "component": str | None, "because": str | None}
 
 
-def joined(run: Run) -> Rows[dict[str, Any]]:
+def joined(run: Run, names: Mapping[JudgeKey, str] | None = None) -> Rows[dict[str, Any]]:
     """Return a dict for each question and system, all with the same names in the same order.
 
     Rows stand in the order of the questions, those of a question in the order of its answers. Of each judge
@@ -54,9 +56,10 @@ def joined(run: Run) -> Rows[dict[str, Any]]:
     the place of the first relevant document among the answer's contexts, 0 if it is not among them, None if
     nobody can tell. input_tokens, output_tokens, cost_usd: of the answer, not of the judges. cause, component
     and because are there if `ragstone blame` has looked at the run, and filled for lost points; notes and
-    note_tags if somebody has written notes on it.
+    note_tags if somebody has written notes on it. names: the columns of judges, where `run` holds only some
+    questions of a run.
     """
-    judges = _judges_of(run)
+    judges = _judges_of(run) if names is None else names
     of_causes = OF_CAUSE if run.causes else {}
     columns = FIRST | of_causes
     columns |= {f"{name}{part}": kind for name in judges.values() for part, kind in OF_JUDGE.items()}
@@ -240,6 +243,18 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
             several=len({row["system"] for row in table}) > 1,
         )
         return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
+
+    def view(self, name: Path | str) -> Rows[dict[str, Any]]:
+        """Return the rows of `table` that a saved view leaves, in its order and its columns.
+
+        name: of a view of the project, in the folder `views` beside ragstone.toml; or the path of its file.
+        docs/filters.md tells how views are saved. Raises DataError for a view that there is not, and for one
+        whose filter, order or columns do not fit this run.
+        """
+        path = Path(name)
+        folder = path.parent if path.suffix == ".json" else load_settings().path(VIEWS)
+        view = read_view(folder, path.stem if path.suffix == ".json" else str(name))
+        return shown_rows(self.where(view.where) if view.where.strip() else self.table(), view)
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""

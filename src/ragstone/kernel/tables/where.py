@@ -80,6 +80,30 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     return _Parser(text, columns).whole()
 
 
+def conditions_in(text: str, columns: Mapping[str, Kind]) -> list[str]:
+    """Return the conditions of a filter that must all hold, each as it is written; none of an empty filter.
+
+    Joined by `and` they are the filter again. One that `or` joins is one condition. Raises DataError, as
+    bound does.
+    """
+    if not text.strip():
+        return []
+    bound(text, columns)
+    return _Parser(text, columns).conditions() or [text.strip()]
+
+
+def name_in_filter(name: str) -> str:
+    """Return the name of a column as a filter takes it."""
+    is_word = BARE.fullmatch(name) and name.lower() not in ("and", "or", "not", "in")
+    return name if is_word else f"`{name}`"
+
+
+def value_in_filter(value: str) -> str | None:
+    """Return a text as a filter takes it; None for one that has both kinds of quotes, which it cannot hold."""
+    mark = next((mark for mark in "\"'" if mark not in value), None)
+    return f"{mark}{value}{mark}" if mark else None
+
+
 def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
     """Return whether a row meets a condition. row: value by column, None for none."""
     match condition:
@@ -172,6 +196,17 @@ class _Parser:
             self.refuse(self.token, "'and', 'or' or its end")
         return condition
 
+    def conditions(self) -> list[str]:
+        """Return the texts of the conditions that `and` joins; none where `or` joins them."""
+        texts = []
+        while self.token.kind != "end":
+            start = self.token.at
+            self.one()
+            texts.append(self.text[start : self.token.at].strip())
+            if self.next().is_word("or"):
+                return []
+        return texts
+
     def any_of(self) -> Condition:
         return self.chain("or", self.all_of)
 
@@ -203,8 +238,7 @@ class _Parser:
     def compared(self, token: _FilterToken) -> Condition:
         name = self.named.get(folded(token.text))
         if name is None:
-            names = [name if BARE.fullmatch(name) else f"`{name}`" for name in self.columns]
-            hint = nearest(token.text, names)
+            hint = nearest(token.text, [*map(name_in_filter, self.columns)])
             raise DataError(f"{self.where(token)}there is no column {token.text!r}. {hint}")
         kind = self.columns[name]
         if self.token.is_word("in"):

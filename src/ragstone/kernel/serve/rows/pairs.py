@@ -1,0 +1,152 @@
+"""The rows of a table, of one run or of several: the answers that filters leave, sorted by any column.
+
+An answer is a question and the system that answered it, as in the joined table of a run. Each index is asked
+for its own rows in order; several are merged.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.runs.notes import Note
+from ragstone.kernel.serve.rows.asking import RowFilter
+from ragstone.kernel.serve.rows.filtering import Query, pairs_that, run_columns, sort_keys
+from ragstone.kernel.tables.where import Kind, folded, name_in_filter
+
+if TYPE_CHECKING:
+    import duckdb
+
+ANSWERED = (
+    "(r.place IN (SELECT place FROM lines WHERE contains(haystack, ?)) OR (r.place, r.system) IN "
+    "(SELECT (place, system) FROM texts WHERE name = 'answer' AND contains(value, ?)))"
+)
+FILE_ORDER = ("", "file")
+
+
+class RunRows(msgspec.Struct, frozen=True):
+    """A run as far as a table asks it. notes: of the run as they are now."""
+
+    con: "duckdb.DuckDBPyConnection"
+    notes: Sequence[Note] = ()
+
+
+class AnswerPlace(NamedTuple):
+    """A row of a table: run, by its number among those of the table, question, by its place, and system."""
+
+    run: int
+    place: int
+    system: str
+
+
+class AnswerPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of a table in order. n: that the filter leaves; of: all of the runs."""
+
+    rows: list[AnswerPlace]
+    n: int
+    of: int
+
+
+def table_columns(runs: Sequence[RunRows]) -> dict[str, Kind]:
+    """Return what a filter may ask of rows of these runs, by name -> kind; of two kinds the first run's."""
+    kinds: dict[str, Kind] = {}
+    for run in runs:
+        kinds = run_columns(run.con, run.notes)[0].kinds | kinds
+    return kinds
+
+
+def answers_in(
+    runs: Sequence[RunRows], chosen: RowFilter, *, first: int = 0, most: int | None = None
+) -> AnswerPlaces:
+    """Return the answers that `where` and `text` of a filter leave, in its order.
+
+    The order is `file`, or the name of a column, with `-` before it from the highest down; what has no value
+    comes last either way. Equal rows stay in the order of the questions, then of the names of systems, so that
+    pages never share a row. first: rows
+    that are left out before; most: rows that are returned, None for all. Raises DataError for a filter or an
+    order that there is not.
+    """
+    kinds = table_columns(runs)
+    column, is_down = chosen.order.removeprefix("-"), chosen.order.startswith("-")
+    if column in FILE_ORDER:
+        column = ""
+    elif column not in kinds:
+        hint = nearest(column, [*map(name_in_filter, kinds)])
+        raise DataError(f"Rows cannot be sorted by {column!r}: there is no such column. {hint}")
+    counts = [_counts(run, chosen, kinds) for run in runs]
+    # Of several runs, the rows before the page may be of any of them.
+    skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
+    sorted_rows = [
+        _sorted(run, number, chosen, kinds, (column, is_down), skipped, upto)
+        for number, run in enumerate(runs)
+    ]
+    if len(runs) == 1:
+        rows = [row for _, row in sorted_rows[0]]
+    elif column:
+        merged = merge(*sorted_rows, key=lambda row: _merge_key(row[0], is_down))
+        rows = [row for _, row in islice(merged, first, upto)]
+    else:
+        rows = [row for _, row in islice((each for run in sorted_rows for each in run), first, upto)]
+    return AnswerPlaces(rows=rows, n=sum(n for n, _ in counts), of=sum(of for _, of in counts))
+
+
+class _Falling(NamedTuple):
+    """A value that sorts from the highest down."""
+
+    value: str | float
+
+    def __lt__(self, other: "_Falling") -> bool:  # type: ignore[override]
+        return self.value > other.value  # type: ignore[operator]
+
+
+def _merge_key(key: str | float | None, is_down: bool) -> tuple[bool, object]:
+    """Return what runs are merged by: numbers before texts, for a name may be of two kinds; none last."""
+    if key is None:
+        return (True, 0)
+    return (False, (isinstance(key, str), _Falling(key) if is_down else key))
+
+
+def _sorted(
+    run: RunRows,
+    number: int,
+    chosen: RowFilter,
+    kinds: Mapping[str, Kind],
+    order: tuple[str, bool],
+    first: int,
+    most: int | None,
+) -> Iterator[tuple[str | float | None, AnswerPlace]]:
+    """Yield the rows of one run in order, each with what it is sorted by."""
+    column, is_down = order
+    where, values = _where(run, chosen, kinds)
+    limit = "" if most is None else f"LIMIT {most} OFFSET {first}"
+    if column:
+        keys, of_keys = sort_keys(run.con, column, run.notes)
+        query = (
+            f"SELECT k.k, r.place, r.system FROM pairs r LEFT JOIN ({keys}) k "  # noqa: S608 - texts are ?
+            f"ON k.place = r.place AND k.system = r.system WHERE {where} "
+            f"ORDER BY k.k {'DESC' if is_down else 'ASC'} NULLS LAST, r.place, r.system {limit}"
+        )
+        values = [*of_keys, *values]
+    else:
+        query = f"SELECT NULL, r.place, r.system FROM pairs r WHERE {where} ORDER BY r.place, r.system {limit}"  # noqa: S608
+    for key, place, system in run.con.execute(query, values).fetchall():
+        yield key, AnswerPlace(number, place, system)
+
+
+def _counts(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> tuple[int, int]:
+    where, values = _where(run, chosen, kinds)
+    query = f"SELECT count(*), (SELECT count(*) FROM pairs) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
+    return run.con.execute(query, values).fetchone() or (0, 0)
+
+
+def _where(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> Query:
+    """Return the condition on a pair `r`."""
+    words = folded(chosen.text).split()
+    conditions, values = [ANSWERED] * len(words), [word for word in words for _ in range(2)]
+    asked: Query = ("true", [])
+    if chosen.where.strip():
+        asked = pairs_that(run.con, chosen.where, run.notes, kinds)
+    return " AND ".join([*conditions, asked[0]]), [*values, *asked[1]]
