@@ -7,6 +7,7 @@ PAGES = (
     "workbench.asset_routes",
     "workbench.run_list_pages",
     "workbench.run_pages",
+    "workbench.row_table_pages",
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",
@@ -30,6 +31,7 @@ SECTIONS = (
         "Runs",
         (
             NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            NavPage("Rows", f"{ROOT}/rows"),
             NavPage("Trends", f"{ROOT}/runs/trends"),
             NavPage("Compare", f"{ROOT}/compare"),
             NavPage("Side by side", f"{ROOT}/compare/answers"),

@@ -13,7 +13,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
-from ragstone.kernel.runs.filtering import FLIPS
+from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS
+
 from ragstone.kernel.runs.joined import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
@@ -61,6 +62,8 @@ def columns_of_table(runs: Sequence[TableRun]) -> list[TableColumn]:
     judges = {name for run in runs for name in run_columns(run.rows.con, run.rows.notes)[1]}
     columns = [TableColumn(RUN, "text", sorts=False)] if len(runs) > 1 and RUN not in kinds else []
     for name, kind in kinds.items():
+        if kind == "search":
+            continue
         columns.append(TableColumn(name, kind, sorts=name not in ("notes", "note_tags")))
         judge = name.removesuffix("_status")
         if judge != name and judge in judges:
@@ -96,11 +99,18 @@ def table_page(
 def export_rows(
     runs: Sequence[TableRun], chosen: RowFilter, columns: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield all rows that a filter leaves, with these columns, in its order; a block in memory at a time."""
+    """Return all rows that a filter leaves, with these columns, in its order; a block in memory at a time.
+
+    Raises DataError at once for a filter or an order that there is not.
+    """
     places = answers_in([run.rows for run in runs], chosen).rows
-    for start in range(0, len(places), BLOCK):
-        for row in _rows_of(runs, places[start : start + BLOCK]):
-            yield {name: row.get(name) for name in columns}
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for start in range(0, len(places), BLOCK):
+            for row in _rows_of(runs, places[start : start + BLOCK]):
+                yield {name: row.get(name) for name in columns}
+
+    return rows()
 
 
 def _rows_of(runs: Sequence[TableRun], places: Sequence[AnswerPlace]) -> Iterator[dict[str, Any]]:
@@ -182,7 +192,8 @@ def as_filter(
         judged = [columns[chosen.judge]]
     several = len({column.system for column in columns}) > 1
     parts = [chosen.where.strip()] if chosen.where.strip() else []
-    parts = [f"({part})" if _joins(part) else part for part in parts]
+    parts = [f"({part})" if " or " in part.lower() else part for part in parts]
+    parts += [f"{ANYWHERE} ~ {_text(word)}" for word in chosen.text.split()]
     by_judge: dict[str, list[str]] = {}
     for column in judged:
         name = name_in_filter(names[column.judge, column.metric, column.model])
@@ -209,7 +220,6 @@ def as_filter(
         order = first if order == "lowest" else f"-{first}"
     return RowFilter(
         where=" and ".join(parts),
-        text=chosen.text,
         order={"rank": "found_rank"}.get(order, order) or "file",
     )
 

@@ -14,7 +14,6 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.persistence.journal import held
-from ragstone.kernel.records import alternatives
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.where import folded
 
@@ -26,16 +25,15 @@ WAIT_S = 5.0
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is shown of rows. where: a filter; text: words that all must occur; order: `file`, or a column.
+    """What is shown of rows. where: a filter. order: `file`, or the name of a column.
 
-    order: with `-` before the column, from the highest down. columns: in their order; [] for the usual ones.
+    With `-` before the column rows are shown from the highest down. columns: in their order; [] for the usual ones.
     version: from 1, one more with each change. by: who changed it last.
     """
 
     name: str
     version: int = 1
     where: str = ""
-    text: str = ""
     order: str = "file"
     columns: list[str] = []
     by: str = ""
@@ -80,7 +78,7 @@ def save_view(folder: Path, view: View, *, seen: int | None, who: str) -> View:
     name = check_view_name(view.name)
     if len(view.columns) > MOST_COLUMNS or any(len(column) > LONGEST for column in view.columns):
         raise DataError(f"A view has {MOST_COLUMNS} columns at most: take some away.")
-    if max(len(view.where), len(view.text), len(view.order)) > LONGEST:
+    if max(len(view.where), len(view.order)) > LONGEST:
         raise DataError(f"A view takes a filter of {LONGEST:,} characters at most: write a shorter one.")
     with _alone(folder):
         latest = _unchanged(folder, name, seen)
@@ -124,13 +122,12 @@ def check_view_name(name: str) -> str:
 
 
 def shown_rows(table: Rows[dict[str, Any]], view: View) -> Rows[dict[str, Any]]:
-    """Return the rows of a joined table that the words of a view leave, in its order and columns.
+    """Return the rows of a joined table in the order and the columns of a view.
 
     table: as the view's filter left it. A column that the table lacks is left out. Raises DataError where
     it has none of them, or not that of the order.
     """
-    words = folded(view.text).split()
-    rows = [row for row in table if all(word in _haystack(row) for word in words)]
+    rows = [*table]
     columns = {name: kind for name, kind in table.columns().items() if name in view.columns or not view.columns}
     tags = [name for name in view.columns if name not in columns and _is_tag(name, table)]
     if view.columns and not columns and not tags:
@@ -142,12 +139,6 @@ def shown_rows(table: Rows[dict[str, Any]], view: View) -> Rows[dict[str, Any]]:
         rows = _in_order(rows, view.order, table)
     cells = [{name: _cell(row, name) for name in names} for row in rows]
     return Rows(cells, {name: columns.get(name, str | None) for name in names})
-
-
-def _haystack(row: Mapping[str, Any]) -> str:
-    tags = [part for pair in (row["tags"] or {}).items() for part in pair]
-    texts = [row["question_id"], row["question"], row["answer"], row["lang"], *tags]
-    return folded("\n".join([*filter(None, texts), *alternatives(row["reference"])]))
 
 
 def _is_tag(name: str, table: Rows[dict[str, Any]]) -> bool:

@@ -13,18 +13,20 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
 
-Kind = Literal["number", "text", "yes_no"]
+Kind = Literal["number", "text", "yes_no", "search"]
 Sign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "in"]
 
 SIGNS: dict[Kind, tuple[Sign, ...]] = {
     "number": ("=", "!=", "<", "<=", ">", ">=", "in"),
     "text": ("=", "!=", "~", "in"),
     "yes_no": ("=", "!="),
+    "search": ("~",),
 }
 TAKES: dict[Kind, str] = {
     "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
     "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
     "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
+    "search": 'is all texts of a row: search them by ~ with a text, such as "maize"',
 }
 NONE = "none"  # what a cell without a value is compared with
 MOST_CHARACTERS = 2000
@@ -83,13 +85,13 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
 def conditions_in(text: str, columns: Mapping[str, Kind]) -> list[str]:
     """Return the conditions of a filter that must all hold, each as it is written; none of an empty filter.
 
-    Joined by `and` they are the filter again. One that `or` joins is one condition. Raises DataError, as
-    bound does.
+    Joined by `and` they are the filter again. One that `or` joins is one condition, in brackets. Raises
+    DataError, as bound does.
     """
     if not text.strip():
         return []
     bound(text, columns)
-    return _Parser(text, columns).conditions() or [text.strip()]
+    return _Parser(text, columns).conditions() or [f"({text.strip()})"]
 
 
 def name_in_filter(name: str) -> str:
@@ -116,7 +118,7 @@ def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
 
 
 def _compares(condition: ColumnTest, cell: Any) -> bool:
-    if condition.kind == "text" and cell is not None:
+    if condition.kind in ("text", "search") and cell is not None:
         texts = [folded(each) for each in (cell if isinstance(cell, list) else [cell])]
         asked = [None if value is None else folded(str(value)) for value in condition.values]
         match condition.sign:
@@ -275,7 +277,7 @@ class _Parser:
             self.refuse(token, f"a value after {name} {sign}")
         if token.is_word(NONE) and sign in ("=", "!=", "in"):
             return None
-        if kind == "text":
+        if kind in ("text", "search"):
             return token.text
         value: float | bool | None = None
         if kind == "yes_no":

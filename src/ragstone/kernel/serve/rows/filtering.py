@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
-from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
+from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined import JudgeKey, judge_names
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, TAG
@@ -37,6 +37,12 @@ SCORED = f"status = {CODES['scored']}"
 FLIPPED = f"""r.place IN (SELECT place FROM (
     SELECT place FROM cells JOIN columns c USING (col) WHERE {SCORED} AND NOT isnan(c.low)
     GROUP BY place, judge, metric, model HAVING count(DISTINCT score >= (c.low + c.high) / 2) > 1))"""  # noqa: S608
+
+
+SEARCHED = (
+    "(r.place IN (SELECT place FROM lines WHERE contains(haystack, ?)) OR (r.place, r.system) IN "
+    "(SELECT (place, system) FROM texts WHERE name = 'answer' AND contains(value, ?)))"
+)
 
 
 def run_columns(
@@ -85,7 +91,7 @@ def sort_keys(con: "duckdb.DuckDBPyConnection", column: str, notes: Sequence[Not
     judge = column if column in judges else column.removesuffix("_status")
     if column not in columns.kinds:
         return "SELECT place, system, NULL AS k FROM pairs WHERE false", []
-    if column in NOTED:
+    if column in (*NOTED, ANYWHERE):
         raise DataError(f"Rows cannot be sorted by {column}: a row may have several. Choose another column.")
     if column == FLIPS:
         return f"SELECT r.place, r.system, ({FLIPPED})::INTEGER AS k FROM pairs r", []  # noqa: S608
@@ -163,6 +169,8 @@ class _SqlWriter:
             )
         if column in NOTED:
             return self.noted(asked)
+        if column == ANYWHERE:
+            return SEARCHED, [folded(str(value))] * 2
         name = self.texts.get(column, column)
         test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
         has = f"name = ? AND {test}"

@@ -15,15 +15,11 @@ from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.serve.rows.filtering import Query, pairs_that, run_columns, sort_keys
-from ragstone.kernel.tables.where import Kind, folded, name_in_filter
+from ragstone.kernel.tables.where import Kind, name_in_filter
 
 if TYPE_CHECKING:
     import duckdb
 
-ANSWERED = (
-    "(r.place IN (SELECT place FROM lines WHERE contains(haystack, ?)) OR (r.place, r.system) IN "
-    "(SELECT (place, system) FROM texts WHERE name = 'answer' AND contains(value, ?)))"
-)
 FILE_ORDER = ("", "file")
 
 
@@ -61,7 +57,7 @@ def table_columns(runs: Sequence[RunRows]) -> dict[str, Kind]:
 def answers_in(
     runs: Sequence[RunRows], chosen: RowFilter, *, first: int = 0, most: int | None = None
 ) -> AnswerPlaces:
-    """Return the answers that `where` and `text` of a filter leave, in its order.
+    """Return the answers that `where` of a filter leaves, in its order; its menus do not count.
 
     The order is `file`, or the name of a column, with `-` before it from the highest down; what has no value
     comes last either way. Equal rows stay in the order of the questions, then of the names of systems, so that
@@ -144,9 +140,6 @@ def _counts(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> tuple
 
 def _where(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> Query:
     """Return the condition on a pair `r`."""
-    words = folded(chosen.text).split()
-    conditions, values = [ANSWERED] * len(words), [word for word in words for _ in range(2)]
-    asked: Query = ("true", [])
-    if chosen.where.strip():
-        asked = pairs_that(run.con, chosen.where, run.notes, kinds)
-    return " AND ".join([*conditions, asked[0]]), [*values, *asked[1]]
+    if not chosen.where.strip():
+        return "true", []
+    return pairs_that(run.con, chosen.where, run.notes, kinds)
