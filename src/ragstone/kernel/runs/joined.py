@@ -1,7 +1,7 @@
 """A run as a value for scripts and notebooks: its numbers, its rows, and one table of all of them joined."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,13 +12,14 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
-from ragstone.kernel.runs.filtering import filter_columns, flipped_questions, rows_left
+from ragstone.kernel.runs.filtering import FilterColumns, filter_columns, flipped_questions, rows_left
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.views import VIEWS, read_view, shown_rows
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
+from ragstone.kernel.tables.where import Kind
 
 JudgeKey = tuple[str, str, str]  # judge, metric, model
 
@@ -234,15 +235,8 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
         docs/filters.md has the words. Raises DataError that says where the filter ceases to make sense.
         """
-        run, table = self.content, self.table()
-        columns = filter_columns(
-            _judges_of(run).values(),
-            dict.fromkeys(key for row in table for key in row["tags"] or ()),
-            blamed=bool(run.causes),
-            noted=bool(run.notes),
-            several=len({row["system"] for row in table}) > 1,
-        )
-        return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
+        (rows,) = rows_where([self], condition)[0]
+        return rows
 
     def view(self, name: Path | str) -> Rows[dict[str, Any]]:
         """Return the rows of `table` that a saved view leaves, in its order and its columns.
@@ -262,6 +256,40 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<run {self.summary.name!r} in {self.folder}>"
+
+
+def rows_where(
+    runs: Sequence[FinishedRun], condition: str
+) -> tuple[list[Rows[dict[str, Any]]], dict[str, Kind], set[str]]:
+    """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags.
+
+    A filter may ask for the columns of any of the runs: one that a run lacks is empty there. Raises DataError.
+    """
+    tables = [run.table() for run in runs]
+    columns = [
+        filter_columns(
+            _judges_of(run.content).values(),
+            dict.fromkeys(key for row in table for key in row["tags"] or ()),
+            blamed=bool(run.content.causes),
+            noted=bool(run.content.notes),
+            several=len({row["system"] for row in table}) > 1,
+        )
+        for run, table in zip(runs, tables, strict=True)
+    ]
+    kinds = {name: kind for each in reversed(columns) for name, kind in each.kinds.items()}
+    rows = [
+        Rows(
+            rows_left(
+                table,
+                FilterColumns(kinds=kinds, tags=each.tags),
+                flipped_questions(run.content.judgements),
+                condition,
+            ),
+            table.of,
+        )
+        for run, table, each in zip(runs, tables, columns, strict=True)
+    ]
+    return rows, kinds, {name for each in columns for name in each.tags.values()}
 
 
 @checks_arguments

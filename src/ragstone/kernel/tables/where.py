@@ -94,6 +94,24 @@ def conditions_in(text: str, columns: Mapping[str, Kind]) -> list[str]:
     return _Parser(text, columns).conditions() or [f"({text.strip()})"]
 
 
+def columns_asked(text: str, columns: Mapping[str, Kind]) -> list[str]:
+    """Return the columns that a filter asks for, each once, in its order. Raises DataError, as bound does."""
+    named: dict[str, None] = {}
+
+    def walk(condition: Condition) -> None:
+        match condition:
+            case Combination(_, parts):
+                for part in parts:
+                    walk(part)
+            case Negation(part):
+                walk(part)
+            case ColumnTest():
+                named[condition.column] = None
+
+    walk(bound(text, columns))
+    return [*named]
+
+
 def name_in_filter(name: str) -> str:
     """Return the name of a column as a filter takes it."""
     is_word = BARE.fullmatch(name) and name.lower() not in ("and", "or", "not", "in")
