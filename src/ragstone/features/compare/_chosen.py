@@ -14,7 +14,7 @@ from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.where import columns_asked
 
 OF_QUESTIONS = {"question_id", "question", "reference", "kind", "lang", "answerable", "system"}
-"""Columns that hold no result of a system; tags are others."""
+"""Columns that hold no result of a system, beside tags."""
 KeyedT = TypeVar("KeyedT", Answer, Judgement, Ranking)
 
 
@@ -30,9 +30,20 @@ def choose_questions(
     every = {row["question_id"] for run in runs for row in run.table()}
     if not ids:
         raise DataError(f"No question of either run is left by the filter {where!r}. Change it.")
-    asked = columns_asked(where, kinds)
-    by_results = [name for name in asked if name not in OF_QUESTIONS and name not in tags]
+    own = OF_QUESTIONS | {name for name, key in tags.items() if _is_shared(runs, key)}
+    by_results = [name for name in columns_asked(where, kinds) if name not in own]
     return ChosenQuestions(where=where, n=len(ids), of=len(every), by_results=by_results), ids
+
+
+def _is_shared(runs: tuple[FinishedRun, FinishedRun], tag: str) -> bool:
+    """Return whether a tag is the same for every system, so that it is of the question, and no result."""
+    values: dict[str, str | None] = {}
+    return all(
+        values.setdefault(row["question_id"], value) == value
+        for run in runs
+        for row in run.table()
+        for value in [(row["tags"] or {}).get(tag)]
+    )
 
 
 def only_chosen(side: JudgedRun, ids: frozenset[str]) -> JudgedRun:

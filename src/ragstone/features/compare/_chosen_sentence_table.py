@@ -9,11 +9,12 @@ from ragstone.kernel.sentences import Sentence
 
 def _filled(chosen: ChosenQuestions) -> dict[str, str]:
     depend = "depends" if len(chosen.by_results) == 1 else "depend"
+    columns = f"{listed(chosen.by_results)}, which {depend}" if chosen.by_results else ""
     return {
         "n": count(chosen.n),
         "questions": plural(chosen.of, "question"),
         "where": chosen.where,
-        "columns": f"{listed(chosen.by_results)}, which {depend}",
+        "columns": columns,
     }
 
 
@@ -27,7 +28,8 @@ BY_QUESTION = Sentence[ChosenQuestions](
     text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions like "
     "these, not of all. If other filters were tried before this one, the p-values are too small.",
     when="a filter chose the questions, and asks for nothing but what a question says of itself: its id, "
-    "text, reference, kind, language, tags, and whether it can be answered",
+    "text, reference, kind, language, tags that are the same for every system, and whether it can be "
+    "answered",
     holds=lambda chosen: not chosen.by_results,
     needs=CHOSEN,
     fills=_filled,
@@ -39,7 +41,7 @@ BY_RESULT = Sentence[ChosenQuestions](
     "reason alone (regression to the mean). Compare on all questions, or filter by what a question says of "
     "itself.",
     when="a filter chose the questions, and asks for a result of a system: a score or a status, an answer, a "
-    "rank, time or cost, a cause, a note, a flip, or all texts of a row",
+    "rank, time or cost, a cause, a note, a flip, a tag that differs between systems, or all texts of a row",
     holds=lambda chosen: bool(chosen.by_results),
     needs={**CHOSEN, "columns": "the columns of the filter that hold results"},
     fills=_filled,

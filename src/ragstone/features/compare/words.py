@@ -98,10 +98,10 @@ def comparison_document(
     A and B, to which questions lead. most: questions of a kind that are shown.
     """
     rows = in_order(comparison)
+    gate = gate_told(comparison.gate) if gated else ""
     chosen = comparison.chosen or None
     if chosen and chosen.by_results:
-        return _without_verdict(comparison, chosen, runs, most)
-    gate = gate_told(comparison.gate) if gated else ""
+        return _without_verdict(comparison, chosen, gate, runs, most)
     explained = [
         block
         for row in rows
@@ -141,7 +141,7 @@ def comparison_document(
 
 
 def _without_verdict(
-    comparison: Comparison, chosen: ChosenQuestions, runs: tuple[str, str] | None, most: int
+    comparison: Comparison, chosen: ChosenQuestions, gate: str, runs: tuple[str, str] | None, most: int
 ) -> ReportDocument:
     """Return means and flips of questions that results of the systems chose, and why nothing follows."""
     rows = in_order(comparison)
@@ -168,6 +168,8 @@ def _without_verdict(
             SurfacePart(_brief(comparison), where="terminal"),
             Paragraph(left_out(comparison), tone="muted"),
         ],
+        last=gate,
+        last_tone=GATE_TONES[comparison.gate.outcome],
     )
 
 

@@ -260,8 +260,9 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
 def rows_where(
     runs: Sequence[FinishedRun], condition: str
-) -> tuple[list[Rows[dict[str, Any]]], dict[str, Kind], set[str]]:
-    """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags.
+) -> tuple[list[Rows[dict[str, Any]]], dict[str, Kind], dict[str, str]]:
+    """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags: name ->
+    key.
 
     A filter may ask for the columns of any of the runs: one that a run lacks is empty there. Raises DataError.
     """
@@ -289,7 +290,7 @@ def rows_where(
         )
         for run, table, each in zip(runs, tables, columns, strict=True)
     ]
-    return rows, kinds, {name for each in columns for name in each.tags.values()}
+    return rows, kinds, {name: key for each in columns for key, name in each.tags.items()}
 
 
 @checks_arguments
