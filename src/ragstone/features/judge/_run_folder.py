@@ -64,14 +64,14 @@ def judge_to_run(
     how: SessionOptions = PLAIN,
     force: bool = False,
     bounds: bool = False,
+    note: str | None = None,
 ) -> RunSummary:
     """Judge the answers of a sheet into a run of their own, and return its numbers.
 
     The folder holds the answers, their judgements and summary.json: what `report`, `serve`, `compare`,
     `agree` and `label` open. Judged again, judgements by other judges, or by other models, stay, what has
     failed is asked again, and the rest comes from the ledger; the summary keeps columns and models of that
-    time. Raises DataError
-    where it holds judgements of other answers, unless `force`; else as judge_sheet does.
+    time. note: what its readers must know. Raises DataError where it holds judgements of other answers, unless `force`; else as judge_sheet does.
     """
     check_run_folder(folder, force)
     make_folder(folder)
@@ -108,6 +108,9 @@ def judge_to_run(
                 known = [model for model in earlier if model != name and model.partition("@")[0] in judged_by]
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
-        summary = msgspec.structs.replace(summary, name=folder.name, models=models, columns=columns)
+        notes = [*([note] if note else []), *summary.notes]
+        summary = msgspec.structs.replace(
+            summary, name=folder.name, models=models, columns=columns, notes=notes
+        )
         (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary

@@ -182,15 +182,17 @@ def _unused_columns(sheet: AnswerSheet) -> dict[str, list[object]]:
     return unused
 
 
-def run_folder_of(output: str | None, sheet: AnswerSheet, settings: Settings, *, force: bool) -> Path | None:
+def run_folder_of(
+    output: str | None, sheet: AnswerSheet, settings: Settings, *, force: bool, name: str | None = None
+) -> Path | None:
     """Return the folder of the run that is written; None where `output` names a file of rows.
 
     Without an output it is `runs/NAME`, after the sheet, `runs/NAME-turns` of each turn; a path without an
-    ending is a folder as it stands. Raises DataError as check_run_folder does.
+    ending is a folder as it stands. name: in place of the sheet's. Raises DataError as check_run_folder does.
     """
     if output is not None and (is_shards(output) or url_of(output) or Path(output).suffix):
         return None
-    name = re.sub(r"[^\w.-]+", "-", sheet.paths[0].stem).strip("-.") or "judged"
+    name = re.sub(r"[^\w.-]+", "-", name or sheet.paths[0].stem).strip("-.") or "judged"
     name += "-turns" if sheet.each_turn else ""
     folder = settings.path("runs") / name if output is None else Path(output)
     check_run_folder(folder, force)

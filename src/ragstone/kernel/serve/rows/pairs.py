@@ -89,6 +89,17 @@ def answers_in(
     return AnswerPlaces(rows=rows, n=sum(n for n, _ in counts), of=sum(of for _, of in counts))
 
 
+def answer_keys(run: RunRows, where: str) -> list[tuple[str, str]]:
+    """Return question id and system of the answers of one run that a filter leaves. Raises DataError."""
+    kinds = table_columns([run])
+    condition, values = _where(run, RowFilter(where=where), kinds)
+    query = (
+        f"SELECT l.id, r.system FROM pairs r JOIN lines l USING (place) WHERE {condition} "  # noqa: S608
+        "ORDER BY r.place, r.system"
+    )
+    return run.con.execute(query, values).fetchall()
+
+
 class _Falling(NamedTuple):
     """A value that sorts from the highest down."""
 
