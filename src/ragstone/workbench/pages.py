@@ -8,6 +8,7 @@ PAGES = (
     "workbench.run_list_pages",
     "workbench.run_pages",
     "workbench.row_table_pages",
+    "workbench.judge_pages",
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",
@@ -31,7 +32,7 @@ SECTIONS = (
         "Runs",
         (
             NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
-            NavPage("Rows", f"{ROOT}/rows"),
+            NavPage("Rows", f"{ROOT}/rows", (f"{ROOT}/judge",)),
             NavPage("Trends", f"{ROOT}/runs/trends"),
             NavPage("Compare", f"{ROOT}/compare"),
             NavPage("Side by side", f"{ROOT}/compare/answers"),

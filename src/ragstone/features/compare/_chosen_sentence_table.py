@@ -37,9 +37,7 @@ BY_QUESTION = Sentence[ChosenQuestions](
 BY_RESULT = Sentence[ChosenQuestions](
     code="chosen-by-result",
     text="No verdict: the filter chose {n} of {questions} by {columns} on the answers that are compared "
-    "({where}). A side that is chosen for its results makes the other one look better or worse for that "
-    "reason alone (regression to the mean). Compare on all questions, or filter by what a question says of "
-    "itself.",
+    "({where}).",
     when="a filter chose the questions, and asks for a result of a system: a score or a status, an answer, a "
     "rank, time or cost, a cause, a note, a flip, a tag that differs between systems, or all texts of a row",
     holds=lambda chosen: bool(chosen.by_results),
@@ -50,4 +48,12 @@ BY_RESULT = Sentence[ChosenQuestions](
         *("compare-better-in", "compare-worse-in", "compare-cannot-tell-in", "gate-passed", "gate-failed"),
     ),
 )
-SENTENCES = (BY_QUESTION, BY_RESULT)
+WHY_NOT = Sentence[ChosenQuestions](
+    code="chosen-for-results",
+    text="A side that is chosen for its results makes the other one look better or worse for that reason alone "
+    "(regression to the mean). Compare on all questions, or filter by what a question says of itself.",
+    when="as chosen-by-result",
+    holds=BY_RESULT.holds,
+    never_beside=("chosen-by-question",),
+)
+SENTENCES = (BY_QUESTION, BY_RESULT, WHY_NOT)

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ragstone.features.compare._chosen_sentence_table import SENTENCES as CHOSEN
+from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, WHY_NOT
 from ragstone.features.compare._people_words import labelled, people_told
 from ragstone.features.compare._sentence_table import (
     CAUTION,
@@ -117,7 +117,7 @@ def comparison_document(
         version=__version__,
         blocks=[
             Paragraph(outcome(comparison), tone="outcome"),
-            *([Paragraph(say(chosen, *CHOSEN))] if chosen else []),
+            *([Paragraph(say(chosen, BY_QUESTION))] if chosen else []),
             *([Paragraph(gate, tone="strong", where="page")] if gated else []),
             *_sides(comparison, runs),
             Notes(comparison.notes),
@@ -158,12 +158,13 @@ def _without_verdict(
         about="",
         version=__version__,
         blocks=[
-            Paragraph(say(chosen, *CHOSEN), tone="outcome"),
+            Paragraph(say(chosen, BY_RESULT), tone="outcome"),
+            Paragraph(say(chosen, WHY_NOT)),
             *_sides(comparison, runs),
             Notes(comparison.notes),
             *_changed(comparison),
             Heading("Means of the chosen questions", anchor="metrics"),
-            table_of("Means of the chosen questions", rows, columns),
+            table_of("Means of both, by metric", rows, columns),
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
             Paragraph(left_out(comparison), tone="muted"),

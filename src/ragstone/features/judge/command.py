@@ -112,7 +112,7 @@ def judge(
         free=not any(judge.needs_model for judge in chosen),
     )
     if folder:
-        from ragstone.features.judge._run_folder import judge_to_run
+        from ragstone.features.judge.run_folder import judge_to_run
 
         summary = judge_to_run(
             sheet,

@@ -12,7 +12,7 @@ from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.filtering import Query, Value, places_that, run_columns, sort_keys
 from ragstone.kernel.serve.rows.indexing import CODES
-from ragstone.kernel.tables.where import Kind, folded
+from ragstone.kernel.tables.where import Kind, conditions_in, folded
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,13 +64,17 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of lines. n: questions that fit; of: all. results: result -> questions that have it."""
+    """A page of lines. n: questions that fit; of: all. results: result -> questions that have it.
+
+    conditions: of the filter in words, those that must all hold.
+    """
 
     lines: list[LineView]
     n: int
     of: int
     page: int
     results: dict[str, int]
+    conditions: list[str] = []
 
 
 class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +146,12 @@ def lines_in(
     on_page = [at for (at,) in con.execute(paged, [*values, *of_order]).fetchall()]
     (of,) = _one(con, "SELECT count(*) FROM lines", [])
     return Lines(
-        lines=lines_at(con, on_page, len(columns)), n=n, of=of, page=page, results=_results(con, places, of)
+        lines=lines_at(con, on_page, len(columns)),
+        n=n,
+        of=of,
+        page=page,
+        results=_results(con, places, of),
+        conditions=conditions_in(chosen.where, run_columns(con, notes)[0].kinds) if chosen.where else [],
     )
 
 
