@@ -13,13 +13,11 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
-from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS
-
+from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
 from ragstone.kernel.runs.joined import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter
-from ragstone.kernel.serve.rows.filtering import run_columns
 from ragstone.kernel.serve.rows.pairs import AnswerPlace, AnswerPlaces, RunRows, answers_in, table_columns
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 RUN = "run"
 RATIONALE = "_rationale"
 USUAL_JUDGES = 4
-BLOCK = 500  # questions whose rows are read at once for an export
+BLOCK = 2000  # questions whose rows are read at once for an export
 FROM_INDEX = ("found_rank", FLIPS)
 
 
@@ -59,7 +57,7 @@ class TableColumn(msgspec.Struct, frozen=True):
 def columns_of_table(runs: Sequence[TableRun]) -> list[TableColumn]:
     """Return the columns that rows of these runs have, the run first where there are several."""
     kinds = table_columns([run.rows for run in runs])
-    judges = {name for run in runs for name in run_columns(run.rows.con, run.rows.notes)[1]}
+    judges = {name for run in runs for name in run.rows.own[1]}
     columns = [TableColumn(RUN, "text", sorts=False)] if len(runs) > 1 and RUN not in kinds else []
     for name, kind in kinds.items():
         if kind == "search":
@@ -77,9 +75,11 @@ def usual_columns(runs: Sequence[TableRun]) -> list[str]:
     judges: dict[str, bool] = {}
     systems: set[str] = set()
     for run in runs:
-        for name, key in run_columns(run.rows.con, run.rows.notes)[1].items():
+        for name, key in run.rows.own[1].items():
             judges[name] = judges.get(name, False) or key[2] != "none"
-        systems |= {system for (system,) in run.rows.con.execute("SELECT DISTINCT system FROM pairs").fetchall()}
+        systems |= {
+            system for (system,) in run.rows.con.execute("SELECT DISTINCT system FROM pairs").fetchall()
+        }
     by_model = [name for name, asks in judges.items() if asks] or [*judges]
     wanted = ["question", RUN, *(["system"] if len(systems) > 1 else []), "answer", *by_model[:USUAL_JUDGES]]
     return [name for name in [*wanted, "cause", "notes"] if name in known]
@@ -127,7 +127,7 @@ def _rows_of(runs: Sequence[TableRun], places: Sequence[AnswerPlace]) -> Iterato
 def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], dict[str, Any]]:
     """Return the rows of some questions by place and system. Raises DataError for files that change."""
     con, wanted = run.rows.con, sorted(places)
-    filters, judges = run_columns(con, run.rows.notes)
+    filters, judges = run.rows.own
     ids = dict(
         con.execute("SELECT id, place FROM lines WHERE place IN (SELECT unnest(?))", [wanted]).fetchall()
     )
@@ -151,13 +151,15 @@ def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], 
             "SELECT place, system, found_rank FROM pairs WHERE place IN (SELECT unnest(?))", [wanted]
         ).fetchall()
     }
-    flipped = _flipped(con, wanted) if FLIPS in filters.kinds else set[int]()
+    flipped = flipped_questions(content.judgements) if FLIPS in filters.kinds else set[str]()
     rows = {}
     for row in joined(content, names):
         place = ids[row["question_id"]]
         tags = {filters.tags[key]: value for key, value in (row["tags"] or {}).items() if key in filters.tags}
         rows[place, row["system"]] = (
-            row | tags | {"found_rank": ranks.get((place, row["system"])), FLIPS: place in flipped}
+            row
+            | tags
+            | {"found_rank": ranks.get((place, row["system"])), FLIPS: row["question_id"] in flipped}
         )
     return rows
 
@@ -165,13 +167,6 @@ def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], 
 def _read(con: "duckdb.DuckDBPyConnection", places: list[int], kind: str, row_type: type[Any]) -> list[Any]:
     has = con.execute("SELECT count(*) > 0 FROM sources WHERE kind = ?", [kind]).fetchone()
     return rows_at(con, places, kind, row_type) if has and has[0] else []
-
-
-def _flipped(con: "duckdb.DuckDBPyConnection", places: list[int]) -> set[int]:
-    from ragstone.kernel.serve.rows.filtering import FLIPPED
-
-    query = f"SELECT DISTINCT r.place FROM pairs r WHERE r.place IN (SELECT unnest(?)) AND {FLIPPED}"  # noqa: S608
-    return {place for (place,) in con.execute(query, [places]).fetchall()}
 
 
 RANKS = {"found": "> 0", "first": "= 1", "missed": "= 0", "unknown": "= none"}
@@ -190,21 +185,25 @@ def as_filter(
         if not 0 <= chosen.judge < len(columns):
             raise DataError("There is no such judge in this run: reload the run's page.")
         judged = [columns[chosen.judge]]
-    several = len({column.system for column in columns}) > 1
-    parts = [chosen.where.strip()] if chosen.where.strip() else []
-    parts = [f"({part})" if " or " in part.lower() else part for part in parts]
-    parts += [f"{ANYWHERE} ~ {_text(word)}" for word in chosen.text.split()]
-    by_judge: dict[str, list[str]] = {}
-    for column in judged:
-        name = name_in_filter(names[column.judge, column.metric, column.model])
-        test = _result(chosen, column, name, name_in_filter(f"{names[column.judge, column.metric, column.model]}_status"))
-        if test and chosen.judge is not None and several:
-            test = f"{test} and system = {_text(column.system)}"
-        if test:
-            by_judge.setdefault(test, [])
-    if by_judge:
-        tests = [*by_judge]
-        parts.append(tests[0] if len(tests) == 1 else f"({' or '.join(f'({test})' if _joins(test) else test for test in tests)})")
+    parts = [chosen.where.strip(), *(f"{ANYWHERE} ~ {_text(word)}" for word in chosen.text.split())]
+    by_name = [(names[column.judge, column.metric, column.model], column) for column in judged]
+    tests = {test for name, column in by_name if (test := _result(chosen, column, name))}
+    if tests and chosen.judge is not None and len({column.system for column in columns}) > 1:
+        parts += [*tests, f"system = {_text(judged[0].system)}"]
+    elif len(tests) > 1:
+        parts.append(f"({' or '.join(f'({test})' if ' and ' in test else test for test in sorted(tests))})")
+    else:
+        parts += tests
+    parts += _of_question(chosen, tags)
+    order = {"rank": "found_rank", "lowest": "file", "highest": "file"}.get(chosen.order, chosen.order)
+    if by_name and chosen.order in ("lowest", "highest"):
+        order = f"{'-' if chosen.order == 'highest' else ''}{by_name[0][0]}"
+    return RowFilter(where=" and ".join(filter(None, parts)), order=order)
+
+
+def _of_question(chosen: RowFilter, tags: Mapping[str, str]) -> list[str]:
+    """Return what the menus ask of a question, whichever judge is chosen."""
+    parts = []
     if chosen.found != "any":
         if chosen.found not in RANKS:
             raise DataError(f"There is no found {chosen.found!r}. Choose one of: {', '.join(RANKS)}.")
@@ -214,30 +213,22 @@ def as_filter(
         parts.append(f"{name_in_filter(name)} = {_text(chosen.value)}")
     if chosen.cause != "any":
         parts.append(f"cause = {_text(chosen.cause)}")
-    order = chosen.order
-    if order in ("lowest", "highest"):
-        first = next((names[column.judge, column.metric, column.model] for column in judged), "")
-        order = first if order == "lowest" else f"-{first}"
-    return RowFilter(
-        where=" and ".join(parts),
-        order={"rank": "found_rank"}.get(order, order) or "file",
-    )
-
-
-def _joins(part: str) -> bool:
-    return " or " in part.lower() or " and " in part.lower()
+    return parts
 
 
 def _text(value: str) -> str:
     quoted = value_in_filter(value)
     if quoted is None:
-        raise DataError(f"A filter cannot ask for {value!r}, which has both kinds of quotes: use ~ with a part.")
+        raise DataError(
+            f"A filter cannot ask for {value!r}, which has both kinds of quotes: use ~ with a part."
+        )
     return quoted
 
 
-def _result(chosen: RowFilter, column: ColumnView, name: str, status: str) -> str:
+def _result(chosen: RowFilter, column: ColumnView, judge: str) -> str:
     """Return what a result and the ends of a score are for one judge; empty for any."""
     tests = []
+    name, status = name_in_filter(judge), name_in_filter(f"{judge}_status")
     middle = None if column.low is None or column.high is None else (column.low + column.high) / 2
     if chosen.result in ("low", "high"):
         if middle is None:

@@ -1,4 +1,4 @@
-"""The table of rows of one run or several: filtered, sorted, in chosen columns, saved as views, downloaded."""
+"""The table of rows of runs: filtered, sorted, in chosen columns, saved as views, downloaded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,15 +32,12 @@ from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_o
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.rows.filtering import run_columns
-from ragstone.kernel.serve.rows.pairs import RunRows, table_columns
+from ragstone.kernel.serve.rows.pairs import run_rows, table_columns
 from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
 from ragstone.workbench.row_table import (
-    RATIONALE,
-    RUN,
     TableColumn,
     TableRun,
     as_filter,
@@ -54,7 +51,10 @@ from ragstone.workbench.run_pages import summarised_columns
 ROWS = f"{ROOT}/rows"
 MOST_RUNS = 8  # whose indexes are open at once
 COOKIE = "ragstone_columns"
-SHORT, LONGEST = 180, 4_000  # characters of a cell, and of one that is opened; the page of the row has the rest
+SHORT, LONGEST = (
+    180,
+    4_000,
+)  # characters of a cell, and of one that is opened; the page of the row has the rest
 SIGNS = (
     *(("=", "is"), ("!=", "is not"), ("~", "contains"), ("<", "is less than"), ("<=", "is at most")),
     *((">", "is more than"), (">=", "is at least"), ("none", "is empty"), ("any", "is not empty")),
@@ -149,7 +149,9 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
         changed=asked.is_changed,
         views=views,
         broken_views=broken,
-        entries=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements") or entry.id in runs],
+        entries=[
+            entry for entry in app.runs.all() if rows_file(entry.folder, "judgements") or entry.id in runs
+        ],
         most_runs=MOST_RUNS,
         signs=SIGNS,
         endings=[*TYPES],
@@ -176,7 +178,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
     run = app.runs.view(folder).run
     return TableRun(
         id=run_id,
-        rows=RunRows(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
+        rows=run_rows(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
         summary=run.summary if run else summary_of_none(folder),
         causes=run.causes if run else {},
     )
@@ -185,7 +187,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
 def _asked(
     request: AnyRequest, app: AppState, query: TableQuery, runs: list[str], opened: Sequence[TableRun]
 ) -> _Asked:
-    """Return what an address asks for: what it says, else what its view says, else what this browser keeps."""
+    """Return what an address asks for: what it says, else what its view says."""
     given = query_of(request, RowFilter)
     view = read_view(_folder(app), query.view) if query.view else None
     if view:
@@ -199,10 +201,12 @@ def _asked(
         if given.judge is not None and len(opened) > 1:
             raise DataError("The number of a judge is of one run: write its name in the filter.")
         first = opened[0].rows
-        columns, judges = run_columns(first.con, first.notes)
+        columns, judges = first.own
         summarised = summarised_columns(app, app.runs.find(runs[0]))
         names = {key: name for name, key in judges.items()}
-        given = msgspec.structs.replace(given, where=_joinable(given.where, opened) if _has_menus(given) else given.where)
+        given = msgspec.structs.replace(
+            given, where=_joinable(given.where, opened) if _has_menus(given) else given.where
+        )
         chosen = as_filter(given, columns_in(first.con, summarised), names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
     return _Asked(
@@ -235,7 +239,9 @@ def _condition(query: TableQuery, kinds: Mapping[str, Kind]) -> str:
     if kind in ("text", "search"):
         quoted = value_in_filter(value)
         if quoted is None:
-            raise DataError("The text has both kinds of quotes, which a filter cannot hold: give a part of it.")
+            raise DataError(
+                "The text has both kinds of quotes, which a filter cannot hold: give a part of it."
+            )
         return f"{name} {'~' if kind == 'search' else query.sign} {quoted}"
     return f"{name} {query.sign} {value}"
 
@@ -268,7 +274,9 @@ def _table(
     names = [column.name for column in shown]
     as_view = {"where": asked.filter.where, "order": asked.filter.order, "columns": names, "runs": asked.runs}
     values: dict[str, Any] = {
-        "heads": heads_of(address, [(each.name, each.kind, each.sorts) for each in shown], asked.filter.order),
+        "heads": heads_of(
+            address, [(each.name, each.kind, each.sorts) for each in shown], asked.filter.order
+        ),
         "every_column": [*names, *(name for name in every if name not in names)],
         "shown": names,
         "filters": [*kinds],
@@ -338,7 +346,7 @@ def _cell(row: Mapping[str, Any], head: TableHead) -> RowCell:
     return RowCell(short=short, whole=text[:LONGEST] if len(text) > SHORT or "\n" in text.strip() else "")
 
 
-@get("/rows/export.{ending:str}", sync_to_thread=True)
+@get("/rows/export/{ending:str}", sync_to_thread=True)
 def export(request: AnyRequest, app: AtApp, ending: FromPath[str]) -> Stream:
     """Give the rows that the address asks for as a file, in its columns and order, while they are read."""
     if ending not in TYPES:
@@ -362,8 +370,9 @@ def export(request: AnyRequest, app: AtApp, ending: FromPath[str]) -> Stream:
 
     name = asked.view.name if asked.view else "-".join(run.name for run in opened)[:80]
     plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
+    names = f"filename=\"{plain}.{ending}\"; filename*=UTF-8''{quote(name)}.{ending}"
     headers = {
-        "Content-Disposition": f"attachment; filename=\"{plain}.{ending}\"; filename*=UTF-8''{quote(name)}.{ending}",
+        "Content-Disposition": f"attachment; {names}",
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }

@@ -1,4 +1,4 @@
-"""Comparing on some questions alone, those that a filter chose; and what a choice by results leaves to say."""
+"""Comparing on the questions that a filter chose, and what a choice by results leaves to say."""
 
 from collections.abc import Iterable
 from typing import TypeVar

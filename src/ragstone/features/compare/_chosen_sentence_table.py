@@ -25,8 +25,8 @@ CHOSEN = {
 }
 BY_QUESTION = Sentence[ChosenQuestions](
     code="chosen-by-question",
-    text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions like "
-    "these, not of all. If other filters were tried before this one, the p-values are too small.",
+    text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions "
+    "like these, not of all. If other filters were tried before this one, the p-values are too small.",
     when="a filter chose the questions, and asks for nothing but what a question says of itself: its id, "
     "text, reference, kind, language, tags that are the same for every system, and whether it can be "
     "answered",
@@ -50,8 +50,8 @@ BY_RESULT = Sentence[ChosenQuestions](
 )
 WHY_NOT = Sentence[ChosenQuestions](
     code="chosen-for-results",
-    text="A side that is chosen for its results makes the other one look better or worse for that reason alone "
-    "(regression to the mean). Compare on all questions, or filter by what a question says of itself.",
+    text="A side that is chosen for its results makes the other one look better or worse for that reason "
+    "alone (regression to the mean). Compare on all questions, or filter by what a question says of itself.",
     when="as chosen-by-result",
     holds=BY_RESULT.holds,
     never_beside=("chosen-by-question",),

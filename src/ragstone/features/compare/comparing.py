@@ -107,7 +107,9 @@ def compare(
 def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> FinishedRun:
     """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
     if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
-        raise DataError("A filter chooses from two run folders: name runs, or leave out the filter (--where).")
+        raise DataError(
+            "A filter chooses from two run folders: name runs, or leave out the filter (--where)."
+        )
     return read_run(Path(source))
 
 

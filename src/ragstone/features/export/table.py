@@ -38,8 +38,8 @@ def export_table(
     """Write the joined table of a run, or the rows that a filter leaves, and return how many rows it has.
 
     path: ends with .csv, .parquet, .jsonl or .ndjson. where: as of FinishedRun.where; view: as of
-    FinishedRun.view, in place of it. Raises DataError for another ending, or a file that exists if `force` is not given, and for rows of the run itself;
-    MissingExtra for Parquet without its package.
+    FinishedRun.view, in place of it. Raises DataError for another ending, or a file that exists if `force` is
+    not given, and for rows of the run itself; MissingExtra for Parquet without its package.
     """
     path = check_export(path, force, run.folder)
     if where is not None and view is not None:

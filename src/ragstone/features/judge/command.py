@@ -35,7 +35,9 @@ QuestionsToo = Annotated[
 
 Where = Annotated[
     str | None,
-    typer.Option("--where", help="Of a run: judge the answers that a filter leaves, into a run of their own."),
+    typer.Option(
+        "--where", help="Of a run: judge the answers that a filter leaves, into a run of their own."
+    ),
 ]
 Sheets = Annotated[
     list[Path],

@@ -72,6 +72,7 @@ def judge_sheet(
     that stand before these, and count. log_in: a folder that keeps what was asked and told. bounds: every
     mean with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
+
     async def work() -> RunSummary:
         async with open_session(settings, how) as session:
             return await judge_in_session(

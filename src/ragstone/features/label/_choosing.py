@@ -218,8 +218,8 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     `uncertain`, the more the judge was unsure; `disagreement`, the more its judges differ; `ppi`, the more
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
     more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
-    score at which the judge is unsure (`uncertain`; default: the middle of its scale). `chosen`: those that the
-    filter `where` leaves, n at most.
+    score at which the judge is unsure (`uncertain`; default: the middle of its scale). `chosen`: those
+    that the filter `where` leaves, n at most.
     """
 
     by: Way = "stratified"

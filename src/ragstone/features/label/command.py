@@ -103,9 +103,9 @@ def label(
         left = _chosen(judgements, labels, where, count, metric, seed)
         write_rows(output, _under(left, policy), ToLabel, force=force)
         say(
-            f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, so "
-            "no sample: their labels count in no mean and no agreement with a judge. Fill in `score`, and keep "
-            "`chosen`."
+            f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, "
+            "so no sample: their labels count in no mean and no agreement with a judge. Fill in `score`, and "
+            "keep `chosen`."
         )
         return
     count = 100 if count is None else count

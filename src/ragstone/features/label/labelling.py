@@ -7,7 +7,15 @@ import msgspec
 import numpy as np
 
 from ragstone.features.agree import GapRow, SpecGaps, gaps_lead, spec_gaps
-from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose, choose_left
+from ragstone.features.label._choosing import (
+    EQUAL,
+    SPREAD_EVENLY,
+    AnswerDraw,
+    DrawnAnswer,
+    Way,
+    choose,
+    choose_left,
+)
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
 from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
@@ -83,8 +91,8 @@ def chosen_to_label(
     """Return the answers of a run that a filter leaves and that have no label yet, in random order.
 
     where: as of FinishedRun.where. n: how many at most, drawn at random; None for all. The rows carry the
-    filter as `chosen`: means and agreement with a judge would be those of the choice, so `agree` and `compare`
-    do not take their labels. Raises DataError where nothing is left to label.
+    filter as `chosen`: means and agreement with a judge would be those of the choice, so `agree` and
+    `compare` do not take their labels. Raises DataError where nothing is left to label.
     """
     left = [(row["question_id"], row["system"]) for row in run.where(where)]
     choice = AnswerDraw(by="chosen", n=len(left) if n is None else n, metric=metric, seed=seed, where=where)

@@ -51,7 +51,7 @@ from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.rows.pairs import RunRows, answer_keys
+from ragstone.kernel.serve.rows.pairs import answer_keys, run_rows
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -87,7 +87,8 @@ WAY_WORDS: dict[Way, str] = {
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's.
 
-    system_a, system_b: what `difference` compares, of as many questions as n says. where: the filter of `chosen`.
+    system_a, system_b: what `difference` compares, of as many questions as n says. where: the filter of
+    `chosen`.
     """
 
     name: str
@@ -246,7 +247,7 @@ def _left(app: AppState, run: str, where: str) -> list[tuple[str, str]]:
     """Return the answers that a filter leaves. Raises DataError."""
     folder = app.runs.find(run)
     with app.indexes.of(folder) as con:
-        return answer_keys(RunRows(con, read_notes(folder)), where)
+        return answer_keys(run_rows(con, read_notes(folder)), where)
 
 
 def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:

@@ -72,9 +72,9 @@ def check_sample(labels: Iterable[Label]) -> None:
     n = sum(bool((label.metadata or {}).get(CHOSEN)) for label in rows)
     if n:
         raise DataError(
-            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that a filter chose (column {CHOSEN!r}), so "
-            "they are no sample of the answers: means and agreement would be those of the choice. Leave them "
-            "out here, and label answers that `ragstone label` or the workbench draws at random."
+            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that a filter chose (column {CHOSEN!r}), "
+            "so they are no sample of the answers: means and agreement would be those of the choice. Leave "
+            "them out here, and label answers that `ragstone label` or the workbench draws at random."
         )
     n = sum(bool((label.metadata or {}).get(AGAIN)) for label in rows)
     if n:

@@ -70,7 +70,9 @@ def _searched(row: Mapping[str, Any]) -> str:
     """Return the texts of a row that a search looks through, as the index of a run has them."""
     tags = [part for pair in (row["tags"] or {}).items() for part in pair]
     texts = [row["question_id"], row["question"], row["answer"], row["lang"], "lang", *tags]
-    return "\n".join([*filter(None, texts if row["lang"] else texts[:3] + tags), *alternatives(row["reference"])])
+    return "\n".join(
+        [*filter(None, texts if row["lang"] else texts[:3] + tags), *alternatives(row["reference"])]
+    )
 
 
 def flipped_questions(judgements: Mapping[str, Iterable[Judgement]]) -> set[str]:

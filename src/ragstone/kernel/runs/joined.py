@@ -264,7 +264,8 @@ def rows_where(
     """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags: name ->
     key.
 
-    A filter may ask for the columns of any of the runs: one that a run lacks is empty there. Raises DataError.
+    A filter may ask for the columns of any of the runs: one that a run lacks is empty there. Raises
+    DataError.
     """
     tables = [run.table() for run in runs]
     columns = [

@@ -27,8 +27,8 @@ WAIT_S = 5.0
 class View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is shown of rows. where: a filter. order: `file`, or the name of a column.
 
-    With `-` before the column rows are shown from the highest down. columns: in their order; [] for the usual ones.
-    version: from 1, one more with each change. by: who changed it last.
+    With `-` before the column rows are shown from the highest down. columns: in their order; [] for the usual
+    ones. version: from 1, one more with each change. by: who changed it last.
     """
 
     name: str
@@ -128,7 +128,9 @@ def shown_rows(table: Rows[dict[str, Any]], view: View) -> Rows[dict[str, Any]]:
     it has none of them, or not that of the order.
     """
     rows = [*table]
-    columns = {name: kind for name, kind in table.columns().items() if name in view.columns or not view.columns}
+    columns = {
+        name: kind for name, kind in table.columns().items() if name in view.columns or not view.columns
+    }
     tags = [name for name in view.columns if name not in columns and _is_tag(name, table)]
     if view.columns and not columns and not tags:
         raise DataError(
@@ -161,8 +163,10 @@ def _in_order(
 
     def key(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a number or a text
         value = _cell(row, column)
-        return min(map(folded, map(str, value))) if isinstance(value, list) else (
-            folded(value) if isinstance(value, str) else value
+        return (
+            min(map(folded, map(str, value)))
+            if isinstance(value, list)
+            else (folded(value) if isinstance(value, str) else value)
         )
 
     known = [row for row in rows if _cell(row, column) is not None]
@@ -224,4 +228,6 @@ def _write(folder: Path, view: View) -> None:
         unfinished.replace(path)
     except OSError as mistake:
         unfinished.unlink(missing_ok=True)
-        raise DataError(f"{path}: cannot be written ({mistake.strerror}). Make room, or the folder writable.") from None
+        raise DataError(
+            f"{path}: cannot be written ({mistake.strerror}). Make room, or the folder writable."
+        ) from None

@@ -32,7 +32,7 @@ class TableAddress(msgspec.Struct, frozen=True):
 
 
 class TableHead(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of a column. href: sorts by it, None where nothing can; way: `ascending`, `descending` or ""."""
+    """The head of a column. href: sorts by it, None where nothing can. way: `ascending`, `descending`, ""."""
 
     name: str
     kind: Kind
@@ -47,9 +47,7 @@ class FilterChip(msgspec.Struct, frozen=True):
     href: str
 
 
-def heads_of(
-    address: TableAddress, columns: Sequence[tuple[str, Kind, bool]], order: str
-) -> list[TableHead]:
+def heads_of(address: TableAddress, columns: Sequence[tuple[str, Kind, bool]], order: str) -> list[TableHead]:
     """Return the heads of columns given by name, kind and whether rows can be sorted by them.
 
     order: in force, with `-` before the name from the highest down. Numbers sort from the highest down at

@@ -119,7 +119,7 @@ def name_in_filter(name: str) -> str:
 
 
 def value_in_filter(value: str) -> str | None:
-    """Return a text as a filter takes it; None for one that has both kinds of quotes, which it cannot hold."""
+    """Return a text as a filter takes it; None for one with both kinds of quotes, which it cannot hold."""
     mark = next((mark for mark in "\"'" if mark not in value), None)
     return f"{mark}{value}{mark}" if mark else None
 

@@ -160,9 +160,10 @@ def _order(con: "duckdb.DuckDBPyConnection", order: str, notes: Sequence[Note]) 
     if order in ORDERS:
         return ORDERS[order], []
     column = order.removeprefix("-")
-    if column not in run_columns(con, notes)[0].kinds:
+    own = run_columns(con, notes)
+    if column not in own[0].kinds:
         _of("order", ORDERS, order)
-    keys, values = sort_keys(con, column, notes)
+    keys, values = sort_keys(own, column)
     least, way = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
     of_place = f"(SELECT {least}(k) FROM ({keys}) o WHERE o.place = lines.place)"  # noqa: S608 - texts are ?
     return f"{of_place} {way} NULLS LAST, place", values

@@ -45,9 +45,11 @@ SEARCHED = (
 )
 
 
-def run_columns(
-    con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]
-) -> tuple[FilterColumns, dict[str, JudgeKey]]:
+OwnColumns = tuple[FilterColumns, dict[str, JudgeKey]]
+"""What a filter may ask of the rows of a run, and the judge of each column of scores."""
+
+
+def run_columns(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]) -> OwnColumns:
     """Return what a filter may ask of the rows of an index, and the judge of each column of scores."""
     keys = con.execute("SELECT judge, metric, model FROM columns ORDER BY col").fetchall()
     names = judge_names(keys)
@@ -66,28 +68,27 @@ def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Not
 
     notes: of the run as they are now; an index holds none, so that a new one does not make it again.
     """
-    where, values = pairs_that(con, text, notes, run_columns(con, notes)[0].kinds)
+    own = run_columns(con, notes)
+    where, values = pairs_that(own, text, notes, own[0].kinds)
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
 
 
-def pairs_that(
-    con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Note], kinds: Mapping[str, Kind]
-) -> Query:
+def pairs_that(own: OwnColumns, text: str, notes: Sequence[Note], kinds: Mapping[str, Kind]) -> Query:
     """Return the condition on a pair `r` that a filter leaves it. Raises DataError.
 
-    kinds: what the filter may ask, of this run and of others in the same table. A column that this run lacks
-    is empty throughout.
+    own: the columns of the run. kinds: what the filter may ask, of this run and of others in the same table.
+    A column that this run lacks is empty throughout.
     """
-    columns, judges = run_columns(con, notes)
+    columns, judges = own
     return _SqlWriter(columns, judges, notes).written(bound(text, kinds))
 
 
-def sort_keys(con: "duckdb.DuckDBPyConnection", column: str, notes: Sequence[Note]) -> Query:
-    """Return the query of place, system and `k`, what the pairs are sorted by. A pair without a value may lack.
+def sort_keys(own: OwnColumns, column: str) -> Query:
+    """Return the query of place, system and `k`, what the pairs are sorted by.
 
-    Texts are compared without regard to case, as in filters. Raises DataError for a column without an order.
+    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises DataError for a column without an order.
     """
-    columns, judges = run_columns(con, notes)
+    columns, judges = own
     judge = column if column in judges else column.removesuffix("_status")
     if column not in columns.kinds:
         return "SELECT place, system, NULL AS k FROM pairs WHERE false", []

@@ -4,7 +4,7 @@ An answer is a question and the system that answered it, as in the joined table 
 for its own rows in order; several are merged.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.asking import RowFilter
-from ragstone.kernel.serve.rows.filtering import Query, pairs_that, run_columns, sort_keys
+from ragstone.kernel.serve.rows.filtering import OwnColumns, Query, pairs_that, run_columns, sort_keys
 from ragstone.kernel.tables.where import Kind, name_in_filter
 
 if TYPE_CHECKING:
@@ -24,10 +24,16 @@ FILE_ORDER = ("", "file")
 
 
 class RunRows(msgspec.Struct, frozen=True):
-    """A run as far as a table asks it. notes: of the run as they are now."""
+    """A run as far as a table asks it, see run_rows. notes: of the run as they are now."""
 
     con: "duckdb.DuckDBPyConnection"
-    notes: Sequence[Note] = ()
+    notes: Sequence[Note]
+    own: OwnColumns
+
+
+def run_rows(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note] = ()) -> RunRows:
+    """Return a run as far as a table asks it: what may be asked is looked up once."""
+    return RunRows(con, notes, run_columns(con, notes))
 
 
 class AnswerPlace(NamedTuple):
@@ -50,7 +56,7 @@ def table_columns(runs: Sequence[RunRows]) -> dict[str, Kind]:
     """Return what a filter may ask of rows of these runs, by name -> kind; of two kinds the first run's."""
     kinds: dict[str, Kind] = {}
     for run in runs:
-        kinds = run_columns(run.con, run.notes)[0].kinds | kinds
+        kinds = run.own[0].kinds | kinds
     return kinds
 
 
@@ -60,8 +66,8 @@ def answers_in(
     """Return the answers that `where` of a filter leaves, in its order; its menus do not count.
 
     The order is `file`, or the name of a column, with `-` before it from the highest down; what has no value
-    comes last either way. Equal rows stay in the order of the questions, then of the names of systems, so that
-    pages never share a row. first: rows
+    comes last either way. Equal rows stay in the order of the questions, then of the names of systems, so
+    that pages never share a row. first: rows
     that are left out before; most: rows that are returned, None for all. Raises DataError for a filter or an
     order that there is not.
     """
@@ -72,13 +78,13 @@ def answers_in(
     elif column not in kinds:
         hint = nearest(column, [*map(name_in_filter, kinds)])
         raise DataError(f"Rows cannot be sorted by {column!r}: there is no such column. {hint}")
-    counts = [_counts(run, chosen, kinds) for run in runs]
     # Of several runs, the rows before the page may be of any of them.
     skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
-    sorted_rows = [
+    found = [
         _sorted(run, number, chosen, kinds, (column, is_down), skipped, upto)
         for number, run in enumerate(runs)
     ]
+    sorted_rows = [rows for rows, _ in found]
     if len(runs) == 1:
         rows = [row for _, row in sorted_rows[0]]
     elif column:
@@ -86,7 +92,8 @@ def answers_in(
         rows = [row for _, row in islice(merged, first, upto)]
     else:
         rows = [row for _, row in islice((each for run in sorted_rows for each in run), first, upto)]
-    return AnswerPlaces(rows=rows, n=sum(n for n, _ in counts), of=sum(of for _, of in counts))
+    every = (run.con.execute("SELECT count(*) FROM pairs").fetchone() or (0,) for run in runs)
+    return AnswerPlaces(rows=rows, n=sum(n for _, n in found), of=sum(of for (of,) in every))
 
 
 def answer_keys(run: RunRows, where: str) -> list[tuple[str, str]]:
@@ -124,33 +131,34 @@ def _sorted(
     order: tuple[str, bool],
     first: int,
     most: int | None,
-) -> Iterator[tuple[str | float | None, AnswerPlace]]:
-    """Yield the rows of one run in order, each with what it is sorted by."""
+) -> tuple[list[tuple[str | float | None, AnswerPlace]], int]:
+    """Return the rows of one run in order, each with what it is sorted by, and how many the filter leaves."""
     column, is_down = order
     where, values = _where(run, chosen, kinds)
     limit = "" if most is None else f"LIMIT {most} OFFSET {first}"
     if column:
-        keys, of_keys = sort_keys(run.con, column, run.notes)
+        keys, of_keys = sort_keys(run.own, column)
         query = (
-            f"SELECT k.k, r.place, r.system FROM pairs r LEFT JOIN ({keys}) k "  # noqa: S608 - texts are ?
+            f"SELECT k.k, r.place, r.system, count(*) OVER () FROM pairs r LEFT JOIN ({keys}) k "  # noqa: S608 - texts are ?
             f"ON k.place = r.place AND k.system = r.system WHERE {where} "
             f"ORDER BY k.k {'DESC' if is_down else 'ASC'} NULLS LAST, r.place, r.system {limit}"
         )
         values = [*of_keys, *values]
     else:
-        query = f"SELECT NULL, r.place, r.system FROM pairs r WHERE {where} ORDER BY r.place, r.system {limit}"  # noqa: S608
-    for key, place, system in run.con.execute(query, values).fetchall():
-        yield key, AnswerPlace(number, place, system)
-
-
-def _counts(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> tuple[int, int]:
-    where, values = _where(run, chosen, kinds)
-    query = f"SELECT count(*), (SELECT count(*) FROM pairs) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
-    return run.con.execute(query, values).fetchone() or (0, 0)
+        query = (
+            "SELECT NULL, r.place, r.system, count(*) OVER () FROM pairs r "  # noqa: S608 - texts are ?
+            f"WHERE {where} ORDER BY r.place, r.system {limit}"
+        )
+    rows = run.con.execute(query, values).fetchall()
+    n = rows[0][3] if rows else 0
+    if not rows and first:  # a page after the last one
+        where, values = _where(run, chosen, kinds)
+        (n,) = run.con.execute(f"SELECT count(*) FROM pairs r WHERE {where}", values).fetchone() or (0,)  # noqa: S608
+    return [(key, AnswerPlace(number, place, system)) for key, place, system, _ in rows], n
 
 
 def _where(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> Query:
     """Return the condition on a pair `r`."""
     if not chosen.where.strip():
         return "true", []
-    return pairs_that(run.con, chosen.where, run.notes, kinds)
+    return pairs_that(run.own, chosen.where, run.notes, kinds)
