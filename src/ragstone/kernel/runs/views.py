@@ -4,7 +4,6 @@ They are in the folder `views` of the project, so that a team shares them with i
 has a version: who changes one says which version they saw, and is told where somebody else has changed it.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.where import folded
 
 VIEWS = "views"
-NAME = re.compile(r"\w[\w -]{0,58}\w|\w")
+LONGEST_NAME = 60
 MOST_COLUMNS = 60
 LONGEST = 2_000  # characters of a filter, as tables/where.py takes it
 WAIT_S = 5.0
@@ -113,7 +112,8 @@ def remove_view(folder: Path, name: str, *, seen: int) -> None:
 def check_view_name(name: str) -> str:
     """Return a name as views are called by it. Raises DataError for one that cannot be a file's."""
     plain = unicodedata.normalize("NFC", " ".join(name.split()))
-    if not NAME.fullmatch(plain) or len(plain.encode()) > 200:
+    kinds = "".join(unicodedata.category(sign)[0] if sign not in " -_" else "_" for sign in plain)
+    if not 0 < len(plain) <= LONGEST_NAME or kinds[0] not in "LN" or set(kinds) - set("LMN_"):
         raise DataError(
             f"{name[:80]!r} cannot be the name of a view: take letters, digits, spaces, - and _, at most 60, "
             "such as low scores."
@@ -192,7 +192,9 @@ def _unchanged(folder: Path, name: str, seen: int | None) -> View | None:
     if alike is None:
         if seen is None:
             return None
-        raise ViewChanged(f"The view {name!r} was deleted or renamed meanwhile: save it under a name.", None)
+        raise ViewChanged(
+            f"The view {name!r} was deleted or renamed meanwhile: save yours as a new view.", None
+        )
     latest = _read(alike)
     if seen is None:
         raise ViewChanged(

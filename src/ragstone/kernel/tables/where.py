@@ -169,11 +169,15 @@ def folded(text: str) -> str:
 
 
 class _FilterToken(msgspec.Struct, frozen=True):
-    """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
+    """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0.
+
+    start: where it begins with its quotes.
+    """
 
     kind: str
     text: str
     at: int
+    start: int
 
     def is_word(self, *words: str) -> bool:
         """Return whether it is one of the words, which are not in quotes."""
@@ -191,11 +195,11 @@ class _Parser:
         self.columns = columns
         self.named = {folded(name): name for name in columns}
         self.tokens = [
-            _FilterToken(kind, match[kind], match.start(kind))
+            _FilterToken(kind, match[kind], match.start(kind), match.start())
             for match in TOKENS.finditer(text)
             if (kind := match.lastgroup)
         ]
-        self.tokens.append(_FilterToken("end", "", len(text)))
+        self.tokens.append(_FilterToken("end", "", len(text), len(text)))
         self.place = 0
         self.n_parts = 0
 
@@ -220,9 +224,9 @@ class _Parser:
         """Return the texts of the conditions that `and` joins; none where `or` joins them."""
         texts = []
         while self.token.kind != "end":
-            start = self.token.at
+            start = self.token.start
             self.one()
-            texts.append(self.text[start : self.token.at].strip())
+            texts.append(self.text[start : self.token.start].strip())
             if self.next().is_word("or"):
                 return []
         return texts

@@ -86,14 +86,17 @@ def pairs_that(own: OwnColumns, text: str, notes: Sequence[Note], kinds: Mapping
 def sort_keys(own: OwnColumns, column: str) -> Query:
     """Return the query of place, system and `k`, what the pairs are sorted by.
 
-    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises DataError for a column without an order.
+    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises DataError
+    for a column without an order.
     """
     columns, judges = own
     judge = column if column in judges else column.removesuffix("_status")
     if column not in columns.kinds:
         return "SELECT place, system, NULL AS k FROM pairs WHERE false", []
     if column in (*NOTED, ANYWHERE):
-        raise DataError(f"Rows cannot be sorted by {column}: a row may have several. Choose another column.")
+        raise DataError(
+            f"Rows cannot be sorted by {column}: a row may have several texts there. Choose another column."
+        )
     if column == FLIPS:
         return f"SELECT r.place, r.system, ({FLIPPED})::INTEGER AS k FROM pairs r", []  # noqa: S608
     if column in NUMBERS:
