@@ -1,4 +1,4 @@
-"""The rows of a table are those of the joined table: the same filter, sorted by any column, over several runs."""
+"""The rows of a table are those of the joined table: filtered, sorted by any column, over several runs."""
 
 import pytest
 from tests.kernel.serve.rows.test_filtering import con, folder, run  # noqa: F401 - fixtures

@@ -86,8 +86,8 @@ def pairs_that(own: OwnColumns, text: str, notes: Sequence[Note], kinds: Mapping
 def sort_keys(own: OwnColumns, column: str) -> Query:
     """Return the query of place, system and `k`, what the pairs are sorted by.
 
-    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises DataError
-    for a column without an order.
+    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises
+    DataError for a column without an order.
     """
     columns, judges = own
     judge = column if column in judges else column.removesuffix("_status")
