@@ -26,7 +26,7 @@ CHOSEN = {
 BY_QUESTION = Sentence[ChosenQuestions](
     code="chosen-by-question",
     text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions "
-    "like these, not of all. If other filters were tried before this one, the p-values are too small.",
+    "like these, not of all. If the filter was found by looking at results, the p-values are too small.",
     when="a filter chose the questions, and asks for nothing but what a question says of itself: its id, "
     "text, reference, kind, language, tags that are the same for every system, and whether it can be "
     "answered",
