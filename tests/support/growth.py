@@ -49,6 +49,7 @@ PAGES = (
     "/workbench/rows?run=0/a&run=0/b&order=answer",
     "/workbench/judge?run=0/a",
     "/workbench/runs/trends",
+    "/workbench/runs/matrix",
     "/workbench/compare?a=0/a&b=0/b",
     "/workbench/compare/answers?run=0/a&run=0/b",
     "/workbench/data",
@@ -91,6 +92,7 @@ prompt = {text}
 """
 """A judge's file is the project's own, and edited whole: its texts are short."""
 TEXTLESS = {
+    "/workbench/runs/{index}/{name}/cells/{number}",
     "/workbench/assets/{name}",
     "/workbench/runs/{index}/{name}/place",
     "/workbench/runs/{index}/{name}/progress",
