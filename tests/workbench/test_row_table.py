@@ -103,10 +103,9 @@ def test_the_search_becomes_conditions(runs, client):
 
 
 def test_a_condition_is_added_by_a_form(runs, client):
-    reply = client.get(
-        f"{ROWS}?{urlencode({'run': '0/before', 'where': 'containment < 1 or kind = x', 'add': 'answer', 'sign': '~', 'value': 'rye'})}",
-        follow_redirects=False,
-    )
+    form = {"run": "0/before", "where": "containment < 1 or kind = x"}
+    form |= {"add": "answer", "sign": "~", "value": "rye"}
+    reply = client.get(f"{ROWS}?{urlencode(form)}", follow_redirects=False)
     assert reply.status_code == 303
     query = parse_qs(urlsplit(reply.headers["location"]).query)
     assert query["where"] == ['(containment < 1 or kind = x) and answer ~ "rye"']

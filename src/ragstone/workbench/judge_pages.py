@@ -22,8 +22,8 @@ from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.rows.pairs import answer_keys, run_rows
 from ragstone.kernel.serve.state import AppState, AtApp
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}", re.ASCII)
@@ -97,7 +97,7 @@ def _free_name(place: Path, base: str) -> str:
 
 def _left(app: AppState, folder: Path, where: str) -> list[tuple[str, str]]:
     with app.indexes.of(folder) as con:
-        return answer_keys(run_rows(con, read_notes(folder)), where)
+        return answers_left(con, where, read_notes(folder))
 
 
 def _chosen_judges(app: AppState, names: list[str]) -> list[Judge]:

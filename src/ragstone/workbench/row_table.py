@@ -18,9 +18,9 @@ from ragstone.kernel.runs.joined import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter
-from ragstone.kernel.serve.rows.pairs import AnswerPlace, AnswerPlaces, RunRows, answers_in, table_columns
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
+from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, RunRows, answers_in, table_columns
 
 if TYPE_CHECKING:
     import duckdb

@@ -32,11 +32,11 @@ from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_o
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.rows.pairs import run_rows, table_columns
 from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
+from ragstone.workbench.row_pairs import run_rows, table_columns
 from ragstone.workbench.row_table import (
     TableColumn,
     TableRun,
@@ -204,9 +204,8 @@ def _asked(
         columns, judges = first.own
         summarised = summarised_columns(app, app.runs.find(runs[0]))
         names = {key: name for name, key in judges.items()}
-        given = msgspec.structs.replace(
-            given, where=_joinable(given.where, opened) if _has_menus(given) else given.where
-        )
+        if given != RowFilter(where=given.where, order=given.order, at=given.at):  # a menu chose, too
+            given = msgspec.structs.replace(given, where=_joinable(given.where, opened))
         chosen = as_filter(given, columns_in(first.con, summarised), names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
     return _Asked(
@@ -215,11 +214,6 @@ def _asked(
         columns=listed[:MOST_COLUMNS] or (view.columns if view else []),
         view=view,
     )
-
-
-def _has_menus(given: RowFilter) -> bool:
-    plain = RowFilter(where=given.where, order=given.order, at=given.at)
-    return given != plain
 
 
 def _joinable(where: str, opened: Sequence[TableRun]) -> str:

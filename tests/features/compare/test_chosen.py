@@ -1,4 +1,4 @@
-"""Comparing on questions that a filter chose: a verdict where it asks of questions, none where it asks of results."""
+"""Comparing on questions that a filter chose: a verdict by what they say, none by results."""
 
 import msgspec
 import numpy as np

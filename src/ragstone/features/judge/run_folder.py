@@ -120,18 +120,14 @@ async def judge_to_new_run(
 
     Raises DataError where the folder is there already; else as judge_sheet does.
     """
-    _make_new(folder)
+    if folder.exists():  # noqa: ASYNC240 - a run alone in its loop
+        raise DataError(f"{folder} exists: give the new run another name.")
+    make_folder(folder)
     with held(folder), told_on_disk(folder, session.progress) as progress:
         session.progress = progress
         write_rows(folder / ANSWERS, sheet, Answer)
         summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)
         return _put_summary(folder, summary, note)
-
-
-def _make_new(folder: Path) -> None:
-    if folder.exists():
-        raise DataError(f"{folder} exists: give the new run another name.")
-    make_folder(folder)
 
 
 def _put_summary(folder: Path, summary: RunSummary, note: str | None) -> RunSummary:

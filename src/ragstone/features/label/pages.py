@@ -50,8 +50,8 @@ from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.rows.pairs import answer_keys, run_rows
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -247,7 +247,7 @@ def _left(app: AppState, run: str, where: str) -> list[tuple[str, str]]:
     """Return the answers that a filter leaves. Raises DataError."""
     folder = app.runs.find(run)
     with app.indexes.of(folder) as con:
-        return answer_keys(run_rows(con, read_notes(folder)), where)
+        return answers_left(con, where, read_notes(folder))
 
 
 def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:

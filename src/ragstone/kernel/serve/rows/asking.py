@@ -10,7 +10,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
-from ragstone.kernel.serve.rows.filtering import Query, Value, places_that, run_columns, sort_keys
+from ragstone.kernel.serve.rows.filtering import Query, Value, pairs_that, places_that, run_columns, sort_keys
 from ragstone.kernel.serve.rows.indexing import CODES
 from ragstone.kernel.tables.where import Kind, conditions_in, folded
 
@@ -181,6 +181,24 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
         cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
     decode = msgspec.json.Decoder(LineView).decode
     return [msgspec.structs.replace(decode(texts[at]), cells=cells[at]) for at in places]
+
+
+def answers_left(
+    con: "duckdb.DuckDBPyConnection", where: str, notes: Sequence[Note] = ()
+) -> list[tuple[str, str]]:
+    """Return question id and system of the answers that a filter in words leaves, all for an empty one.
+
+    Raises DataError.
+    """
+    condition, values = "true", list[Value]()
+    if where.strip():
+        own = run_columns(con, notes)
+        condition, values = pairs_that(own, where, notes, own[0].kinds)
+    query = (
+        f"SELECT l.id, r.system FROM pairs r JOIN lines l USING (place) WHERE {condition} "  # noqa: S608
+        "ORDER BY r.place, r.system"
+    )
+    return con.execute(query, values).fetchall()
 
 
 def page_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:

@@ -81,30 +81,28 @@ def answers_in(
     # Of several runs, the rows before the page may be of any of them.
     skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
     found = [
-        _sorted(run, number, chosen, kinds, (column, is_down), skipped, upto)
+        _sorted(run, number, _where(run, chosen, kinds), (column, is_down), (skipped, upto))
         for number, run in enumerate(runs)
     ]
     sorted_rows = [rows for rows, _ in found]
     if len(runs) == 1:
         rows = [row for _, row in sorted_rows[0]]
     elif column:
-        merged = merge(*sorted_rows, key=lambda row: _merge_key(row[0], is_down))
+
+        def rank(row: tuple[str | float | None, AnswerPlace]) -> tuple[bool, object]:
+            """Return what runs are merged by: numbers before texts, for a name may be of two kinds."""
+            key = row[0]
+            return (
+                key is None,
+                (isinstance(key, str), _Falling(key) if key is not None and is_down else key),
+            )
+
+        merged = merge(*sorted_rows, key=rank)
         rows = [row for _, row in islice(merged, first, upto)]
     else:
         rows = [row for _, row in islice((each for run in sorted_rows for each in run), first, upto)]
     every = (run.con.execute("SELECT count(*) FROM pairs").fetchone() or (0,) for run in runs)
     return AnswerPlaces(rows=rows, n=sum(n for _, n in found), of=sum(of for (of,) in every))
-
-
-def answer_keys(run: RunRows, where: str) -> list[tuple[str, str]]:
-    """Return question id and system of the answers of one run that a filter leaves. Raises DataError."""
-    kinds = table_columns([run])
-    condition, values = _where(run, RowFilter(where=where), kinds)
-    query = (
-        f"SELECT l.id, r.system FROM pairs r JOIN lines l USING (place) WHERE {condition} "  # noqa: S608
-        "ORDER BY r.place, r.system"
-    )
-    return run.con.execute(query, values).fetchall()
 
 
 class _Falling(NamedTuple):
@@ -116,25 +114,14 @@ class _Falling(NamedTuple):
         return self.value > other.value  # type: ignore[operator]
 
 
-def _merge_key(key: str | float | None, is_down: bool) -> tuple[bool, object]:
-    """Return what runs are merged by: numbers before texts, for a name may be of two kinds; none last."""
-    if key is None:
-        return (True, 0)
-    return (False, (isinstance(key, str), _Falling(key) if is_down else key))
-
-
 def _sorted(
-    run: RunRows,
-    number: int,
-    chosen: RowFilter,
-    kinds: Mapping[str, Kind],
-    order: tuple[str, bool],
-    first: int,
-    most: int | None,
+    run: RunRows, number: int, condition: Query, order: tuple[str, bool], limits: tuple[int, int | None]
 ) -> tuple[list[tuple[str | float | None, AnswerPlace]], int]:
-    """Return the rows of one run in order, each with what it is sorted by, and how many the filter leaves."""
-    column, is_down = order
-    where, values = _where(run, chosen, kinds)
+    """Return the rows of one run in order, each with what it is sorted by, and how many the filter leaves.
+
+    order: the column, and whether from the highest down. limits: rows left out before, and at most.
+    """
+    (column, is_down), (where, values), (first, most) = order, condition, limits
     limit = "" if most is None else f"LIMIT {most} OFFSET {first}"
     if column:
         keys, of_keys = sort_keys(run.own, column)
@@ -152,8 +139,8 @@ def _sorted(
     rows = run.con.execute(query, values).fetchall()
     n = rows[0][3] if rows else 0
     if not rows and first:  # a page after the last one
-        where, values = _where(run, chosen, kinds)
-        (n,) = run.con.execute(f"SELECT count(*) FROM pairs r WHERE {where}", values).fetchone() or (0,)  # noqa: S608
+        counted = f"SELECT count(*) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
+        (n,) = run.con.execute(counted, condition[1]).fetchone() or (0,)
     return [(key, AnswerPlace(number, place, system)) for key, place, system, _ in rows], n
 
 

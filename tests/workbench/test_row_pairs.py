@@ -4,8 +4,8 @@ import pytest
 from tests.kernel.serve.rows.test_filtering import con, folder, run  # noqa: F401 - fixtures
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.serve.rows.asking import RowFilter
-from ragstone.kernel.serve.rows.pairs import answer_keys, answers_in, run_rows, table_columns
+from ragstone.kernel.serve.rows.asking import RowFilter, answers_left
+from ragstone.workbench.row_pairs import answers_in, run_rows, table_columns
 from ragstone.workbench.row_table import TableRun, columns_of_table, export_rows, table_page, usual_columns
 
 
@@ -138,5 +138,5 @@ def test_the_usual_columns_are_few_and_every_column_can_be_shown(table, run):  #
 
 def test_the_keys_of_what_is_left_are_for_judging_and_labelling(rows, run):  # noqa: F811
     expected = [(row["question_id"], row["system"]) for row in run.where("correctness < 1")]
-    assert answer_keys(rows, "correctness < 1") == expected == [("q1", "b"), ("q4", "a")]
-    assert len(answer_keys(rows, "")) == 6
+    assert answers_left(rows.con, "correctness < 1", run.notes) == expected == [("q1", "b"), ("q4", "a")]
+    assert len(answers_left(rows.con, "")) == 6
