@@ -151,6 +151,7 @@ def test_choices_of_the_list_are_chips_that_keys_take_away(settings):
         tab.until(shown, "3 of 5 questions")
         assert tab.run(f"{FOCUSED}.startsWith('Remove the filter kind = open')")
         tab.page.keyboard.press("Enter")
+        tab.until("document.querySelectorAll('#chips button').length", 1)
         tab.page.keyboard.press("Enter")
         tab.until(shown, "5 questions")
         assert tab.run(FOCUSED) == "As a table"
