@@ -46,6 +46,8 @@ PAGES = (
     f"{RUN}/calls?question=q1",
     f"{RUN}/report.html",
     f"{RUN}/notes?question=q1",
+    "/workbench/rows?run=0/a&run=0/b&order=answer",
+    "/workbench/judge?run=0/a",
     "/workbench/runs/trends",
     "/workbench/runs/matrix",
     "/workbench/compare?a=0/a&b=0/b",
@@ -94,6 +96,7 @@ TEXTLESS = {
     "/workbench/assets/{name}",
     "/workbench/runs/{index}/{name}/place",
     "/workbench/runs/{index}/{name}/progress",
+    "/workbench/judge/job",
     "/workbench/runs/{index}/{name}/try/{what}/job",
     "/workbench/judges/{name}/looks/{place}",  # a card, as /workbench/cards/ID
     "/workbench/login",
@@ -105,6 +108,7 @@ TEXTLESS = {
 FILES = {
     "/workbench/runs/{index}/{name}/question.txt",
     "/workbench/label/{name}/items/{place}/text",
+    "/workbench/rows/export/{ending}",
     "/workbench/label/{name}/export/{form}",
     "/workbench/review/{set_id}/reviewed.jsonl",
     "/workbench/traces/{trace_id}/{number}",

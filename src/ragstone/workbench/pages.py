@@ -7,6 +7,8 @@ PAGES = (
     "workbench.asset_routes",
     "workbench.run_list_pages",
     "workbench.run_pages",
+    "workbench.row_table_pages",
+    "workbench.judge_pages",
     "workbench.matrix_pages",
     "workbench.side_pages",
     "workbench.account_pages",
@@ -31,6 +33,7 @@ SECTIONS = (
         "Runs",
         (
             NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            NavPage("Rows", f"{ROOT}/rows", (f"{ROOT}/judge",)),
             NavPage("Trends", f"{ROOT}/runs/trends"),
             NavPage("Matrix", f"{ROOT}/runs/matrix"),
             NavPage("Compare", f"{ROOT}/compare"),

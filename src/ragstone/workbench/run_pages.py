@@ -274,6 +274,7 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
     system_b: str = ""
     margin: Annotated[str, msgspec.Meta(max_length=20)] = ""
     shared: bool = False
+    where: Annotated[str, msgspec.Meta(max_length=2000)] = ""
     labels: str = GATE_LABELS
 
 
@@ -322,8 +323,9 @@ def compared(app: AppState, query: RunsToCompare) -> Comparison:
         system_b=query.system_b.strip() or None,
         margin=_share(query.margin),
         shared=query.shared,
+        where=query.where.strip() or None,
         seed=app.settings.run.seed,
-        labels=files.get(query.labels),
+        labels=files.get("" if query.where and query.labels == GATE_LABELS else query.labels),
     )
 
 

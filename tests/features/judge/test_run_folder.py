@@ -189,3 +189,34 @@ def test_a_run_keeps_which_columns_its_sheet_was_read_by(folder):
     assert json.loads((run / "summary.json").read_text())["columns"] == chosen
     assert ragstone("judge", run / "answers.jsonl", "--judge", "chrf", "-o", run).code == 0
     assert json.loads((run / "summary.json").read_text())["columns"] == chosen
+
+
+def test_answers_that_a_filter_leaves_are_judged_into_a_run_that_says_so(folder, sheet, says):
+    ragstone("judge", sheet, "--judge", "containment")
+    run = folder / "runs" / "my-sheet"
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    ran = ragstone("judge", run, "--where", "containment = 0", "--judge", "token_f1")
+    assert ran.code == 0
+    assert judged(folder, "my-sheet-chosen") == [("token_f1", "b", "scored")]
+    assert [row.question_id for row in read_rows(folder / "runs/my-sheet-chosen/answers.jsonl", Answer)] == [
+        "b"
+    ]
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+    notes = json.loads((folder / "runs/my-sheet-chosen/summary.json").read_text())["notes"]
+    says(notes[0])
+    # Another judge of the same answers joins them; other answers do not.
+    assert ragstone("judge", run, "--where", "containment = 0", "--judge", "containment").code == 0
+    assert {judge for judge, _, _ in judged(folder, "my-sheet-chosen")} == {"token_f1", "containment"}
+    refused = ragstone("judge", run, "--where", "containment = 1", "--judge", "token_f1")
+    assert refused.code == 2
+    assert "holds judgements of other answers" in refused.err
+    for wrong in (
+        ["judge", run, "--where", "containment = 9", "--judge", "token_f1"],
+        ["judge", run, "--where", "contain = 9", "--judge", "token_f1"],
+        ["judge", sheet, "--where", "containment = 1", "--judge", "token_f1"],
+        ["judge", run, run, sheet, "--where", "containment = 1", "--judge", "token_f1"],
+        ["judge", run, "--each-turn", "--where", "containment = 1", "--judge", "token_f1"],
+    ):
+        ran = ragstone(*wrong)
+        assert ran.code == 2, wrong
+        says(ran.err.splitlines()[-1].replace(str(folder), "there")[:100])

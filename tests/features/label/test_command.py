@@ -3,6 +3,8 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
+import ragstone as api
+
 UNKNOWN = "I do not know."
 
 
@@ -227,3 +229,52 @@ def test_no_gap_nothing_to_label_again_and_no_labels_are_told(reasoned, says):
     ran = ragstone("label", "runs/now", "labels.jsonl", "--gaps")
     says(ran.err)
     assert (ran.code, (reasoned / "to-label.jsonl").exists()) == (2, False)
+
+
+@pytest.fixture
+def judged_run(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    return project / "runs" / "answers"
+
+
+def test_the_answers_that_a_filter_leaves_are_labelled_as_chosen(judged_run, project, says):
+    where = "containment = 1 and anywhere ~ number"
+    left = {(row["question_id"], row["system"]) for row in api.read_run(judged_run).where(where)}
+    assert left
+    ran = ragstone("label", judged_run, "--where", where)
+    assert ran.code == 0
+    says(ran.err.replace(str(len(left)), "N"))
+    rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
+    assert {(row["question_id"], row["system"]) for row in rows} == left
+    assert {row["chosen"] for row in rows} == {where}
+    assert not any("inclusion" in row or "queue" in row for row in rows)
+    done = "".join(json.dumps({**row, "score": 1}) + "\n" for row in rows)
+    (project / "mine.jsonl").write_text(done)
+    refused = ragstone("agree", judged_run / "judgements.jsonl", "mine.jsonl")
+    assert refused.code == 2
+    says(refused.err.replace(str(len(left)), "N"))
+    again = ragstone("label", judged_run, "mine.jsonl", "--where", where, "--force")
+    assert again.code == 2
+    says(again.err)
+    two = ragstone("label", judged_run, "--where", where, "-n", "2", "--seed", "1", "--force")
+    assert two.code == 0
+    assert len((project / "to-label.jsonl").read_text().splitlines()) == min(2, len(left))
+
+
+def test_a_filter_chooses_alone_and_from_a_run(judged_run, says):
+    for more in (["--by", "ppi"], ["--gaps"], ["--stratum", "topic"], ["--compare"]):
+        ran = ragstone("label", judged_run, "--where", "containment = 1", *more)
+        assert ran.code == 2, more
+    says(ran.err)
+    for where in ("containment = 7", "contain < 1"):
+        ran = ragstone("label", judged_run, "--where", where)
+        assert ran.code == 2
+        says(ran.err.splitlines()[-1][:120])
+    assert ragstone("label", judged_run / "judgements.jsonl", "--where", "containment = 1").code == 2
+
+
+def test_the_labels_that_a_filter_chose_are_to_be_had_from_python(judged_run):
+    run = api.read_run(judged_run)
+    rows = api.chosen_to_label(run, "containment = 1", n=2)
+    assert [row.chosen for row in rows] == ["containment = 1"] * len(rows)
+    assert rows == api.chosen_to_label(run, "containment = 1", n=2)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import msgspec
 import pytest
@@ -806,3 +807,43 @@ def test_what_cannot_be_labelled_again_is_told(run, people, olga, given, words):
     form = {"name": "again", "instructions": "Two.", "n": 10} | given
     reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
     assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
+
+
+def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
+    where = "containment < 0.5"
+    form = olga.get(f"{LABEL}/new", params={"run": RUN, "where": where}).text
+    left = int(re.search(r"the ([\d,]+) that the filter leaves", form)[1])
+    assert 'name="by" value="chosen"' in form
+    made(olga, by="chosen", where=where, n=left, name="lows")
+    queue = read_queue(run / ".ragstone/workbench/queues", "lows")
+    assert (queue.choice.by, queue.choice.where, len(queue.items), queue.is_sample) == (
+        *("chosen", where, left),
+        False,
+    )
+    assert {item.inclusion for item in queue.items} == {None}
+    mark(olga, 0, annotator="olga", queue="lows", score=1)
+    progress = olga.get(f"{LABEL}/lows/progress").text
+    assert "They are no sample, so no means" in progress
+    assert "What people would give" not in progress
+    assert CARD not in progress
+    (label,) = read_rows(run / "labels/lows.jsonl", Label)
+    assert label.metadata["chosen"] == where
+    # They are in no other draw, and agreement is not computed from them.
+    made(olga, name="random", by="random", n=5)
+    with pytest.raises(DataError) as mistake:
+        list(report_cards(list(read_rows(run / "runs/mine/judgements.jsonl", Judgement)), [label]))
+    says(str(mistake.value))
+    for wrong in ("nothing < 1", "containment = 7"):
+        reply = olga.post(
+            f"{LABEL}/new",
+            json={
+                "name": "x",
+                "run": RUN,
+                "judge": "containment|correctness",
+                "by": "chosen",
+                "n": 3,
+                "where": wrong,
+            },
+            headers=SCRIPT,
+        )
+        assert reply.status_code == 422

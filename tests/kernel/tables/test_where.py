@@ -1,9 +1,20 @@
 """Filters in words: what they ask of a row, and what is said where they cannot be read."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.where import MOST_PARTS, Kind, bound, holds
+from ragstone.kernel.tables.where import (
+    MOST_PARTS,
+    Kind,
+    bound,
+    columns_asked,
+    conditions_in,
+    holds,
+    name_in_filter,
+    value_in_filter,
+)
 
 COLUMNS: dict[str, Kind] = {
     "correctness": "number",
@@ -109,3 +120,59 @@ def test_a_filter_is_bounded():
     with pytest.raises(DataError, match="100 conditions"):
         bound("not " * (MOST_PARTS + 1) + "flips", COLUMNS)
     bound(" or ".join(["flips"] * MOST_PARTS), COLUMNS)
+
+
+def test_a_filter_is_the_conditions_that_it_joins():
+    def conditions(text: str) -> list[str]:
+        return conditions_in(text, COLUMNS_OF_CHIPS)
+
+    assert conditions("  ") == []
+    assert conditions("score < 1") == ["score < 1"]
+    assert conditions('score < 1 AND topic = "a and b"   and not (x or score > 2)') == [
+        "score < 1",
+        'topic = "a and b"',
+        "not (x or score > 2)",
+    ]
+    assert conditions("score < 1 or x") == ["(score < 1 or x)"]
+    with pytest.raises(DataError, match="at character 11"):
+        conditions("score < 1 score")
+
+
+COLUMNS_OF_CHIPS: dict[str, Kind] = {
+    "score": "number",
+    "topic": "text",
+    "x": "yes_no",
+    "a b": "number",
+    "or": "number",
+}
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["score < 1", "topic = 'and'", "(x or score = 2)", "not x", "`a b` != none", "`or` > 1"]
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_joined_again_conditions_are_the_same_filter(parts):
+    text = " and ".join(parts)
+    conditions = conditions_in(text, COLUMNS_OF_CHIPS)
+    assert conditions == parts
+    assert bound(" and ".join(conditions), COLUMNS_OF_CHIPS) == bound(text, COLUMNS_OF_CHIPS)
+
+
+def test_names_and_texts_are_written_as_a_filter_takes_them():
+    for name in COLUMNS_OF_CHIPS:
+        bound(f"{name_in_filter(name)} != none", COLUMNS_OF_CHIPS)
+    assert name_in_filter("or") == "`or`"
+    for text in ("a", "it's", 'say "x"', "and", "(", "none"):
+        condition = bound(f"topic = {value_in_filter(text)}", COLUMNS_OF_CHIPS)
+        assert condition.values == (text,)
+    assert value_in_filter("both ' and \"") is None
+
+
+def test_a_filter_tells_which_columns_it_asks_for():
+    text = "not (score < 1 or x) and `a b` = 1 and score = none"
+    assert columns_asked(text, COLUMNS_OF_CHIPS) == ["score", "x", "a b"]

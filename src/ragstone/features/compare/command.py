@@ -55,6 +55,10 @@ Policy = Annotated[
     str | None,
     typer.Option("--policy", help="Only labels given under these instructions (their digest, or none)."),
 ]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", help='Only questions that a filter leaves in A or B, e.g. "topic = maize".'),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
 More = Annotated[
     list[Path] | None,
@@ -92,6 +96,7 @@ def compare(
     labels: LabelsFile = None,
     mapping: Mapped = None,
     policy: Policy = None,
+    where: Where = None,
     by: By = None,
     config: Config = None,
     json: AsJson = False,
@@ -103,6 +108,7 @@ def compare(
     - `ragstone compare runs/before runs/after`
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
     - `ragstone compare runs/before runs/after --labels pairs.jsonl --gate`
+    - `ragstone compare runs/before runs/after --where "topic = maize"`
     - `ragstone compare runs/may runs/june runs/july`
     - `ragstone compare runs/may runs/june runs/july --by k`
     """
@@ -114,7 +120,7 @@ def compare(
         pair: dict[str, object] = {"--gate": gate, "--margin": margin, "--shared": shared, "--bounds": bounds}
         pair |= {"--questions": questions, "--min-effect": min_effect}
         pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
-        pair |= {"--policy": policy}
+        pair |= {"--policy": policy, "--where": where}
         _tell_several([a, b, *more], metric or (), seed, by or (), pair, output, json=json)
         return
     if by:
@@ -143,6 +149,7 @@ def compare(
         bounds=bounds,
         labels=labels,
         policy=policy,
+        where=where,
         mapping=words | {str(label): score for label, score in numbers.items()},
     )
     from ragstone.features.compare.words import comparison_document

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ragstone.features.compare._chosen import choose_questions, only_chosen, without_verdict
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
@@ -15,6 +16,7 @@ from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
+from ragstone.kernel.runs.joined import FinishedRun, read_run
 from ragstone.kernel.runs.run import read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary
@@ -42,6 +44,7 @@ def compare(
     labels: Iterable[Label | dict[str, Any]] | Place | None = None,
     mapping: Mapping[str, float] | None = None,
     policy: str | None = None,
+    where: str | None = None,
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
@@ -57,7 +60,9 @@ def compare(
     judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
     draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
     what labels stand for on the judge's scale, {"good": 1, "bad": 0}.
-    policy: only labels given under these instructions, by their digest.
+    policy: only labels given under these instructions, by their digest. where: a filter (docs/filters.md), of
+    two run folders: only questions are compared of which it leaves a row in A or B. A filter that asks for
+    results of the systems, such as scores, leaves no verdict: see `Comparison.chosen`.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; for labels of one side alone, or of nothing that is compared; ConfigError
@@ -73,9 +78,18 @@ def compare(
             "system_b (--system-a NAME --system-b NAME)."
         )
     rows = _questions(questions)
+    sides = (read_judged(a, "the first list", rows), read_judged(b, "the second list", rows))
+    chosen = None
+    if where is not None:
+        chosen, ids = choose_questions((_finished(a), _finished(b)), where)
+        sides = (only_chosen(sides[0], ids), only_chosen(sides[1], ids))
+        if chosen.by_results and labels is not None:
+            raise DataError(
+                f"Labels say nothing here: the filter chose the questions by {chosen.by_results[0]}, so the "
+                "comparison has no verdict that they could correct. Leave out the labels, or the filter."
+            )
     comparison = compare_judged(
-        read_judged(a, "the first list", rows),
-        read_judged(b, "the second list", rows),
+        *sides,
         metrics=metrics,
         systems=(system_a, system_b),
         shared=shared,
@@ -84,7 +98,19 @@ def compare(
         seed=seed,
         labels=None if labels is None else read_people(labels, mapping or {}, policy),
     )
+    if chosen:
+        comparison = msgspec.structs.replace(comparison, chosen=chosen)
+        comparison = without_verdict(comparison) if chosen.by_results else comparison
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
+
+
+def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> FinishedRun:
+    """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
+    if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
+        raise DataError(
+            "A filter chooses from two run folders: name runs, or leave out the filter (--where)."
+        )
+    return read_run(Path(source))
 
 
 def read_people(

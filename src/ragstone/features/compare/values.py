@@ -207,6 +207,19 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[GatedMetric]
 
 
+class ChosenQuestions(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions that a filter chose. n: of those that it leaves in either run; of: all of both.
+
+    by_results: the columns of the filter that hold results of the systems, such as scores; then the
+    comparison has no verdict.
+    """
+
+    where: str
+    n: int
+    of: int
+    by_results: list[str]
+
+
 class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """Run B against run A, on the same questions.
 
@@ -215,7 +228,9 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
     metrics, and systems, that have no counterpart. notes: what to know before relying on it.
     bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all. components:
-    B minus A over all judges, wordings and repeats of a metric; absent where each was measured once.
+    B minus A over all judges, wordings and repeats of a metric; absent where each was measured once. chosen:
+    what chose the questions, absent where all are compared; where results of the systems chose them, every
+    verdict is `cannot tell`, p is 1 and no interval is given.
     """
 
     a: str
@@ -234,3 +249,4 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     gate: Gate
     bounds_from: float = BOUNDS_FROM
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
+    chosen: ChosenQuestions | msgspec.UnsetType = msgspec.UNSET

@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
+from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, WHY_NOT
 from ragstone.features.compare._people_words import labelled, people_told
 from ragstone.features.compare._sentence_table import (
     CAUTION,
@@ -27,6 +28,7 @@ from ragstone.features.compare._sizes import (
 from ragstone.features.compare.overlap import GivenDocument
 from ragstone.features.compare.overlap_words import documents_told, overlap_table
 from ragstone.features.compare.values import (
+    ChosenQuestions,
     Comparison,
     Flip,
     Gate,
@@ -95,8 +97,11 @@ def comparison_document(
     gated: with what the gate says; in a terminal that is the last line. runs: where a server has the pages of
     A and B, to which questions lead. most: questions of a kind that are shown.
     """
-    gate = gate_told(comparison.gate) if gated else ""
     rows = in_order(comparison)
+    gate = gate_told(comparison.gate) if gated else ""
+    chosen = comparison.chosen or None
+    if chosen and chosen.by_results:
+        return _without_verdict(comparison, chosen, gate, runs, most)
     explained = [
         block
         for row in rows
@@ -112,6 +117,7 @@ def comparison_document(
         version=__version__,
         blocks=[
             Paragraph(outcome(comparison), tone="outcome"),
+            *([Paragraph(say(chosen, BY_QUESTION))] if chosen else []),
             *([Paragraph(gate, tone="strong", where="page")] if gated else []),
             *_sides(comparison, runs),
             Notes(comparison.notes),
@@ -128,6 +134,40 @@ def comparison_document(
             *_spent(comparison.spent),
             Paragraph(left_out(comparison), tone="muted"),
             *_dots(comparison),
+        ],
+        last=gate,
+        last_tone=GATE_TONES[comparison.gate.outcome],
+    )
+
+
+def _without_verdict(
+    comparison: Comparison, chosen: ChosenQuestions, gate: str, runs: tuple[str, str] | None, most: int
+) -> ReportDocument:
+    """Return means and flips of questions that results of the systems chose, and why nothing follows."""
+    rows = in_order(comparison)
+    columns: list[Made[MetricComparison]] = [
+        (Column("Metric", text=True, short=""), lambda row: f"  {full_name(row, comparison)}"),
+        ("A", lambda row: number(row.a.mean.value)),
+        ("B", lambda row: number(row.b.mean.value)),
+        (Column("Both scored", short="scored"), lambda row: count(row.n)),
+        (Column("Scores that differ", short="differ"), lambda row: count(row.n_changed)),
+    ]
+    return ReportDocument(
+        title="Ragstone: B beside A, on chosen questions",
+        kind="comparison",
+        about="",
+        version=__version__,
+        blocks=[
+            Paragraph(say(chosen, BY_RESULT), tone="outcome"),
+            Paragraph(say(chosen, WHY_NOT)),
+            *_sides(comparison, runs),
+            Notes(comparison.notes),
+            *_changed(comparison),
+            Heading("Means of the chosen questions", anchor="metrics"),
+            table_of("Means of both, by metric", rows, columns),
+            *(fold for row in rows for fold in _flips(row, runs, most)),
+            SurfacePart(_brief(comparison), where="terminal"),
+            Paragraph(left_out(comparison), tone="muted"),
         ],
         last=gate,
         last_tone=GATE_TONES[comparison.gate.outcome],

@@ -3,7 +3,7 @@
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from ragstone.kernel.errors import DataError, plural
 
 if TYPE_CHECKING:
     from ragstone.kernel.runs.joined import FinishedRun
+    from ragstone.kernel.tables import Rows
 
 
 def export(
@@ -78,6 +79,10 @@ def export(
         str | None,
         typer.Option("--where", help='Rows to write, e.g. "correctness < 50 and lang = de".'),
     ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option("--view", help="A saved view, whose rows, order and columns are written (views/)."),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a run as a table or a record for other programs, log it to MLflow, or send its judgements.
@@ -87,6 +92,7 @@ def export(
     - `ragstone export runs/mine table.csv`
     - `ragstone export runs/mine -o table.parquet`
     - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
+    - `ragstone export runs/mine low.csv --view "low scores"`
     - `ragstone export runs/mine mine.eval`
     - `ragstone export runs/mine data --organization "Example Farming"`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
@@ -94,7 +100,7 @@ def export(
     """
     from ragstone.features.export._collector import endpoint_of
     from ragstone.features.export.records import check_records, export_record, record_kind
-    from ragstone.features.export.table import check_export, export_table
+    from ragstone.features.export.table import check_export, table_of, write_table
     from ragstone.kernel.runs.joined import read_run
 
     mlflow = mlflow or traces or bool(tracking_uri)
@@ -103,7 +109,7 @@ def export(
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow or --otlp.")
     records = [path for path in outputs if record_kind(path)]
     fields = {"system": system, "organization": organization, "dataset": dataset}
-    _check_options(where, answers, otlp, has_table=len(records) < len(outputs))
+    _check_options(where, view, answers, otlp, has_table=len(records) < len(outputs))
     if otlp is not None:
         endpoint_of(otlp)  # an address that is none is told before anything is written
     if otlp is not None and not outputs and not mlflow:
@@ -119,18 +125,26 @@ def export(
             record = export_record(finished, path, **fields, force=force)
             say(f"{record.paths[0]}: {plural(record.n, record.what)}.")
         else:
-            say(f"{path}: {plural(export_table(finished, path, where=where, force=force), 'row')}.")
-            _tell_cut_cells(finished, path, where)
+            table = table_of(finished, where, view)
+            say(f"{path}: {plural(write_table(table, path, force=force, folder=run), 'row')}.")
+            _tell_cut_cells(table, path)
     if mlflow:
         _log(finished, tracking_uri, experiment, traces=traces)
     if otlp is not None:
         _send(run, otlp, answers, anew=force)
 
 
-def _check_options(where: str | None, answers: Path | None, otlp: str | None, *, has_table: bool) -> None:
+def _check_options(
+    where: str | None, view: str | None, answers: Path | None, otlp: str | None, *, has_table: bool
+) -> None:
     """Raise DataError for an option without what it is about."""
-    if where is not None and not has_table:
-        raise DataError("--where chooses the rows of a table. Name one, e.g. results.csv, or leave it out.")
+    for option, value in (("--where", where), ("--view", view)):
+        if value is not None and not has_table:
+            raise DataError(
+                f"{option} chooses the rows of a table. Name one, e.g. results.csv, or leave it out."
+            )
+    if where is not None and view is not None:
+        raise DataError("--view has a filter of its own: give --where or --view, not both.")
     if answers is not None and otlp is None:
         raise DataError("--answers tells in which traces events belong: give it with --otlp.")
 
@@ -166,10 +180,10 @@ def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
         )
 
 
-def _tell_cut_cells(run: "FinishedRun", path: Path, where: str | None) -> None:
+def _tell_cut_cells(table: "Rows[dict[str, Any]]", path: Path) -> None:
     """Say how many cells of a CSV Excel cuts."""
-    from ragstone.features.export.table import n_cut_by_excel, table_of
+    from ragstone.features.export.table import n_cut_by_excel
 
-    cut = n_cut_by_excel(table_of(run, where)) if path.suffix.lower() == ".csv" else 0
+    cut = n_cut_by_excel(table) if path.suffix.lower() == ".csv" else 0
     if cut:
         say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")

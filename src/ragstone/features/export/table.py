@@ -27,15 +27,29 @@ MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 
 
 @checks_arguments
-def export_table(run: FinishedRun, path: Path | str, *, where: str | None = None, force: bool = False) -> int:
+def export_table(
+    run: FinishedRun,
+    path: Path | str,
+    *,
+    where: str | None = None,
+    view: str | None = None,
+    force: bool = False,
+) -> int:
     """Write the joined table of a run, or the rows that a filter leaves, and return how many rows it has.
 
-    path: ends with .csv, .parquet, .jsonl or .ndjson. where: as of FinishedRun.where. Raises DataError for
-    another ending, or a file that exists if `force` is not given, and for rows of the run itself;
-    MissingExtra for Parquet without its package.
+    path: ends with .csv, .parquet, .jsonl or .ndjson. where: as of FinishedRun.where; view: as of
+    FinishedRun.view, in place of it. Raises DataError for another ending, or a file that exists if `force` is
+    not given, and for rows of the run itself; MissingExtra for Parquet without its package.
     """
     path = check_export(path, force, run.folder)
-    table = table_of(run, where)
+    if where is not None and view is not None:
+        raise DataError("A view has a filter of its own: give `where` or `view`, not both.")
+    return write_table(table_of(run, where, view), path, force=force, folder=run.folder)
+
+
+def write_table(table: Table, path: Path, *, force: bool, folder: Path) -> int:
+    """Write rows, and return how many there are. folder: of their run. Raises as export_table does."""
+    path = check_export(path, force, folder)
     try:
         WRITERS[path.suffix.lower()](table, partial_path(path))
         partial_path(path).replace(path)
@@ -47,8 +61,10 @@ def export_table(run: FinishedRun, path: Path | str, *, where: str | None = None
     return len(table)
 
 
-def table_of(run: FinishedRun, where: str | None) -> Table:
-    """Return the joined table of a run, or the rows of it that a filter leaves. Raises DataError."""
+def table_of(run: FinishedRun, where: str | None, view: str | None = None) -> Table:
+    """Return the joined table of a run, or what a filter or a saved view shows of it. Raises DataError."""
+    if view is not None:
+        return run.view(view)
     return run.table() if where is None else run.where(where)
 
 

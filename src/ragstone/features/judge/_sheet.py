@@ -2,7 +2,7 @@
 
 import pickle
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -26,7 +26,8 @@ class AnswerSheet:
     The files are read when the rows are first needed. paths: each file once. questions: a file that holds
     question and reference by id, where the sheet does not. bare: whether questions will do, since nobody
     reads an answer. each_turn: every reply of a conversation is a row of its own; `limit` counts
-    conversations. Raises DataError where a row cannot be read.
+    conversations. left: question id and system of the answers that a filter leaves, None for all. Raises
+    DataError where a row cannot be read.
     """
 
     def __init__(
@@ -37,12 +38,14 @@ class AnswerSheet:
         limit: int | None = None,
         bare: bool = False,
         each_turn: bool = False,
+        left: Collection[tuple[str, str]] | None = None,
     ) -> None:
         self.paths = [sheet] if isinstance(sheet, Path) else list(dict.fromkeys(sheet))
         self.sources = [*self.paths, *([questions] if questions else [])]
         self.limit = limit
         self.each_turn = each_turn
         self._bare = bare
+        self._left = None if left is None else frozenset(left)
         self._by_id: dict[str, Question] = {}
         for row in read_rows(questions, Question) if questions else ():
             if row.document_ids is not None:  # a column, which its answers take over
@@ -89,6 +92,8 @@ class AnswerSheet:
         rows: Iterator[Answer] = chain.from_iterable(map(answers_of, self.paths))
         if self._by_id:
             rows = with_columns(join_questions(rows, self._by_id), self._by_id)
+        if self._left is not None:
+            rows = (row for row in rows if (row.question_id, row.system) in (self._left or ()))
         rows = islice(rows, self.limit)
         return every_reply(rows) if self.each_turn else rows
 

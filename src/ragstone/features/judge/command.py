@@ -11,6 +11,7 @@ from ragstone.kernel.console.options import Bounds, Limit, Model
 from ragstone.kernel.console.printing import again, say, show_found
 
 if TYPE_CHECKING:
+    from ragstone.features.judge._sheet import AnswerSheet
     from ragstone.kernel.runs.summary import RunSummary
 
 Judges = Annotated[
@@ -32,6 +33,12 @@ QuestionsToo = Annotated[
     Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
 ]
 
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where", help="Of a run: judge the answers that a filter leaves, into a run of their own."
+    ),
+]
 Sheets = Annotated[
     list[Path],
     typer.Argument(help="The answer sheet, with any tool's column names; several files, or a log's folder."),
@@ -57,6 +64,7 @@ def judge(
     one_call: OneCall = None,
     each_turn: EachTurn = False,
     questions: QuestionsToo = None,
+    where: Where = None,
     output: JudgementsPlace = None,
     limit: Limit = None,
     bounds: Bounds = False,
@@ -73,8 +81,10 @@ def judge(
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
+    - `ragstone judge runs/mine --where "correctness < 0.5" --judge completeness`
     """
     from ragstone.features.judge._sheet import AnswerSheet
+    from ragstone.features.judge.chosen import chosen_note
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -89,8 +99,13 @@ def judge(
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     bare = read_no_answer(chosen)
-    sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
-    folder = run_folder_of(output, sheet, settings, force=asking.force)
+    if where is None:
+        sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
+        name = None
+    else:
+        sheet = _chosen_sheet(answers, where, limit, {"--questions": questions, "--each-turn": each_turn})
+        name = f"{answers[0].resolve().name}-chosen"
+    folder = run_folder_of(output, sheet, settings, force=asking.force, name=name)
     force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
     asking = asking._replace(force=force)
     asking.tell_forecast(
@@ -99,10 +114,17 @@ def judge(
         free=not any(judge.needs_model for judge in chosen),
     )
     if folder:
-        from ragstone.features.judge._run_folder import judge_to_run
+        from ragstone.features.judge.run_folder import judge_to_run
 
         summary = judge_to_run(
-            sheet, folder, chosen, settings, how=asking.session, force=force, bounds=bounds
+            sheet,
+            folder,
+            chosen,
+            settings,
+            how=asking.session,
+            force=force,
+            bounds=bounds,
+            note=chosen_note(answers[0], where) if where else None,
         )
     else:
         summary = judge_sheet(
@@ -111,6 +133,20 @@ def judge(
     notes, options = unread_notes(summary.metrics, sheet)
     notes += [again(options)] if options else []
     _tell(summary, folder or str(output), notes, asking, answers)
+
+
+def _chosen_sheet(
+    runs: list[Path], where: str, limit: int | None, others: dict[str, object]
+) -> "AnswerSheet":
+    """Return the answers of a run that a filter leaves. others: options that choose otherwise -> value."""
+    from ragstone.features.judge.chosen import chosen_sheet
+    from ragstone.kernel.errors import ConfigError
+
+    wrong = [name for name, value in others.items() if value]
+    if wrong or len(runs) != 1:
+        what = f"{', '.join(wrong)}: not with --where" if wrong else "--where takes one run"
+        raise ConfigError(f"{what}. Name one run folder, such as runs/starter, and nothing else.")
+    return chosen_sheet(runs[0], where, limit=limit)
 
 
 def _tell(

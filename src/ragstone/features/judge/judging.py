@@ -72,57 +72,77 @@ def judge_sheet(
     that stand before these, and count. log_in: a folder that keeps what was asked and told. bounds: every
     mean with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
+
+    async def work() -> RunSummary:
+        async with open_session(settings, how) as session:
+            return await judge_in_session(
+                session, sheet, output, judges, force=force, bounds=bounds, kept=kept, log_in=log_in
+            )
+
     check_output(output, force)
     keep_sources([output], sheet.sources)
-    n_answers = len(sheet)
+    len(sheet)
+    return run_sync(work())
+
+
+async def judge_in_session(
+    session: Session,
+    sheet: AnswerSheet,
+    output: Place,
+    judges: Sequence[Judge],
+    *,
+    force: bool = False,
+    bounds: bool = False,
+    kept: Sequence[Judgement] = (),
+    log_in: Path | None = None,
+) -> RunSummary:
+    """Judge as judge_sheet does, in a session that somebody else has opened."""
+    check_output(output, force)
+    keep_sources([output], sheet.sources)
+    settings, n_answers = session.settings, len(sheet)
     digest = ""
     if is_shards(output):
         inputs = [list(map(digest_of, judges)), sheet.limit, *([TURN] if sheet.each_turn else [])]
         digest = made_from(settings, "judge", sheet.sources, *inputs)
+    tally, cascades, noise = Tally(), CascadeTally(), NoiseTally()
 
-    async def work() -> RunSummary:
-        tally, cascades, noise = Tally(), CascadeTally(), NoiseTally()
+    def count(row: Judgement) -> None:
+        tally.add(row)
+        cascades.add(row)
+        noise.add(row)
 
-        def count(row: Judgement) -> None:
-            tally.add(row)
-            cascades.add(row)
-            noise.add(row)
+    async def judged() -> AsyncIterator[Judgement]:
+        for row in kept:
+            yield row
+        async for row in judge_rows(lambda: sheet, judges, session, n_answers):
+            yield row
 
-        async def judged(session: Session) -> AsyncIterator[Judgement]:
-            for row in kept:
-                yield row
-            async for row in judge_rows(lambda: sheet, judges, session, n_answers):
-                yield row
-
-        async with open_session(settings, how) as session:
-            with session.logging_calls(log_in) if log_in else contextlib.nullcontext():
-                n_new = count_planned(judges, n_answers)
-                await write_stream(
-                    judged(session),
-                    output,
-                    Judgement,
-                    each=count,
-                    n_planned=None if n_new is None else len(kept) + n_new,
-                    force=force,
-                    made_from=digest,
-                )
-        seed = settings.run.seed
-        alone = judgements_alone(str(output), tally.summaries(seed), cascades.savings(), noise, seed=seed)
-        notes = alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings)
-        if any(judge.compares_two for judge in judges):
-            from ragstone.kernel.judging.pairwise import unpaired_notes
-
-            notes += unpaired_notes(judges, sheet)
-        return msgspec.structs.replace(
-            alone,
-            models=session.roles(members_of(judges)),
-            counts={"answers": n_answers, **alone.counts},
-            calls=session.calls(),
-            notes=notes,
-            bounds_from=0.0 if bounds else alone.bounds_from,
+    with session.logging_calls(log_in) if log_in else contextlib.nullcontext():
+        n_new = count_planned(judges, n_answers)
+        await write_stream(
+            judged(),
+            output,
+            Judgement,
+            each=count,
+            n_planned=None if n_new is None else len(kept) + n_new,
+            force=force,
+            made_from=digest,
         )
+    seed = settings.run.seed
+    alone = judgements_alone(str(output), tally.summaries(seed), cascades.savings(), noise, seed=seed)
+    notes = alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings)
+    if any(judge.compares_two for judge in judges):
+        from ragstone.kernel.judging.pairwise import unpaired_notes
 
-    return run_sync(work())
+        notes += unpaired_notes(judges, sheet)
+    return msgspec.structs.replace(
+        alone,
+        models=session.roles(members_of(judges)),
+        counts={"answers": n_answers, **alone.counts},
+        calls=session.calls(),
+        notes=notes,
+        bounds_from=0.0 if bounds else alone.bounds_from,
+    )
 
 
 def forecast_judging(sheet: AnswerSheet, judges: Sequence[Judge], settings: Settings) -> "Forecast":
@@ -182,15 +202,17 @@ def _unused_columns(sheet: AnswerSheet) -> dict[str, list[object]]:
     return unused
 
 
-def run_folder_of(output: str | None, sheet: AnswerSheet, settings: Settings, *, force: bool) -> Path | None:
+def run_folder_of(
+    output: str | None, sheet: AnswerSheet, settings: Settings, *, force: bool, name: str | None = None
+) -> Path | None:
     """Return the folder of the run that is written; None where `output` names a file of rows.
 
     Without an output it is `runs/NAME`, after the sheet, `runs/NAME-turns` of each turn; a path without an
-    ending is a folder as it stands. Raises DataError as check_run_folder does.
+    ending is a folder as it stands. name: in place of the sheet's. Raises DataError as check_run_folder does.
     """
     if output is not None and (is_shards(output) or url_of(output) or Path(output).suffix):
         return None
-    name = re.sub(r"[^\w.-]+", "-", sheet.paths[0].stem).strip("-.") or "judged"
+    name = re.sub(r"[^\w.-]+", "-", name or sheet.paths[0].stem).strip("-.") or "judged"
     name += "-turns" if sheet.each_turn else ""
     folder = settings.path("runs") / name if output is None else Path(output)
     check_run_folder(folder, force)

@@ -1,7 +1,7 @@
 """Which answers people should label: a draw of which every answer's chance is known."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -199,8 +199,8 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
     return rng.permutation(order[np.minimum(places, len(order) - 1)])
 
 
-Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps"]
-WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, `gaps` none
+Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "chosen"]
+WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, the others none
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
@@ -218,7 +218,8 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     `uncertain`, the more the judge was unsure; `disagreement`, the more its judges differ; `ppi`, the more
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
     more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
-    score at which the judge is unsure (`uncertain`; default: the middle of its scale).
+    score at which the judge is unsure (`uncertain`; default: the middle of its scale). `chosen`: those
+    that the filter `where` leaves, n at most.
     """
 
     by: Way = "stratified"
@@ -229,6 +230,7 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     cut: float | None = None
     seed: int = 0
     systems: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
+    where: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class DrawnAnswer(msgspec.Struct, frozen=True):
@@ -265,6 +267,28 @@ def choose(
         return [DrawnAnswer(rows[at]) for at in draw(chances, order, rng)]
     chances = chances_of(_sizes(rows, rows_of, humans, choice), n, SPREAD[choice.by])
     return [DrawnAnswer(rows[at], round(float(chances[at]), 9)) for at in draw(chances, order, rng)]
+
+
+def choose_left(
+    judgements: Iterable[Judgement], labels: Iterable[Label], choice: AnswerDraw, left: Collection[Key]
+) -> list[DrawnAnswer]:
+    """Return the answers that a filter leaves and that have no label yet, in random order.
+
+    left: their keys. Where there are more than n, n of them are drawn; labels of either say nothing of all
+    answers. Raises DataError as choose does, and where the filter leaves nothing.
+    """
+    rows_of = by_judge(row for row in judgements if choice.metric in (None, row.metric))
+    judge = _judge(rows_of, choice)
+    wanted = set(left)
+    known = {(row.question_id, row.system) for row in labels if row.metric in (None, judge.metric)}
+    judged = [row for row in rows_of[judge] if (row.question_id, row.system) in wanted]
+    rows = [row for row in judged if (row.question_id, row.system) not in known]
+    if not rows:
+        why = f": {judge.judge!r} has judged none of the {len(wanted):,} that it leaves" if wanted else ""
+        why = ": each has a label" if judged else why
+        raise DataError(f"The filter leaves no answer to label{why}. Change it.")
+    order = np.random.default_rng(choice.seed).permutation(len(rows))
+    return [DrawnAnswer(rows[at]) for at in order[: choice.n].tolist()]
 
 
 def _judge(rows_of: Mapping[JudgeId, Sequence[Judgement]], choice: AnswerDraw) -> JudgeId:

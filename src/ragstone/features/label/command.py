@@ -25,8 +25,19 @@ def label(
     *,
     output: Output = Path("to-label.jsonl"),
     count: Annotated[
-        int, typer.Option("-n", "--count", min=1, help="Number of answers; with --compare of questions.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            "-n",
+            "--count",
+            min=1,
+            show_default="100; with --where all",
+            help="Number of answers; with --compare of questions.",
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", help="Of a run: label the answers that a filter leaves; they are no sample."),
+    ] = None,
     compare: Annotated[
         bool,
         typer.Option("--compare", help="Label both answers of two systems, to compare them."),
@@ -73,6 +84,7 @@ def label(
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     - `ragstone label runs/before runs/after --compare -n 100`
     - `ragstone label judgements.jsonl labels.jsonl --gaps -n 10 --instructions clearer.md`
+    - `ragstone label runs/mine --where "correctness < 0.5 and topic = maize"`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
@@ -86,6 +98,17 @@ def label(
     policy = _kept(instructions) if instructions else None
     of_pairs: dict[str, object] = {"--system-a": system_a, "--system-b": system_b, "--labels": known}
     _check_mode(of_pairs, compare=compare, gaps=gaps, sheet=sheet, by=by, stratum=stratum)
+    if where is not None:
+        _check_where(compare=compare, gaps=gaps, sheet=sheet, by=by, stratum=stratum)
+        left = _chosen(judgements, labels, where, count, metric, seed)
+        write_rows(output, _under(left, policy), ToLabel, force=force)
+        say(
+            f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, "
+            "so no sample: their labels count in no mean and no agreement with a judge. Fill in `score`, and "
+            "keep `chosen`."
+        )
+        return
+    count = 100 if count is None else count
     if compare:
         pairs = _pairs(judgements, labels, known, (system_a, system_b), metric=metric, count=count, seed=seed)
         write_rows(output, _under(pairs, policy), ToLabel, force=force)
@@ -140,6 +163,31 @@ def _check_mode(
     wrong = [name for name, value in of_pairs.items() if value is not None]
     if wrong and not compare:
         raise ConfigError(f"{', '.join(wrong)}: only with --compare, which labels two systems' answers.")
+
+
+def _check_where(
+    *, compare: bool, gaps: bool, sheet: Path | None, by: str, stratum: list[str] | None
+) -> None:
+    """Refuse options that draw, beside a filter that chooses. Raises ConfigError."""
+    values = {"--compare": compare, "--gaps": gaps, "--sheet": sheet, "--stratum": stratum}
+    values["--by"] = by != "stratified"
+    wrong = [name for name, value in values.items() if value]
+    if wrong:
+        raise ConfigError(
+            f"{', '.join(wrong)}: not with --where, which takes the answers of a run that the filter leaves. "
+            "Leave out one of them."
+        )
+
+
+def _chosen(
+    run: Path, labels: Path | None, where: str, count: int | None, metric: str | None, seed: int
+) -> "list[ToLabel]":
+    from ragstone.features.label.labelling import chosen_to_label
+    from ragstone.kernel.runs.joined import read_run
+
+    return chosen_to_label(
+        read_run(run), where, read_rows(labels, Label) if labels else (), n=count, metric=metric, seed=seed
+    )
 
 
 def _kept(instructions: Path) -> str:

@@ -7,10 +7,19 @@ import msgspec
 import numpy as np
 
 from ragstone.features.agree import GapRow, SpecGaps, gaps_lead, spec_gaps
-from ragstone.features.label._choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
+from ragstone.features.label._choosing import (
+    EQUAL,
+    SPREAD_EVENLY,
+    AnswerDraw,
+    DrawnAnswer,
+    Way,
+    choose,
+    choose_left,
+)
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
-from ragstone.kernel.errors import DataError, takes_rows
+from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
+from ragstone.kernel.runs.joined import FinishedRun
 
 
 class ToLabel(Row, frozen=True, kw_only=True):
@@ -18,6 +27,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
 
     inclusion and queue: its chance in the draw, and which draw that was, where the chances were not equal.
     policy: the digest of the instructions. again: chosen because grades differed on it, so it is no sample.
+    chosen: the filter that chose it, so it is none either.
     run: whose answer it is, where two runs name their system alike.
     """
 
@@ -33,6 +43,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
     policy: str | None = None
     run: str | None = None
     again: bool | None = None
+    chosen: str | None = None
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)
@@ -65,6 +76,33 @@ def next_to_label(
     chosen = choose(judgements, labels, choice, tags)
     draw = None if by in EQUAL else _draw_name(choice, chosen)
     return [_to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), draw) for drawn in chosen]
+
+
+@checks_arguments
+def chosen_to_label(
+    run: FinishedRun,
+    where: str,
+    labels: Iterable[Label] = (),
+    *,
+    n: int | None = None,
+    metric: str | None = None,
+    seed: int = 0,
+) -> list[ToLabel]:
+    """Return the answers of a run that a filter leaves and that have no label yet, in random order.
+
+    where: as of FinishedRun.where. n: how many at most, drawn at random; None for all. The rows carry the
+    filter as `chosen`: means and agreement with a judge would be those of the choice, so `agree` and
+    `compare` do not take their labels. Raises DataError where nothing is left to label.
+    """
+    left = [(row["question_id"], row["system"]) for row in run.where(where)]
+    choice = AnswerDraw(by="chosen", n=len(left) if n is None else n, metric=metric, seed=seed, where=where)
+    texts = {(row.question_id, row.system): row for row in run.answers}
+    return [
+        msgspec.structs.replace(
+            _to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), None), chosen=where
+        )
+        for drawn in choose_left(run.judgements, labels, choice, left)
+    ]
 
 
 def _draw_name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from litestar import Response, get, post
@@ -46,8 +47,10 @@ from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.variant import load_judge
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
+from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
@@ -77,13 +80,15 @@ WAY_WORDS: dict[Way, str] = {
     "disagreement": "mostly those on which judges differ",
     "difference": "both answers of two systems, where labels tell most of their difference",
     "gaps": "labelled again, because grades differed for the same reason",
+    "chosen": "chosen by a filter",
 }
 
 
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's.
 
-    system_a, system_b: what `difference` compares, of as many questions as n says.
+    system_a, system_b: what `difference` compares, of as many questions as n says. where: the filter of
+    `chosen`.
     """
 
     name: str
@@ -101,6 +106,7 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     system_a: str = ""
     system_b: str = ""
+    where: Annotated[str, msgspec.Meta(max_length=2000)] = ""
 
 
 @get("/label", sync_to_thread=True)
@@ -134,9 +140,21 @@ def _listed(opened: OpenQueue, person: Person) -> dict[str, object]:
 
 
 @get("/label/new", sync_to_thread=True, guards=[OWNER])
-def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[str] = "") -> Response[str]:
-    """Give the form of a new queue: first of which run, then the rest."""
+def new_queue(
+    request: AnyRequest,
+    app: AtApp,
+    person: AtPerson,
+    run: FromQuery[str] = "",
+    where: FromQuery[str] = "",
+) -> Response[str]:
+    """Give the form of a new queue: first of which run, then the rest. where: a filter that chooses."""
     judgements = _judgements(app, run) if run else []
+    left, wrong = 0, None
+    if run and where:
+        try:
+            left = len(_left(app, run, where))
+        except DataError as mistake:
+            wrong = str(mistake)
     judges = judges_in(judgements)
     systems = list(dict.fromkeys(row.system for row in judgements))
     return page(
@@ -153,8 +171,11 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
         ways={
             by: text
             for by, text in WAY_WORDS.items()
-            if by != "gaps" and (by != "difference" or len(systems) > 1)
+            if by not in ("gaps", "chosen") and (by != "difference" or len(systems) > 1)
         },
+        where=where,
+        left=left,
+        wrong=wrong,
         systems=systems,
         label=LABEL,
         name=free_name(app, run),
@@ -187,13 +208,14 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     plan = Plan(
         name=data.name.strip(),
         choice=AnswerDraw(
-            by="difference" if data.by == "difference" else way_of(data.by),
+            by=_way(data.by),
             n=data.n,
             metric=metric,
             judge=judge,
             strata=strata,
             seed=data.seed,
             systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
+            where=data.where if data.by == "chosen" else msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
@@ -203,10 +225,29 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
         instructions=data.instructions.strip() or None,
     )
     policy = policy_digest(plan.instructions) if plan.instructions else None
-    queue, texts = make_queue(plan, _material(app, data.run, judge, metric, policy))
+    material = _material(app, data.run, judge, metric, policy)
+    if data.by == "chosen":
+        material = msgspec.structs.replace(material, left=_left(app, data.run, data.where))
+    queue, texts = make_queue(plan, material)
     keep_queue(app, queue, texts)
     app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+def _way(name: str) -> Way:
+    """Return how a form chooses. Raises DataError for a way that there is not."""
+    match name:
+        case "difference" | "chosen":
+            return name
+        case _:
+            return way_of(name)
+
+
+def _left(app: AppState, run: str, where: str) -> list[tuple[str, str]]:
+    """Return the answers that a filter leaves. Raises DataError."""
+    folder = app.runs.find(run)
+    with app.indexes.of(folder) as con:
+        return answers_left(con, where, read_notes(folder))
 
 
 def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
@@ -265,7 +306,7 @@ def _labels_of(app: AppState, run: str, metric: str, policy: str | None) -> list
     labels: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
         same = (opened.queue.source, opened.queue.metric) == (run, metric)
-        if same and not opened.queue.again_of:
+        if same and opened.queue.is_sample:
             for row in opened.marks.labels.rows():
                 if policy_of(row) not in (None, policy):
                     continue
@@ -334,7 +375,7 @@ def progress(
     skips = opened.marks.skips.rows()
     so_far = progress_of(queue, labels, skips)
     bar = trust if trust and 0 < trust < 1 else None
-    is_hidden = is_blind or bool(queue.again_of)
+    is_hidden = is_blind or not queue.is_sample
     result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
     return page(
         request,

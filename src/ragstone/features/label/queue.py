@@ -2,13 +2,13 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from ragstone.features.label._choosing import AnswerDraw, DrawnAnswer, choose
+from ragstone.features.label._choosing import AnswerDraw, DrawnAnswer, choose, choose_left
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
 from ragstone.features.label._policies import keep_policy, policy_digest, tidied
 from ragstone.kernel.agreement.card import grade_name
@@ -81,6 +81,11 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     items: list[QueueItem]
     again_of: str | None = None
     again_policy: str | None = None
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether its answers were drawn by chance, so that their labels speak for others."""
+        return self.choice.by not in ("gaps", "chosen")
 
     @property
     def policy(self) -> str | None:
@@ -235,7 +240,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     """The rows that a queue is made from.
 
     labels: that are there already. evidence: question id -> passages that hold the answer.
-    judge: the judge of the choice, for its rubric; None where its file is not to be had.
+    judge: the judge of the choice, for its rubric; None where its file is not to be had. left: the answers
+    that the filter of a choice leaves.
     """
 
     source: str
@@ -245,6 +251,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     labels: Sequence[Label] = ()
     evidence: Mapping[str, Sequence[str]] = {}
     judge: Judge | None = None
+    left: Collection[Key] = ()
 
 
 def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
@@ -266,6 +273,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     compares = plan.choice.by == "difference"
     if compares:
         chosen = _pairs(plan.choice, material, texts)
+    elif plan.choice.by == "chosen":
+        chosen = choose_left(material.judgements, material.labels, plan.choice, material.left)
     else:
         chosen = choose(material.judgements, material.labels, plan.choice, tags)
     missing = [drawn.row for drawn in chosen if (drawn.row.question_id, drawn.row.system) not in texts]

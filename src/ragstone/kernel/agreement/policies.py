@@ -62,9 +62,21 @@ AGAIN = "again"
 """The field of a label's metadata that says that its answer was chosen to be labelled again."""
 
 
+CHOSEN = "chosen"
+"""The field of a label's metadata that holds the filter that chose its answer."""
+
+
 def check_sample(labels: Iterable[Label]) -> None:
-    """Check that no answer was chosen because grades differed on it. Raises DataError."""
-    n = sum(bool((label.metadata or {}).get(AGAIN)) for label in labels)
+    """Check that no answer was chosen by a filter, or because grades differed on it. Raises DataError."""
+    rows = list(labels)
+    n = sum(bool((label.metadata or {}).get(CHOSEN)) for label in rows)
+    if n:
+        raise DataError(
+            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that a filter chose (column {CHOSEN!r}), "
+            "so they are no sample of the answers: means and agreement would be those of the choice. Leave "
+            "them out here, and label answers that `ragstone label` or the workbench draws at random."
+        )
+    n = sum(bool((label.metadata or {}).get(AGAIN)) for label in rows)
     if n:
         raise DataError(
             f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were labelled again because grades "

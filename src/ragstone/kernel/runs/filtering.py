@@ -6,15 +6,17 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.records import Judgement
+from ragstone.kernel.records import Judgement, alternatives
 from ragstone.kernel.tables.where import Kind, bound, holds
 
 FLIPS = "flips"
+ANYWHERE = "anywhere"  # all texts of a row that a search looks through
 PLAIN: dict[str, Kind] = {
     **dict.fromkeys(("question_id", "system", "question", "reference", "answer", "kind", "lang"), "text"),
     "answerable": "yes_no",
     **dict.fromkeys(("found_rank", "latency_s", "input_tokens", "output_tokens", "cost_usd"), "number"),
     "error": "text",
+    ANYWHERE: "search",
 }
 
 
@@ -54,11 +56,23 @@ def rows_left(
     """
     condition = bound(text, columns.kinds)
 
+    searches = ANYWHERE in text.lower()
+
     def cells(row: dict[str, Any]) -> dict[str, Any]:
         tags = {columns.tags[key]: value for key, value in (row["tags"] or {}).items()}
-        return row | tags | {FLIPS: row["question_id"] in flipped}
+        texts = {ANYWHERE: _searched(row)} if searches else {}
+        return row | tags | texts | {FLIPS: row["question_id"] in flipped}
 
     return [row for row in table if holds(condition, cells(row))]
+
+
+def _searched(row: Mapping[str, Any]) -> str:
+    """Return the texts of a row that a search looks through, as the index of a run has them."""
+    tags = [part for pair in (row["tags"] or {}).items() for part in pair]
+    texts = [row["question_id"], row["question"], row["answer"], row["lang"], "lang", *tags]
+    return "\n".join(
+        [*filter(None, texts if row["lang"] else texts[:3] + tags), *alternatives(row["reference"])]
+    )
 
 
 def flipped_questions(judgements: Mapping[str, Iterable[Judgement]]) -> set[str]:

@@ -1,22 +1,25 @@
 """A run as a value for scripts and notebooks: its numbers, its rows, and one table of all of them joined."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
-from ragstone.kernel.runs.filtering import filter_columns, flipped_questions, rows_left
+from ragstone.kernel.runs.filtering import FilterColumns, filter_columns, flipped_questions, rows_left
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.views import VIEWS, read_view, shown_rows
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.shown import Displayed
+from ragstone.kernel.tables.where import Kind
 
 JudgeKey = tuple[str, str, str]  # judge, metric, model
 
@@ -45,7 +48,7 @@ OF_NOTES: dict[str, Any] = {"notes": list[str] | None, "note_tags": list[str] | 
 OF_CAUSE: dict[str, Any] = {"cause": str | None, "component": str | None, "because": str | None}
 
 
-def joined(run: Run) -> Rows[dict[str, Any]]:
+def joined(run: Run, names: Mapping[JudgeKey, str] | None = None) -> Rows[dict[str, Any]]:
     """Return a dict for each question and system, all with the same names in the same order.
 
     Rows stand in the order of the questions, those of a question in the order of its answers. Of each judge
@@ -54,9 +57,10 @@ def joined(run: Run) -> Rows[dict[str, Any]]:
     the place of the first relevant document among the answer's contexts, 0 if it is not among them, None if
     nobody can tell. input_tokens, output_tokens, cost_usd: of the answer, not of the judges. cause, component
     and because are there if `ragstone blame` has looked at the run, and filled for lost points; notes and
-    note_tags if somebody has written notes on it.
+    note_tags if somebody has written notes on it. names: the columns of judges, where `run` holds only some
+    questions of a run.
     """
-    judges = _judges_of(run)
+    judges = _judges_of(run) if names is None else names
     of_causes = OF_CAUSE if run.causes else {}
     columns = FIRST | of_causes
     columns |= {f"{name}{part}": kind for name in judges.values() for part, kind in OF_JUDGE.items()}
@@ -231,15 +235,20 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
         docs/filters.md has the words. Raises DataError that says where the filter ceases to make sense.
         """
-        run, table = self.content, self.table()
-        columns = filter_columns(
-            _judges_of(run).values(),
-            dict.fromkeys(key for row in table for key in row["tags"] or ()),
-            blamed=bool(run.causes),
-            noted=bool(run.notes),
-            several=len({row["system"] for row in table}) > 1,
-        )
-        return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
+        (rows,) = rows_where([self], condition)[0]
+        return rows
+
+    def view(self, name: Path | str) -> Rows[dict[str, Any]]:
+        """Return the rows of `table` that a saved view leaves, in its order and its columns.
+
+        name: of a view of the project, in the folder `views` beside ragstone.toml; or the path of its file.
+        docs/filters.md tells how views are saved. Raises DataError for a view that there is not, and for one
+        whose filter, order or columns do not fit this run.
+        """
+        path = Path(name)
+        folder = path.parent if path.suffix == ".json" else load_settings().path(VIEWS)
+        view = read_view(folder, path.stem if path.suffix == ".json" else str(name))
+        return shown_rows(self.where(view.where) if view.where.strip() else self.table(), view)
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""
@@ -247,6 +256,42 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<run {self.summary.name!r} in {self.folder}>"
+
+
+def rows_where(
+    runs: Sequence[FinishedRun], condition: str
+) -> tuple[list[Rows[dict[str, Any]]], dict[str, Kind], dict[str, str]]:
+    """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags: name ->
+    key.
+
+    A filter may ask for the columns of any of the runs: one that a run lacks is empty there. Raises
+    DataError.
+    """
+    tables = [run.table() for run in runs]
+    columns = [
+        filter_columns(
+            _judges_of(run.content).values(),
+            dict.fromkeys(key for row in table for key in row["tags"] or ()),
+            blamed=bool(run.content.causes),
+            noted=bool(run.content.notes),
+            several=len({row["system"] for row in table}) > 1,
+        )
+        for run, table in zip(runs, tables, strict=True)
+    ]
+    kinds = {name: kind for each in reversed(columns) for name, kind in each.kinds.items()}
+    rows = [
+        Rows(
+            rows_left(
+                table,
+                FilterColumns(kinds=kinds, tags=each.tags),
+                flipped_questions(run.content.judgements),
+                condition,
+            ),
+            table.of,
+        )
+        for run, table, each in zip(runs, tables, columns, strict=True)
+    ]
+    return rows, kinds, {name: key for each in columns for key, name in each.tags.items()}
 
 
 @checks_arguments

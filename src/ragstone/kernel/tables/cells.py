@@ -5,7 +5,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
@@ -46,18 +46,25 @@ def open_table(
     path: Path, names: Sequence[str], *, delimiter: str = ",", bom: bool = False
 ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Give a function that writes one row. bom: the mark that tells Excel that this is UTF-8."""
-    header = [no_formula(name) for name in names]
     with path.open("w", encoding="utf-8-sig" if bom else "utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow([*header, GUARDED])
+        yield row_writer(file, names, delimiter)
 
-        def write(row: Mapping[str, Any]) -> None:
-            plain = [cell(row.get(name)) for name in names]
-            safe = [no_formula(value) if isinstance(value, str) else value for value in plain]
-            marked = [name for name, value, two in zip(header, plain, safe, strict=True) if value is not two]
-            writer.writerow([*safe, msgspec.json.encode(marked).decode() if marked else ""])
 
-        yield write
+def row_writer(
+    file: TextIO, names: Sequence[str], delimiter: str = ","
+) -> Callable[[Mapping[str, Any]], None]:
+    """Write the heads of columns, and return what writes a row. file: open without a change of line ends."""
+    header = [no_formula(name) for name in names]
+    writer = csv.writer(file, delimiter=delimiter)
+    writer.writerow([*header, GUARDED])
+
+    def write(row: Mapping[str, Any]) -> None:
+        plain = [cell(row.get(name)) for name in names]
+        safe = [no_formula(value) if isinstance(value, str) else value for value in plain]
+        marked = [name for name, value, two in zip(header, plain, safe, strict=True) if value is not two]
+        writer.writerow([*safe, msgspec.json.encode(marked).decode() if marked else ""])
+
+    return write
 
 
 def cell(value: Any) -> Any:

@@ -13,18 +13,20 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
 
-Kind = Literal["number", "text", "yes_no"]
+Kind = Literal["number", "text", "yes_no", "search"]
 Sign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "in"]
 
 SIGNS: dict[Kind, tuple[Sign, ...]] = {
     "number": ("=", "!=", "<", "<=", ">", ">=", "in"),
     "text": ("=", "!=", "~", "in"),
     "yes_no": ("=", "!="),
+    "search": ("~",),
 }
 TAKES: dict[Kind, str] = {
     "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
     "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
     "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
+    "search": 'is all texts of a row: search them by ~ with a text, such as "maize"',
 }
 NONE = "none"  # what a cell without a value is compared with
 MOST_CHARACTERS = 2000
@@ -80,6 +82,48 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     return _Parser(text, columns).whole()
 
 
+def conditions_in(text: str, columns: Mapping[str, Kind]) -> list[str]:
+    """Return the conditions of a filter that must all hold, each as it is written; none of an empty filter.
+
+    Joined by `and` they are the filter again. One that `or` joins is one condition, in brackets. Raises
+    DataError, as bound does.
+    """
+    if not text.strip():
+        return []
+    bound(text, columns)
+    return _Parser(text, columns).conditions() or [f"({text.strip()})"]
+
+
+def columns_asked(text: str, columns: Mapping[str, Kind]) -> list[str]:
+    """Return the columns that a filter asks for, each once, in its order. Raises DataError, as bound does."""
+    named: dict[str, None] = {}
+
+    def walk(condition: Condition) -> None:
+        match condition:
+            case Combination(_, parts):
+                for part in parts:
+                    walk(part)
+            case Negation(part):
+                walk(part)
+            case ColumnTest():
+                named[condition.column] = None
+
+    walk(bound(text, columns))
+    return [*named]
+
+
+def name_in_filter(name: str) -> str:
+    """Return the name of a column as a filter takes it."""
+    is_word = BARE.fullmatch(name) and name.lower() not in ("and", "or", "not", "in")
+    return name if is_word else f"`{name}`"
+
+
+def value_in_filter(value: str) -> str | None:
+    """Return a text as a filter takes it; None for one with both kinds of quotes, which it cannot hold."""
+    mark = next((mark for mark in "\"'" if mark not in value), None)
+    return f"{mark}{value}{mark}" if mark else None
+
+
 def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
     """Return whether a row meets a condition. row: value by column, None for none."""
     match condition:
@@ -92,7 +136,7 @@ def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
 
 
 def _compares(condition: ColumnTest, cell: Any) -> bool:
-    if condition.kind == "text" and cell is not None:
+    if condition.kind in ("text", "search") and cell is not None:
         texts = [folded(each) for each in (cell if isinstance(cell, list) else [cell])]
         asked = [None if value is None else folded(str(value)) for value in condition.values]
         match condition.sign:
@@ -125,11 +169,15 @@ def folded(text: str) -> str:
 
 
 class _FilterToken(msgspec.Struct, frozen=True):
-    """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0."""
+    """A token of a filter. kind: the group of TOKENS, `end` for the end. at: its place, from 0.
+
+    start: where it begins with its quotes.
+    """
 
     kind: str
     text: str
     at: int
+    start: int
 
     def is_word(self, *words: str) -> bool:
         """Return whether it is one of the words, which are not in quotes."""
@@ -147,11 +195,11 @@ class _Parser:
         self.columns = columns
         self.named = {folded(name): name for name in columns}
         self.tokens = [
-            _FilterToken(kind, match[kind], match.start(kind))
+            _FilterToken(kind, match[kind], match.start(kind), match.start())
             for match in TOKENS.finditer(text)
             if (kind := match.lastgroup)
         ]
-        self.tokens.append(_FilterToken("end", "", len(text)))
+        self.tokens.append(_FilterToken("end", "", len(text), len(text)))
         self.place = 0
         self.n_parts = 0
 
@@ -171,6 +219,17 @@ class _Parser:
         if self.token.kind != "end":
             self.refuse(self.token, "'and', 'or' or its end")
         return condition
+
+    def conditions(self) -> list[str]:
+        """Return the texts of the conditions that `and` joins; none where `or` joins them."""
+        texts = []
+        while self.token.kind != "end":
+            start = self.token.start
+            self.one()
+            texts.append(self.text[start : self.token.start].strip())
+            if self.next().is_word("or"):
+                return []
+        return texts
 
     def any_of(self) -> Condition:
         return self.chain("or", self.all_of)
@@ -203,8 +262,7 @@ class _Parser:
     def compared(self, token: _FilterToken) -> Condition:
         name = self.named.get(folded(token.text))
         if name is None:
-            names = [name if BARE.fullmatch(name) else f"`{name}`" for name in self.columns]
-            hint = nearest(token.text, names)
+            hint = nearest(token.text, [*map(name_in_filter, self.columns)])
             raise DataError(f"{self.where(token)}there is no column {token.text!r}. {hint}")
         kind = self.columns[name]
         if self.token.is_word("in"):
@@ -241,7 +299,7 @@ class _Parser:
             self.refuse(token, f"a value after {name} {sign}")
         if token.is_word(NONE) and sign in ("=", "!=", "in"):
             return None
-        if kind == "text":
+        if kind in ("text", "search"):
             return token.text
         value: float | bool | None = None
         if kind == "yes_no":

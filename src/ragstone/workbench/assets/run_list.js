@@ -65,6 +65,27 @@ function offerResults(results) {
   if (before !== "any" && !(before in results)) menu.append(el("option", { value: before }, `${wording(before) ?? before} (0)`));
   menu.value = before;
 }
+/** Show each choice in force, of the menus and of the filter in words, as a chip that takes it away. */
+function showChips(conditions) {
+  const chips = document.getElementById("chips"), had = chips.contains(document.activeElement);
+  const off = (name, value) => () => { control(name).value = value; };
+  const made = [];
+  const search = control("search").value.trim();
+  if (search) made.push([`holds ${search}`, off("search", "")]);
+  for (const [name, nothing] of [["judge", "any"], ["result", "any"], ["found", "any"], ["group", "any"], ["cause", "any"]]) {
+    const menu = control(name);
+    if (menu.value !== nothing) made.push([menu.selectedOptions[0]?.textContent ?? menu.value, off(name, nothing)]);
+  }
+  for (const [name, sign] of [["low", "≥"], ["high", "≤"]]) if (control(name).value) made.push([`score ${sign} ${control(name).value}`, off(name, "")]);
+  conditions.forEach((one, place) => made.push([one, () => { control("where").value = conditions.filter((_, other) => other !== place).join(" and "); }]));
+  chips.replaceChildren(...made.map(([words, remove]) => {
+    const chip = el("button", { type: "button", class: "filter-chip" }, el("span", { class: "unseen" }, "Remove the filter "), el("bdi", {}, words), el("span", { "aria-hidden": "true" }, "×"));
+    chip.addEventListener("click", () => { remove(); chosen(); });
+    return el("li", {}, chip);
+  }));
+  chips.hidden = !made.length;
+  if (had) (chips.querySelector("button") ?? document.getElementById("as-table")).focus();
+}
 function tell(mistake) {
   // What is wrong with a filter is said below it, and the rows stay: it may be half written.
   const filter = mistake?.message.startsWith("The filter");
@@ -100,6 +121,7 @@ async function refresh() {
   tell(null);
   page = found.page;
   offerResults(found.results);
+  showChips(found.conditions);
   list.replaceChildren(...found.lines.map(elementOf));
   document.getElementById("nothing").hidden = found.lines.length > 0;
   const of = found.of.toLocaleString("en");
@@ -115,6 +137,9 @@ async function refresh() {
     }
   }
   const query = new URLSearchParams(queryOf()).toString();
+  const table = document.getElementById("as-table");
+  const run = new URL(table.href).searchParams.get("run");
+  table.href = `${table.pathname}?${new URLSearchParams({ run, ...queryOf() })}`.replace(/&at=\d+/, "");
   history.replaceState(null, "", location.pathname + (query ? "?" + query : "") + location.hash);
 }
 function chosen() { page = 0; return refresh(); }
@@ -134,6 +159,7 @@ async function openLinked() {
   node.querySelector("summary").focus({ preventScroll: true });
 }
 async function begin() {
+  document.getElementById("as-table").href += location.search.replace("?", "&");
   try { offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
   takeAddress();
   control("search").dataset.search = "";

@@ -149,6 +149,10 @@ def left(run: FinishedRun, text: str) -> list[str]:
         ("kind = true_false", ["q3 c"]),
         ("lang = de", ["q2 a", "q2 b"]),
         ("system in (b, c)", ["q1 b", "q2 b", "q3 c"]),
+        ("anywhere ~ may", ["q1 a", "q1 b"]),
+        ("anywhere ~ june", ["q1 b"]),
+        ("anywhere ~ 'five LITRES' and anywhere ~ wasser", ["q2 a"]),
+        ("not anywhere ~ maize", ["q2 a", "q2 b", "q3 c"]),
     ],
 )
 def test_a_filter_keeps_the_pairs_that_meet_it(run, con, text, pairs):
@@ -161,7 +165,7 @@ def test_the_head_tells_what_a_filter_may_ask(con, run):
     filters = head_in(con, [], run.notes).filters
     for name, kind in filters.items():
         written = f"`{name}`"
-        text = written if kind == "yes_no" else f"{written} != none"
+        text = {"yes_no": written, "search": f"{written} ~ may"}.get(kind, f"{written} != none")
         assert found(con, run, text) == left(run, text)
     assert {"flips", "topic", "tags.system", "tone@scale=0-10"} <= set(filters)
 
@@ -176,6 +180,8 @@ def conditions(columns: dict[str, str]) -> st.SearchStrategy[str]:
         kind, written = columns[name], f"`{name}`"
         if kind == "yes_no":
             return st.sampled_from([written, f"{written} = false", f"{written} != true", f"{written} = none"])
+        if kind == "search":
+            return st.builds(lambda value: f"{written} ~ {value}", texts)
         if kind == "text":
             return st.one_of(
                 st.builds("{} {} {}".format, st.just(written), st.sampled_from(["=", "!="]), texts),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -10,9 +10,9 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
-from ragstone.kernel.serve.rows.filtering import Value, places_that, run_columns
+from ragstone.kernel.serve.rows.filtering import Query, Value, pairs_that, places_that, run_columns, sort_keys
 from ragstone.kernel.serve.rows.indexing import CODES
-from ragstone.kernel.tables.where import Kind, folded
+from ragstone.kernel.tables.where import Kind, conditions_in, folded
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +45,8 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     judge: number of a column, or None for every judge that asks a model (every one where none does). low,
     high: ends of the score, in the judge's units. tag, value: a group of questions. where: a filter in words,
-    see tables/where.py. page: from 0.
+    see tables/where.py. order: one of ORDERS, or the name of a column of the joined table, with `-` before it
+    from the highest down; of several systems the first in that order counts. page: from 0.
     """
 
     judge: int | None = None
@@ -58,18 +59,22 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     low: float | None = None
     high: float | None = None
-    order: Literal["file", "lowest", "highest", "rank"] = "file"
+    order: str = "file"
     at: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 0
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of lines. n: questions that fit; of: all. results: result -> questions that have it."""
+    """A page of lines. n: questions that fit; of: all. results: result -> questions that have it.
+
+    conditions: of the filter in words, those that must all hold.
+    """
 
     lines: list[LineView]
     n: int
     of: int
     page: int
     results: dict[str, int]
+    conditions: list[str] = []
 
 
 class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,13 +141,32 @@ def lines_in(
     ) SELECT {{}} FROM lines LEFT JOIN judged USING (place) WHERE {where}"""  # noqa: S608 - texts are ?
     (n,) = _one(con, judged.format("count(*)"), values)
     page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
-    order = _of("order", ORDERS, chosen.order)
+    order, of_order = _order(con, chosen.order, notes)
     paged = f"{judged.format('place')} ORDER BY {order} LIMIT {A_PAGE} OFFSET {page * A_PAGE}"
-    on_page = [at for (at,) in con.execute(paged, values).fetchall()]
+    on_page = [at for (at,) in con.execute(paged, [*values, *of_order]).fetchall()]
     (of,) = _one(con, "SELECT count(*) FROM lines", [])
     return Lines(
-        lines=lines_at(con, on_page, len(columns)), n=n, of=of, page=page, results=_results(con, places, of)
+        lines=lines_at(con, on_page, len(columns)),
+        n=n,
+        of=of,
+        page=page,
+        results=_results(con, places, of),
+        conditions=conditions_in(chosen.where, run_columns(con, notes)[0].kinds) if chosen.where else [],
     )
+
+
+def _order(con: "duckdb.DuckDBPyConnection", order: str, notes: Sequence[Note]) -> Query:
+    """Return what questions are ordered by, and the values of its places. Raises DataError."""
+    if order in ORDERS:
+        return ORDERS[order], []
+    column = order.removeprefix("-")
+    own = run_columns(con, notes)
+    if column not in own[0].kinds:
+        _of("order", ORDERS, order)
+    keys, values = sort_keys(own, column)
+    least, way = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
+    of_place = f"(SELECT {least}(k) FROM ({keys}) o WHERE o.place = lines.place)"  # noqa: S608 - texts are ?
+    return f"{of_place} {way} NULLS LAST, place", values
 
 
 def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns: int) -> list[LineView]:
@@ -157,6 +181,24 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
         cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
     decode = msgspec.json.Decoder(LineView).decode
     return [msgspec.structs.replace(decode(texts[at]), cells=cells[at]) for at in places]
+
+
+def answers_left(
+    con: "duckdb.DuckDBPyConnection", where: str, notes: Sequence[Note] = ()
+) -> list[tuple[str, str]]:
+    """Return question id and system of the answers that a filter in words leaves, all for an empty one.
+
+    Raises DataError.
+    """
+    condition, values = "true", list[Value]()
+    if where.strip():
+        own = run_columns(con, notes)
+        condition, values = pairs_that(own, where, notes, own[0].kinds)
+    query = (
+        f"SELECT l.id, r.system FROM pairs r JOIN lines l USING (place) WHERE {condition} "  # noqa: S608
+        "ORDER BY r.place, r.system"
+    )
+    return con.execute(query, values).fetchall()
 
 
 def page_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:

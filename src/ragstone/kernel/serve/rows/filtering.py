@@ -3,13 +3,14 @@
 It means what the same filter means on the joined table of the run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
-from ragstone.kernel.runs.filtering import FLIPS, FilterColumns, filter_columns
+from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined import JudgeKey, judge_names
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, TAG
@@ -17,6 +18,7 @@ from ragstone.kernel.tables.where import (
     ColumnTest,
     Combination,
     Condition,
+    Kind,
     Negation,
     bound,
     folded,
@@ -37,9 +39,17 @@ FLIPPED = f"""r.place IN (SELECT place FROM (
     GROUP BY place, judge, metric, model HAVING count(DISTINCT score >= (c.low + c.high) / 2) > 1))"""  # noqa: S608
 
 
-def run_columns(
-    con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]
-) -> tuple[FilterColumns, dict[str, JudgeKey]]:
+SEARCHED = (
+    "(r.place IN (SELECT place FROM lines WHERE contains(haystack, ?)) OR (r.place, r.system) IN "
+    "(SELECT (place, system) FROM texts WHERE name = 'answer' AND contains(value, ?)))"
+)
+
+
+OwnColumns = tuple[FilterColumns, dict[str, JudgeKey]]
+"""What a filter may ask of the rows of a run, and the judge of each column of scores."""
+
+
+def run_columns(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]) -> OwnColumns:
     """Return what a filter may ask of the rows of an index, and the judge of each column of scores."""
     keys = con.execute("SELECT judge, metric, model FROM columns ORDER BY col").fetchall()
     names = judge_names(keys)
@@ -58,9 +68,54 @@ def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Not
 
     notes: of the run as they are now; an index holds none, so that a new one does not make it again.
     """
-    columns, judges = run_columns(con, notes)
-    where, values = _SqlWriter(columns, judges, notes).written(bound(text, columns.kinds))
+    own = run_columns(con, notes)
+    where, values = pairs_that(own, text, notes, own[0].kinds)
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
+
+
+def pairs_that(own: OwnColumns, text: str, notes: Sequence[Note], kinds: Mapping[str, Kind]) -> Query:
+    """Return the condition on a pair `r` that a filter leaves it. Raises DataError.
+
+    own: the columns of the run. kinds: what the filter may ask, of this run and of others in the same table.
+    A column that this run lacks is empty throughout.
+    """
+    columns, judges = own
+    return _SqlWriter(columns, judges, notes).written(bound(text, kinds))
+
+
+def sort_keys(own: OwnColumns, column: str) -> Query:
+    """Return the query of place, system and `k`, what the pairs are sorted by.
+
+    A pair without a value may lack. Texts are compared without regard to case, as in filters. Raises
+    DataError for a column without an order.
+    """
+    columns, judges = own
+    judge = column if column in judges else column.removesuffix("_status")
+    if column not in columns.kinds:
+        return "SELECT place, system, NULL AS k FROM pairs WHERE false", []
+    if column in (*NOTED, ANYWHERE):
+        raise DataError(
+            f"Rows cannot be sorted by {column}: a row may have several texts there. Choose another column."
+        )
+    if column == FLIPS:
+        return f"SELECT r.place, r.system, ({FLIPPED})::INTEGER AS k FROM pairs r", []  # noqa: S608
+    if column in NUMBERS:
+        known = f"WHERE NOT isnan(coalesce({column}, 'NaN'::DOUBLE))"
+        return f"SELECT place, system, {column} AS k FROM pairs {known}", []  # noqa: S608 - our names
+    if judge in judges:
+        names = ", ".join(f"'{status}'" for status in STATUSES)
+        key, hit = ("score", SCORED) if column == judge else (f"[{names}][status + 1]", "true")
+        return (
+            f"SELECT place, c.system AS system, min({key}) AS k FROM cells JOIN columns c USING (col) "  # noqa: S608
+            f"WHERE judge = ? AND metric = ? AND model = ? AND {hit} GROUP BY ALL"
+        ), [*judges[judge]]
+    name = next((f"{TAG}{key}" for key, tag in columns.tags.items() if tag == column), column)
+    return (
+        "SELECT place, system, min(k) AS k FROM ("
+        "SELECT r.place, r.system, value AS k FROM pairs r JOIN texts t USING (place) "
+        "WHERE name = ? AND t.system IS NULL "
+        "UNION ALL SELECT place, system, value FROM texts WHERE name = ? AND system IS NOT NULL) GROUP BY ALL"
+    ), [name, name]
 
 
 class _SqlWriter:
@@ -69,6 +124,7 @@ class _SqlWriter:
     def __init__(self, columns: FilterColumns, judges: dict[str, JudgeKey], notes: Sequence[Note]) -> None:
         self.judges = judges
         self.notes = notes
+        self.kinds = columns.kinds
         self.texts = {name: f"{TAG}{key}" for key, name in columns.tags.items()}
 
     def written(self, condition: Condition) -> Query:
@@ -85,6 +141,8 @@ class _SqlWriter:
 
     def compared(self, asked: ColumnTest) -> Query:
         """Return a comparison: `!=` is the opposite of `=`, and `in` is any of several `=`."""
+        if self.kinds.get(asked.column) != asked.kind:  # this run has no such column
+            return ("true" if (None in asked.values) != (asked.sign == "!=") else "false"), []
         if asked.column == FLIPS:
             test = "false" if asked.values[0] is None else f"({FLIPPED}) = {asked.values[0]}"
             return (f"({test})" if asked.sign == "=" else f"NOT ({test})"), []
@@ -115,6 +173,8 @@ class _SqlWriter:
             )
         if column in NOTED:
             return self.noted(asked)
+        if column == ANYWHERE:
+            return SEARCHED, [folded(str(value))] * 2
         name = self.texts.get(column, column)
         test = {"=": "value = ?", "~": "contains(value, ?)"}[sign] if value is not None else "true"
         has = f"name = ? AND {test}"

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
-from ragstone.features.judge.judging import check_run_folder, judge_sheet
+from ragstone.features.judge.judging import check_run_folder, judge_in_session, judge_sheet
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.output import make_folder
 from ragstone.kernel.engine.progress_file import told_on_disk
-from ragstone.kernel.engine.session import PLAIN, SessionOptions
+from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
@@ -64,14 +64,15 @@ def judge_to_run(
     how: SessionOptions = PLAIN,
     force: bool = False,
     bounds: bool = False,
+    note: str | None = None,
 ) -> RunSummary:
     """Judge the answers of a sheet into a run of their own, and return its numbers.
 
     The folder holds the answers, their judgements and summary.json: what `report`, `serve`, `compare`,
     `agree` and `label` open. Judged again, judgements by other judges, or by other models, stay, what has
     failed is asked again, and the rest comes from the ledger; the summary keeps columns and models of that
-    time. Raises DataError
-    where it holds judgements of other answers, unless `force`; else as judge_sheet does.
+    time. note: what its readers must know. Raises DataError where it holds judgements of other answers,
+    unless `force`; else as judge_sheet does.
     """
     check_run_folder(folder, force)
     make_folder(folder)
@@ -108,6 +109,29 @@ def judge_to_run(
                 known = [model for model in earlier if model != name and model.partition("@")[0] in judged_by]
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
-        summary = msgspec.structs.replace(summary, name=folder.name, models=models, columns=columns)
-        (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        summary = msgspec.structs.replace(summary, models=models, columns=columns)
+        return _put_summary(folder, summary, note)
+
+
+async def judge_to_new_run(
+    session: Session, sheet: AnswerSheet, folder: Path, judges: Sequence[Judge], *, note: str | None = None
+) -> RunSummary:
+    """Judge the answers of a sheet into a new run, in a session that somebody else has opened.
+
+    Raises DataError where the folder is there already; else as judge_sheet does.
+    """
+    if folder.exists():  # noqa: ASYNC240 - a run alone in its loop
+        raise DataError(f"{folder} exists: give the new run another name.")
+    make_folder(folder)
+    with held(folder), told_on_disk(folder, session.progress) as progress:
+        session.progress = progress
+        write_rows(folder / ANSWERS, sheet, Answer)
+        summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)
+        return _put_summary(folder, summary, note)
+
+
+def _put_summary(folder: Path, summary: RunSummary, note: str | None) -> RunSummary:
+    notes = [*([note] if note else []), *summary.notes]
+    summary = msgspec.structs.replace(summary, name=folder.name, notes=notes)
+    (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary

@@ -1,0 +1,59 @@
+"""What a comparison on questions that a filter chose may say: each sentence with its condition."""
+
+from ragstone.features.compare._sizes import listed
+from ragstone.features.compare.values import ChosenQuestions
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import plural
+from ragstone.kernel.sentences import Sentence
+
+
+def _filled(chosen: ChosenQuestions) -> dict[str, str]:
+    depend = "depends" if len(chosen.by_results) == 1 else "depend"
+    columns = f"{listed(chosen.by_results)}, which {depend}" if chosen.by_results else ""
+    return {
+        "n": count(chosen.n),
+        "questions": plural(chosen.of, "question"),
+        "where": chosen.where,
+        "columns": columns,
+    }
+
+
+CHOSEN = {
+    "n": "questions that the filter leaves in A or B",
+    "questions": "of A or B without it",
+    "where": "the filter",
+}
+BY_QUESTION = Sentence[ChosenQuestions](
+    code="chosen-by-question",
+    text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions "
+    "like these, not of all. If the filter was found by looking at results, the p-values are too small.",
+    when="a filter chose the questions, and asks for nothing but what a question says of itself: its id, "
+    "text, reference, kind, language, tags that are the same for every system, and whether it can be "
+    "answered",
+    holds=lambda chosen: not chosen.by_results,
+    needs=CHOSEN,
+    fills=_filled,
+)
+BY_RESULT = Sentence[ChosenQuestions](
+    code="chosen-by-result",
+    text="No verdict: the filter chose {n} of {questions} by {columns} on the answers that are compared "
+    "({where}).",
+    when="a filter chose the questions, and asks for a result of a system: a score or a status, an answer, a "
+    "rank, time or cost, a cause, a note, a flip, a tag that differs between systems, or all texts of a row",
+    holds=lambda chosen: bool(chosen.by_results),
+    needs={**CHOSEN, "columns": "the columns of the filter that hold results"},
+    fills=_filled,
+    never_beside=(
+        *("chosen-by-question", "compare-better", "compare-worse", "compare-cannot-tell"),
+        *("compare-better-in", "compare-worse-in", "compare-cannot-tell-in", "gate-passed", "gate-failed"),
+    ),
+)
+WHY_NOT = Sentence[ChosenQuestions](
+    code="chosen-for-results",
+    text="A side that is chosen for its results makes the other one look better or worse for that reason "
+    "alone (regression to the mean). Compare on all questions, or filter by what a question says of itself.",
+    when="as chosen-by-result",
+    holds=BY_RESULT.holds,
+    never_beside=("chosen-by-question",),
+)
+SENTENCES = (BY_QUESTION, BY_RESULT, WHY_NOT)

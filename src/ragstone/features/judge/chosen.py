@@ -1,0 +1,36 @@
+"""The answers of a run that a filter leaves, as a sheet to judge; and what is to be said of their numbers."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from ragstone.features.judge._sheet import AnswerSheet
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.joined import read_run
+from ragstone.kernel.stages.given import rows_in
+
+
+def chosen_sheet(
+    folder: Path, where: str, *, left: Collection[tuple[str, str]] | None = None, limit: int | None = None
+) -> AnswerSheet:
+    """Return the answers of a run that a filter leaves, with their questions.
+
+    left: which these are, where that is known; else the run is read. Raises DataError for a folder without
+    answers, and where nothing is left.
+    """
+    answers = rows_in(folder, "answers") if folder.is_dir() else None
+    if answers is None:
+        raise DataError(f"{folder}: a filter chooses answers of a run, and there is none here with answers.")
+    if left is None:
+        left = {(row["question_id"], row["system"]) for row in read_run(folder).where(where)}
+    sheet = AnswerSheet(answers, questions=rows_in(folder, "questions"), limit=limit, left=left)
+    if not len(sheet):
+        raise DataError(f"No answer of {folder} is left by the filter {where!r}. Change it.")
+    return sheet
+
+
+def chosen_note(folder: Path, where: str) -> str:
+    """Return what a reader of the new numbers must know."""
+    return (
+        f"These are answers of {folder.name} that a filter chose: {where}. Their means say nothing of the "
+        "other answers."
+    )
