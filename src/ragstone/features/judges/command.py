@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.config import shipped
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Model
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.judging import Judge
 
-NAME = '"NAME"'  # stands in the starting files for the judge's name
 FUNCTION = "function"
 
 Named = Annotated[
@@ -124,21 +122,18 @@ def new(
     - `ragstone judges new tone.toml`
     - `ragstone judges new tone.toml --kind rubric`
     """
+    from ragstone.features.judges.starting import starter, starting_text
     from ragstone.kernel.judging import parse_judge
     from ragstone.kernel.tables.writing import check_place
 
     if file.suffix not in (".toml", ".py"):
         raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
     kind = FUNCTION if file.suffix == ".py" else kind
-    text = (
-        _starting_text(kind)
-        .replace(NAME, f'"{file.stem}"')
-        .replace("NAME.py:NAME", f"{file.stem}.py:{file.stem}")
-    )
+    text = starting_text(kind, file.stem)
     parse_judge(text, file)  # a name that is none is told before anything is written
     texts = {file: text} if file.suffix == ".toml" else {}
     if kind == FUNCTION:
-        texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
+        texts[file.with_suffix(".py")] = starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
     for path in texts:
         check_place(path, force)
     for path, written in texts.items():
@@ -196,20 +191,6 @@ def try_out(
         _show_test(tried)
     if tried.unscored or tried.wrong:
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
-
-
-def _starting_text(kind: str) -> str:
-    """Return the starting file of a kind. Raises ConfigError for an unknown one."""
-    from ragstone.kernel.errors import nearest
-    from ragstone.kernel.judging.judge import KINDS
-
-    if kind not in KINDS:
-        raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
-    return _starter(f"{kind}.toml")
-
-
-def _starter(name: str) -> str:
-    return shipped("ragstone.features.judges", "starter_files", name).read_text("utf-8")
 
 
 def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:

@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from litestar import Response, get
+import msgspec
+from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, URLEncodedBody
 
 from ragstone.features.agree import cards_of, words_of_cards
 from ragstone.features.judges._prices import KnownPrices
 from ragstone.features.judges.kept_versions import versions
-from ragstone.features.judges.library import OURS, JudgeLibrary, figure_text, judge_library, price_text
-from ragstone.kernel.errors import nearest
-from ragstone.kernel.serve.frame import page
+from ragstone.features.judges.library import OURS, JudgeLibrary, figure_text, judge_files, judge_library, price_text
+from ragstone.features.judges.starting import MEANT, begin_judge
+from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.serve.frame import OWNER, ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 
@@ -49,6 +51,47 @@ def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Respon
     )
 
 
+class NewJudge(msgspec.Struct, frozen=True):
+    """What the form of a new judge sends."""
+
+    name: str = ""
+    kind: str = ""
+
+
+@get("/judges/new-judge", guards=[OWNER])
+async def new_judge_page(request: AnyRequest) -> Response[str]:
+    """Give the page on which a judge is begun."""
+    return _new_judge(request, NewJudge(kind="boolean"))
+
+
+@post("/judges/new-judge", sync_to_thread=True, guards=[OWNER])
+def new_judge(request: AnyRequest, app: AtApp, data: URLEncodedBody[NewJudge]) -> Response[str]:
+    """Write the starting file of a judge, and go to its editor."""
+    name = data.name.strip()
+    try:
+        file = begin_judge(app.settings, data.kind, name, {path.stem for path in judge_files(app.settings)})
+    except ConfigError as mistake:
+        return _new_judge(request, data, str(mistake))
+    except OSError as mistake:
+        return _new_judge(request, data, f"Nothing could be written ({mistake.strerror}). Make the folder writable.")
+    app.audit(request, "began a judge", judge=name, kind=data.kind)
+    to = f"{ROOT}/judges/{file.stem}/develop#edit"
+    return Response("", status_code=303, media_type="text/plain", headers={"Location": to})
+
+
+def _new_judge(request: AnyRequest, typed: NewJudge, wrong: str | None = None) -> Response[str]:
+    return page(
+        request,
+        "features/judges/new_judge.html",
+        "Write a judge",
+        status=422 if wrong else 200,
+        name=typed.name,
+        kind=typed.kind,
+        meant=MEANT,
+        wrong=wrong,
+    )
+
+
 @get("/judges/{name:str}", sync_to_thread=True)
 def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]:
     """Give a judge: its prompt, its inputs and scale, its examples, its report cards."""
@@ -73,4 +116,4 @@ def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]
     )
 
 
-ROUTES = (judges, judge)
+ROUTES = (judges, new_judge_page, new_judge, judge)
