@@ -46,8 +46,7 @@ def typed(text: str, *place: str | int, value: object, **more: bool) -> str:
 
 
 def checked(text: str, *changes: FieldChange):
-    found = check_draft(DraftText(text, [*changes]), FILE, lambda new: messages_of(parse_draft(new, FILE)))
-    return found
+    return check_draft(DraftText(text, [*changes]), FILE, lambda new: messages_of(parse_draft(new, FILE)))
 
 
 def test_a_field_shows_a_value_and_a_change_of_it_leaves_the_rest():
@@ -113,7 +112,9 @@ def test_a_field_that_has_gone_is_refused():
 
 
 def test_a_draft_in_a_browser_cannot_become_python():
-    found = checked(BOOLEAN.replace("boolean", "function").replace("prompt  =", 'call = "os:system"\nprompt ='))
+    found = checked(
+        BOOLEAN.replace("boolean", "function").replace("prompt  =", 'call = "os:system"\nprompt =')
+    )
     assert found.problem
 
 
@@ -121,7 +122,7 @@ def test_a_draft_in_a_browser_cannot_become_python():
 def test_fields_of_every_judge_that_ships_give_its_own_text_back(text):
     fields = form_of(text, FILE).fields
     changes = [
-        FieldChange(place=field.place, value=field.value) for field in fields if field.input not in ("fixed",)
+        FieldChange(place=field.place, value=field.value) for field in fields if field.input != "fixed"
     ]
     assert changed_text(text, changes, FILE) == text
 

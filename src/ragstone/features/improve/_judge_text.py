@@ -63,7 +63,11 @@ def _is_table(value: object) -> bool:
 def _table(values: Mapping[str, object]) -> list[str]:
     """Return the lines of a table, aligned, without keys that have no value."""
     width = max(len(toml_key(key)) for key in values)
-    return [f"{toml_key(key):<{width}} = {toml_value(value)}" for key, value in values.items() if value is not None]
+    return [
+        f"{toml_key(key):<{width}} = {toml_value(value)}"
+        for key, value in values.items()
+        if value is not None
+    ]
 
 
 def toml_key(key: str) -> str:

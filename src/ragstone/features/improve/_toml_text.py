@@ -6,6 +6,7 @@ did anything else is refused.
 """
 
 import copy
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -65,7 +66,7 @@ def entries_of(text: str) -> tuple[list[Entry], list[Header]]:
             array = text.startswith("[[", at)
             names, at = _names(text, _after(SPACE, text, at + 1 + array))
             at = _after(SPACE, text, at) + 1 + array
-            place = _within(names[:-1], n_of) + (names[-1],)
+            place = (*_within(names[:-1], n_of), names[-1])
             if array:
                 n_of[place] = n_of.get(place, -1) + 1
                 place = (*place, n_of[place])
@@ -123,7 +124,8 @@ def _value_end(text: str, at: int) -> int:
         if match := pattern.match(text, at):
             return match.end()
     if text[at : at + 1] not in ("[", "{"):
-        return at + len(BARE.match(text, at)[0].rstrip())  # type: ignore[index] - it matches nothing, too
+        bare = BARE.match(text, at)
+        return at + len(bare[0].rstrip() if bare else "")
     closing = {"[": "]", "{": "}"}[text[at]]
     at = _after(BLANK, text, at + 1)
     while at < len(text) and text[at] != closing:
@@ -158,7 +160,7 @@ def with_value(text: str, place: Place, value: object, file: Path) -> str:
         except ConfigError:
             continue
     raise ConfigError(
-        f"{file}: {'.'.join(map(str, place))} cannot be changed by its field here. Change it in the file's text."
+        f"{file}: {'.'.join(map(str, place))} cannot be changed by its field. Change it in the file's text."
     )
 
 
@@ -166,7 +168,7 @@ def _applied(values: dict[str, Any], place: Place, value: object) -> dict[str, A
     """Return plain values with one of them set, or taken out; tables on the way are made."""
     changed = copy.deepcopy(values)
     inner: Any = changed
-    for step, following in zip(place, place[1:], strict=False):
+    for step, following in itertools.pairwise(place):
         if isinstance(inner, dict):
             inner = inner.setdefault(str(step), [] if isinstance(following, int) else {})
         elif isinstance(step, int) and step < len(inner):
@@ -227,10 +229,7 @@ def _with_key(
         yield f"{_ended(text)}\n[{'.'.join(toml_key(str(step)) for step in parent)}]\n{line}"
         return
     before = [entry.end for entry in entries if entry.header == start]
-    if before:
-        at = _line_end(text, max(before))
-    else:
-        at = header.end if header else 0
+    at = _line_end(text, max(before)) if before else header.end if header else 0
     yield (_ended(text[:at]) if at else "") + line + text[at:]
 
 
@@ -270,6 +269,4 @@ def place_on(text: str, line: int) -> Place | None:
     for entry in entries:
         if text.count("\n", 0, entry.begin) < line <= text.count("\n", 0, entry.end) + 1:
             return entry.place
-    return next(
-        (header.place for header in headers if text.count("\n", 0, header.begin) + 1 == line), None
-    )
+    return next((header.place for header in headers if text.count("\n", 0, header.begin) + 1 == line), None)

@@ -43,7 +43,7 @@ class HowToRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DraftText(msgspec.Struct, frozen=True):
-    """A draft's text, to be looked at alone. changes: what was typed into fields; row: to show the prompt of."""
+    """A draft's text, to be looked at. changes: what was typed into fields; row: to show the prompt of."""
 
     text: str
     changes: list[FieldChange] = []

@@ -1,4 +1,4 @@
-"""The text of a judge or a prompt as fields of a form: what each key is called, and what is set by which field.
+"""The text of a judge or a prompt as fields of a form: what each key is called, and how it is typed.
 
 The text stays what is kept: a field is one value of it, read and written in place, so that comments and keys
 that no field shows are not lost.
@@ -133,7 +133,11 @@ def form_of(text: str, file: Path, *, answers: bool = False) -> JudgeForm | None
     if answers:
         meant = {"question": MEANINGS["question"], "contexts": "the passages that were found"}
         fields = [_field(spec, (), values, AnsweringPrompt) for spec in ANSWER_PROMPT]
-        fields += [_field(spec, (), values, AnsweringPrompt, more=True) for spec in MORE if spec[0] in _keys(AnsweringPrompt)]
+        fields += [
+            _field(spec, (), values, AnsweringPrompt, more=True)
+            for spec in MORE
+            if spec[0] in _keys(AnsweringPrompt)
+        ]
         return JudgeForm(fields=fields, variables=_variables(meant))
     kind = values.get("kind")
     struct = type_of_kind(kind) if kind in KINDS else None
@@ -180,7 +184,12 @@ def _meanings(values: dict[str, Any], kind: object) -> dict[str, str]:
 
 
 def _field(
-    spec: Spec, within: Place, values: Any, struct: type | None, *, more: bool = False  # noqa: ANN401 - of TOML
+    spec: Spec,
+    within: Place,
+    values: object,
+    struct: type | None,
+    *,
+    more: bool = False,
 ) -> FormField:
     key, label, kind, hint = spec
     value = values.get(key) if isinstance(values, dict) else None
@@ -195,7 +204,13 @@ def _field(
         ends = f"{low_high[0]:g} to {low_high[1]:g}"
         return FormField(place=[key], label=label, input="fixed", value=ends, hint="always so for this kind")
     return FormField(
-        place=[*within, key], label=label, input=kind, value=_typed(value, kind), hint=hint, choices=choices, more=more
+        place=[*within, key],
+        label=label,
+        input=kind,
+        value=_typed(value, kind),
+        hint=hint,
+        choices=choices,
+        more=more,
     )
 
 
@@ -215,7 +230,11 @@ def _wordings(values: dict[str, Any]) -> Iterator[FormField]:
     for name, wording in prompts.items() if isinstance(prompts, dict) else ():
         place: list[str | int] = ["prompts", name]
         yield FormField(
-            place=place, label=f"Other wording: {name}", input="prompt", value=_typed(wording, "prompt"), removes=place
+            place=place,
+            label=f"Other wording: {name}",
+            input="prompt",
+            value=_typed(wording, "prompt"),
+            removes=place,
         )
 
 
@@ -224,7 +243,12 @@ def _labels(values: dict[str, Any]) -> Iterator[FormField]:
     for name, score in labels.items() if isinstance(labels, dict) else ():
         place: list[str | int] = ["labels", name]
         yield FormField(
-            place=place, label=name, input="number", value=_typed(score, "number"), group="Labels and their scores", removes=place
+            place=place,
+            label=name,
+            input="number",
+            value=_typed(score, "number"),
+            group="Labels and their scores",
+            removes=place,
         )
 
 
@@ -294,7 +318,7 @@ def _changed(text: str, place: Place, change: FieldChange, file: Path, *, answer
 
 
 def _added(text: str, place: Place, name: str, file: Path) -> str:
-    """Return the text with another label or criterion. Raises ConfigError without a name, or with one that is taken."""
+    """Return the text with another label or criterion. Raises ConfigError for a name that is taken."""
     if not name:
         raise ConfigError("type a name first.")
     existing = parse_toml(text, file).get(str(place[0])) or []
@@ -305,7 +329,9 @@ def _added(text: str, place: Place, name: str, file: Path) -> str:
     if place == ("criteria",):
         if any(isinstance(one, dict) and one.get("name") == name for one in existing):
             raise ConfigError(f"there is a criterion {name} already.")
-        return _with_inputs(with_value(text, ("criteria", len(existing)), {"name": name, **NEW_CRITERION}, file), file)
+        return _with_inputs(
+            with_value(text, ("criteria", len(existing)), {"name": name, **NEW_CRITERION}, file), file
+        )
     raise ConfigError("nothing can be added there.")
 
 

@@ -94,7 +94,7 @@ class ToFreeze(msgspec.Struct, frozen=True):
 
 
 class ToKeep(msgspec.Struct, frozen=True):
-    """A text to keep as a version without a run, and what changed. base: the digest of the file it was made of."""
+    """A text to keep as a version, and what changed. base: the digest of the file that it was made of."""
 
     text: str
     change: str
@@ -128,9 +128,14 @@ GIVEN = {"file": judge_developed}
 
 @get("/judges/{name:str}/develop", sync_to_thread=True)
 def develop_page(
-    request: AnyRequest, app: AtApp, person: AtPerson, file: AtJudge, draft: FromQuery[int] = 0, kept: FromQuery[int] = 0
+    request: AnyRequest,
+    app: AtApp,
+    person: AtPerson,
+    file: AtJudge,
+    draft: FromQuery[int] = 0,
+    kept: FromQuery[int] = 0,
 ) -> Response[str]:
-    """Give the page on which a judge is developed. draft: one to look at, default the last. kept: just now."""
+    """Give the page on which a judge is developed. draft: to look at, default the last. kept: just now."""
     drafts = app.part(development_of).drafts(file.name)
     current = (
         next((other for other in drafts if other.number == draft), None)
@@ -406,7 +411,7 @@ def freeze_draft(
 def keep(
     request: AnyRequest, app: AtApp, person: AtPerson, file: AtJudge, data: JSONBody[ToKeep]
 ) -> FrozenAs:
-    """Write a text as the next version of the judge's file, without a run: nothing is known of how it judges."""
+    """Write a text as the next version of the judge's file, without a run: how it judges is not known."""
     check_length(data.text, file.name)
     check_name(data.text, file)
     frozen = freeze(file.path, data.text, data.change, who=person.name, base=data.base)

@@ -26,7 +26,7 @@ CITED = f"{FILLER[:-2]} [1]. "
 
 
 class RowLengths(msgspec.Struct, frozen=True, kw_only=True):
-    """Lengths of a row in bytes of UTF-8, medians. n: rows that they are of; run: theirs, None for defaults."""
+    """Lengths of a row in bytes of UTF-8, medians. n: of so many rows; run: theirs, None for defaults."""
 
     question: int = 80
     reference: int = 120
@@ -43,7 +43,9 @@ class RowLengths(msgspec.Struct, frozen=True, kw_only=True):
         contexts = f"{plural(self.n_contexts, 'context')} of {count(tokens_of(self.context))}"
         if self.run is None:
             return f"Assumed lengths, for no run here has answers: {sizes}, {contexts} tokens."
-        return f"Lengths are the medians of {plural(self.n, 'row')} of {self.run}: {sizes}, {contexts} tokens."
+        return (
+            f"Lengths are the medians of {plural(self.n, 'row')} of {self.run}: {sizes}, {contexts} tokens."
+        )
 
 
 class JudgePrice(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +141,8 @@ def prices_of(
         unknown = any(cost is None for cost in costs)
         prices[judge.name] = JudgePrice(
             usd=None if unknown else sum(cost for cost in costs if cost is not None),
-            at_most=judge.kind == "cascade" or any(member.inner.kind == "cascade" for member in judge.members),
+            at_most=judge.kind == "cascade"
+            or any(member.inner.kind == "cascade" for member in judge.members),
             pairs=judge.compares_two,
         )
     return prices
@@ -150,7 +153,9 @@ def _cost(judge: Judge, settings: Settings, lengths: RowLengths) -> float | None
     rows = [_usual_row(judge, lengths, system) for system in ("a", "b")[: 2 if judge.compares_two else 1]]
 
     async def work(session: Session) -> None:
-        session.forecaster.guessing = True  # what was paid for once costs nothing again: not what is asked here
+        session.forecaster.guessing = (
+            True  # what was paid for once costs nothing again: not what is asked here
+        )
         session.forecaster.weight = ANSWERS
         await hear_judged(rows, [judge], session)
 

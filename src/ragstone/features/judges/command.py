@@ -9,6 +9,7 @@ from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Model
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import ConfigError, DataError, plural
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def list_(
             show("")
     n_others = sum(not entry.cards for entry in found)
     if n_others:
-        every = n_others == len(found)
-        say(f"Not checked against people here yet: {'all' if every else n_others} of {plural(len(found), 'judge')}.")
+        which = "all" if n_others == len(found) else count(n_others)
+        say(f"Not checked against people here yet: {which} of {plural(len(found), 'judge')}.")
     if basis := library.basis():
         say(basis)
 

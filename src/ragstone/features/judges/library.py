@@ -10,14 +10,19 @@ from ragstone.features.judges._prices import JudgePrice, KnownPrices, RowLengths
 from ragstone.features.judges.about import groups, has_words
 from ragstone.features.judges.kept_versions import FOLDER
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.errors import ConfigError, checks_arguments, plural
 from ragstone.kernel.document.numbers import usd, with_ends
+from ragstone.kernel.errors import ConfigError, checks_arguments, plural
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt
 
 OURS = "Judges of this project"
-KEYS = ("kind", "prompt", "measure", "members")  # a TOML file with one of these, a name and a scale is a judge's
+KEYS = (
+    "kind",
+    "prompt",
+    "measure",
+    "members",
+)  # a TOML file with one of these, a name and a scale is a judge's
 
 
 class ListedJudge(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +44,7 @@ class ListedJudge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeLibrary(msgspec.Struct, frozen=True, kw_only=True):
-    """The judges of a project, and what their prices rest on. model: of the prices, None where none is set."""
+    """The judges of a project, and what their prices rest on. model: of the prices, None if none is set."""
 
     judges: list[ListedJudge]
     model: str | None
@@ -56,9 +61,9 @@ def list_judges(words: str = "", *, settings: Settings | None = None) -> list[Li
     """Return the judges of a project, then those that ship, by what they measure.
 
     words: that name, sentence or group must have, each of them; default all judges. settings: of the
-    project, default those of ragstone.toml in the current folder. Prices are forecasts in US dollars for 1,000
-    answers of usual length at the judge model of the settings; nobody is asked. Raises ConfigError for settings
-    that cannot be read; a judge whose file is wrong is listed with what is wrong.
+    project, default those of ragstone.toml in the current folder. Prices are forecasts in US dollars for
+    1,000 answers of usual length at the judge model of the settings; nobody is asked. Raises ConfigError for
+    settings that cannot be read; a judge whose file is wrong is listed with what is wrong.
     """
     settings = settings or load_settings()
     return judge_library(settings, words=words).judges
@@ -100,9 +105,7 @@ def _entry(name: str, group: str, *, path: Path | None = None, about: str | None
         judge = load_judge(path or name)
     except ConfigError as mistake:
         return ListedJudge(name=name, group=group, path=path, wrong=str(mistake))
-    return ListedJudge(
-        name=judge.name, group=group, path=path, judge=judge, about=about or judge.description
-    )
+    return ListedJudge(name=judge.name, group=group, path=path, judge=judge, about=about or judge.description)
 
 
 def _own(entry: ListedJudge, cards: Sequence[FoundCard], settings: Settings) -> list[FoundCard]:
@@ -122,7 +125,7 @@ def _own(entry: ListedJudge, cards: Sequence[FoundCard], settings: Settings) -> 
 
 
 def figure_text(entry: ListedJudge) -> str | None:
-    """Return how a judge agrees with people, by the card that says most of it; None where there is no card."""
+    """Return how a judge agrees with people, by the card that says most of it; None without a card."""
     if not entry.cards or entry.judge is None:
         return None
     card = entry.cards[0].card

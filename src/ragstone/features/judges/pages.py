@@ -10,7 +10,14 @@ from litestar.params import FromPath, FromQuery, URLEncodedBody
 from ragstone.features.agree import cards_of, words_of_cards
 from ragstone.features.judges._prices import KnownPrices
 from ragstone.features.judges.kept_versions import versions
-from ragstone.features.judges.library import OURS, JudgeLibrary, figure_text, judge_files, judge_library, price_text
+from ragstone.features.judges.library import (
+    OURS,
+    JudgeLibrary,
+    figure_text,
+    judge_files,
+    judge_library,
+    price_text,
+)
 from ragstone.features.judges.starting import MEANT, begin_judge
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.serve.frame import OWNER, ROOT, page
@@ -73,7 +80,9 @@ def new_judge(request: AnyRequest, app: AtApp, data: URLEncodedBody[NewJudge]) -
     except ConfigError as mistake:
         return _new_judge(request, data, str(mistake))
     except OSError as mistake:
-        return _new_judge(request, data, f"Nothing could be written ({mistake.strerror}). Make the folder writable.")
+        return _new_judge(
+            request, data, f"Nothing could be written ({mistake.strerror}). Make the folder writable."
+        )
     app.audit(request, "began a judge", judge=name, kind=data.kind)
     to = f"{ROOT}/judges/{file.stem}/develop#edit"
     return Response("", status_code=303, media_type="text/plain", headers={"Location": to})

@@ -28,11 +28,11 @@ MEANT = {
     "assertion": "Checks a fact of the answer: its length, a pattern, words, valid JSON. No model.",
     "steps": "Compares what an agent called with the steps that its row expects. No model.",
 }
-"""Kind -> what it is for. All of these may be begun in a browser: Python may not, for whoever sends it would run it."""
+"""Kind -> what it is for. These may be begun in a browser; Python may not: whoever sends it would run it."""
 
 
 def starting_text(kind: str, name: str) -> str:
-    """Return the starting file of a kind, for a judge of this name. Raises ConfigError for an unknown kind."""
+    """Return the starting file of a kind for a judge of this name. Raises ConfigError for an unknown kind."""
     if kind not in KINDS:
         raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
     return starter(f"{kind}.toml").replace(NAME, f'"{name}"').replace("NAME.py:NAME", f"{name}.py:{name}")
@@ -58,8 +58,8 @@ def begin_judge(settings: Settings, kind: str, name: str, taken: set[str]) -> Pa
         raise ConfigError("Choose a kind.")
     if not NAMED.fullmatch(name):
         raise ConfigError(
-            f"{name!r} is no name for a judge. Use up to {LONGEST_NAME} small letters, digits and underscores, "
-            "a letter first."
+            f"{name!r} is no name for a judge. Use up to {LONGEST_NAME} small letters, digits and "
+            "underscores, a letter first."
         )
     if name in judge_names():
         raise ConfigError(f"{name} comes with Ragstone. Choose another name, or open it and develop a copy.")

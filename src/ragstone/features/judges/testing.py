@@ -66,7 +66,8 @@ class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
 def prompts_of(judge: Judge, given: Sequence[Answer] = ()) -> list[ShownTrial]:
     """Return the calls that a judge would make for a row, in their order, each once; none is made.
 
-    given: the rows to choose from; default the easy ones. The row is the first for which a model is asked: a cascade may decide others without. Empty where none is.
+    given: the rows to choose from; default the easy ones. The row is the first for which a model is asked: a
+    cascade may decide others without. Empty where none is.
     Calls that follow from a reply (the check of statements) are shown with a made-up one. The code in them
     is not that of any project.
     """

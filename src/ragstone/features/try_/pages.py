@@ -186,7 +186,7 @@ def _job(folder: Path, what: str) -> str:
 
 @post(HERE + "/check", status_code=200, sync_to_thread=True, guards=[OWNER])
 def check(app: AtApp, folder: RunFolder, what: FromPath[str], data: JSONBody[DraftText]) -> DraftChecked:
-    """Give a text with what was typed into its fields, what is wrong, and what the model is sent for a row."""
+    """Give a text with what was typed into its fields, what is wrong, and what the model is sent."""
     _, file = _saved(app, folder, what)
 
     def messages(text: str) -> list[dict[str, str]]:
