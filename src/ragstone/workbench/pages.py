@@ -10,6 +10,7 @@ PAGES = (
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",
+    "features.demo.pages",
     "features.improve.pages",
     "features.improve.learn_pages",
     "features.judges.pages",
@@ -29,7 +30,7 @@ SECTIONS = (
     NavEntry(
         "Runs",
         (
-            NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs", f"{ROOT}/demo")),
             NavPage("Trends", f"{ROOT}/runs/trends"),
             NavPage("Compare", f"{ROOT}/compare"),
             NavPage("Side by side", f"{ROOT}/compare/answers"),
