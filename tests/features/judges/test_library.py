@@ -5,7 +5,7 @@ import pytest
 from tests.support.tiny_run import JUDGEMENTS, card, summary_of
 
 from ragstone.features.judges import library as judges_library
-from ragstone.features.judges._prices import KnownPrices, RowLengths, prices_of, usual_lengths
+from ragstone.features.judges.prices import KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.features.judges.library import OURS, figure_text, judge_library, list_judges, price_text
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.digests import digest_of
@@ -175,6 +175,6 @@ def test_costs_are_worked_out_once(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     settings, known = settings_in(project, PRICED + PRICE), KnownPrices()
     judge_library(settings, known=known)
-    monkeypatch.setattr("ragstone.features.judges._prices._cost", None)
+    monkeypatch.setattr("ragstone.features.judges.prices._cost", None)
     judge_library(settings, known=known)
     assert judges_library.run_folders(settings) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.agree import FoundCard, project_cards
-from ragstone.features.judges._prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
+from ragstone.features.judges.prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.features.judges.about import groups, has_words
 from ragstone.features.judges.kept_versions import FOLDER
 from ragstone.kernel.config import Settings, load_settings

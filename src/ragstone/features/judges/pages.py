@@ -8,7 +8,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, URLEncodedBody
 
 from ragstone.features.agree import cards_of, words_of_cards
-from ragstone.features.judges._prices import KnownPrices
+from ragstone.features.judges.prices import KnownPrices
 from ragstone.features.judges.kept_versions import versions
 from ragstone.features.judges.library import (
     OURS,
