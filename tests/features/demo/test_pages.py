@@ -123,7 +123,10 @@ def test_only_owners_load_it(project):
 @pytest.mark.browser
 def test_it_is_loaded_with_keys_alone(project):
     look = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
-    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True, **look) as tab:
+    with (
+        served(load_settings(project / "ragstone.toml")) as address,
+        opened_tab(loopback=True, **look) as tab,
+    ):
         tab.visit(f"{address}/workbench/")
         assert tab.axe() == []
         tab.page.locator("button:has-text('Load an example')").focus()

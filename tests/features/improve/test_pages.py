@@ -363,15 +363,19 @@ def test_a_text_is_kept_as_a_version_without_a_run(client, settings, tmp_path, f
     file = tmp_path / "judges" / "mine.toml"
     text = file.read_text()
     before = fake_openai.n_requests
-    changed = client.post(f"{own}/check", json={"text": text, "changes": [{"place": ["source"], "value": "a paper"}]})
+    changed = client.post(
+        f"{own}/check", json={"text": text, "changes": [{"place": ["source"], "value": "a paper"}]}
+    )
     draft = changed.json()["text"]
     assert draft != text
     base = digest_of(text)
     kept = client.post(f"{own}/keep", json={"text": draft, "change": "its source", "base": base})
     assert kept.json()["path"] == "mine.toml"
     number = kept.json()["version"]
-    assert 'a paper' in (tmp_path / "judges" / f"mine@v{number}.toml").read_text()
-    again = client.post(f"{own}/keep", json={"text": draft.replace("a paper", "b"), "change": "x", "base": base})
+    assert "a paper" in (tmp_path / "judges" / f"mine@v{number}.toml").read_text()
+    again = client.post(
+        f"{own}/keep", json={"text": draft.replace("a paper", "b"), "change": "x", "base": base}
+    )
     assert again.status_code == 422
     assert "was changed in the meantime" in again.json()["detail"]
     for wrong, told in (

@@ -5,8 +5,8 @@ import pytest
 from tests.support.tiny_run import JUDGEMENTS, card, summary_of
 
 from ragstone.features.judges import library as judges_library
-from ragstone.features.judges.prices import KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.features.judges.library import OURS, figure_text, judge_library, list_judges, price_text
+from ragstone.features.judges.prices import KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError
@@ -47,7 +47,9 @@ def test_a_judge_of_ones_own_has_its_sentence_and_stands_first(project):
     assert (entries[0].name, entries[0].group) == ("tone", OURS)
     assert entries[0].about == "Whether the answer is kind."
     assert {entry.name for entry in entries[1:]} == set(judge_names())
-    assert [entry.name for entry in list_judges("whether KIND tone", settings=settings_in(project))] == ["tone"]
+    assert [entry.name for entry in list_judges("whether KIND tone", settings=settings_in(project))] == [
+        "tone"
+    ]
     found = list_judges("Contexts SHARE", settings=settings_in(project))
     assert {entry.group for entry in found} == {
         "Is it faithful to its sources?",
@@ -92,7 +94,9 @@ def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_
     assert figure_text(of(library.judges, "claims")) is None
     only_older = msgspec.structs.replace(entry, cards=entry.cards[1:])
     assert f", version {judge.version + 7}" in figure_text(only_older)
-    bad = msgspec.structs.replace(entry.cards[0], card=msgspec.structs.replace(good, better_than_baseline=False))
+    bad = msgspec.structs.replace(
+        entry.cards[0], card=msgspec.structs.replace(good, better_than_baseline=False)
+    )
     assert "no better than its baseline" in figure_text(msgspec.structs.replace(entry, cards=[bad]))
     none = msgspec.structs.replace(entry.cards[0], card=msgspec.structs.replace(good, agreement={}))
     assert figure_text(msgspec.structs.replace(entry, cards=[none])).startswith("cannot be compared")

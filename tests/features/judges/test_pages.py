@@ -73,7 +73,9 @@ def test_only_owners_begin_and_keep_judges(project):
         ann = people.person("ann", "annotator")
         assert "Write a judge" not in ann.get("/workbench/judges").text
         assert ann.get("/workbench/judges/new-judge").status_code == 403
-        assert ann.post("/workbench/judges/new-judge", data={"name": "x", "kind": "boolean"}).status_code == 403
+        assert (
+            ann.post("/workbench/judges/new-judge", data={"name": "x", "kind": "boolean"}).status_code == 403
+        )
         body = {"text": "x", "change": "y"}
         assert ann.post("/workbench/judges/correctness/keep", json=body).status_code == 403
         owner = people.person("olga", "owner")

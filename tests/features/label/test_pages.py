@@ -828,8 +828,13 @@ def test_after_the_last_label_it_says_what_they_come_to(run, people, olga):
     found = done_by(bo)
     assert found["lines"][0] == "Done: 6 labels."
     judged = [line for line in found["lines"] if line.startswith("containment: correctness beside people")]
-    assert len(judged) == len({row.model for row in read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)
-                               if row.judge == "containment"})
+    assert len(judged) == len(
+        {
+            row.model
+            for row in read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)
+            if row.judge == "containment"
+        }
+    )
     agreed = annotator_agreement(labels_of(run), "correctness", [0, 1])
     assert found["lines"][-1].startswith("People among themselves: the same grade on 3 of 6 answers")
     assert number(agreed.alpha["alpha"].value) in found["lines"][-1]

@@ -34,7 +34,7 @@ ORDERS: dict[str, Callable[[ReportCard], Any]] = {
     "n": lambda card: card.n,
     "price": lambda card: card.usd_per_1000,
 }
-"""What the list of report cards is sorted by; `-` before it turns the order round. Unknown values are last."""
+"""What report cards are sorted by; `-` before it turns the order round. Unknown values are last."""
 
 
 def _value(measure: tuple[str, Estimate | None] | None) -> float | None:
@@ -48,7 +48,9 @@ def sorted_cards(cards: Sequence[FoundCard], order: str) -> list[FoundCard]:
         raise DataError(f"Report cards are sorted by {', '.join(ORDERS)}, not by {key!r}.")
     valued = [(ORDERS[key](found.card), found) for found in cards]
     known = sorted(
-        (pair for pair in valued if pair[0] is not None), key=lambda pair: pair[0], reverse=order.startswith("-")
+        (pair for pair in valued if pair[0] is not None),
+        key=lambda pair: pair[0],
+        reverse=order.startswith("-"),
     )
     return [found for _, found in known] + [found for value, found in valued if value is None]
 

@@ -26,13 +26,17 @@ def place_example(project: Settings) -> tuple[str, Settings]:
     """
     name = next((name for name in NAMES if _is_free(project, name)), None)
     if name is None:
-        raise DataError(f"The folders {NAMES[0]} to {NAMES[-1]} of this project are taken. Rename one of them.")
+        raise DataError(
+            f"The folders {NAMES[0]} to {NAMES[-1]} of this project are taken. Rename one of them."
+        )
     folder = project.path(name)
     if not (folder / FILE).exists():
         try:
             copy_starter(folder, None)
         except DataError as mistake:
-            raise DataError(f"{folder}: nothing could be written. Make the project's folder writable.") from mistake
+            raise DataError(
+                f"{folder}: nothing could be written. Make the project's folder writable."
+            ) from mistake
     made = quoting(load_settings(folder / FILE))
 
     def beneath(path: str | None) -> str | None:

@@ -19,7 +19,7 @@ Life = Literal["none", "going on", "done", "failed"]
 
 
 class DemoProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the example is, as live.js reads it. share: of the stage, 0 to 1, None where it is not known."""
+    """How far the example is, as live.js reads it. share: of the stage, 0 to 1, None if not known."""
 
     life: Life
     words: str = ""

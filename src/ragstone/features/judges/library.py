@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.agree import FoundCard, project_cards
-from ragstone.features.judges.prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.features.judges.about import groups, has_words
 from ragstone.features.judges.kept_versions import FOLDER
+from ragstone.features.judges.prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.document.numbers import usd, with_ends
 from ragstone.kernel.errors import ConfigError, checks_arguments, plural

@@ -8,7 +8,6 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, URLEncodedBody
 
 from ragstone.features.agree import cards_of, words_of_cards
-from ragstone.features.judges.prices import KnownPrices
 from ragstone.features.judges.kept_versions import versions
 from ragstone.features.judges.library import (
     OURS,
@@ -18,6 +17,7 @@ from ragstone.features.judges.library import (
     judge_library,
     price_text,
 )
+from ragstone.features.judges.prices import KnownPrices
 from ragstone.features.judges.starting import MEANT, begin_judge
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.serve.frame import OWNER, ROOT, page

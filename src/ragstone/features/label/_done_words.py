@@ -1,16 +1,16 @@
-"""What is said after the last label of a queue: how many there are, and what they show, as far as it bears."""
+"""What is said after the last label of a queue: how many there are, and what they show."""
 
 from collections.abc import Sequence
 
 from ragstone.features.label._annotators import AnnotatorAgreement
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.document.numbers import with_ends
+from ragstone.kernel.document.numbers import count, with_ends
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.wording import agreement, count, doubt, judge_name
+from ragstone.kernel.runs.wording import agreement, doubt, judge_name
 
 
 def counted_line(n_labelled: int, n_skipped: int, n_left: int) -> str:
-    """Return how many labels somebody gave; n_left: items without a label or a skip, as the server has them."""
+    """Return how many labels somebody gave. n_left: items that have neither a label nor a skip."""
     skipped = f", {count(n_skipped)} skipped" if n_skipped else ""
     if n_left:
         return f"{plural(n_labelled, 'label')}{skipped}, {count(n_left)} to go."
@@ -20,8 +20,8 @@ def counted_line(n_labelled: int, n_skipped: int, n_left: int) -> str:
 def figure_lines(n_open: int, cards: Sequence[ReportCard], people: AnnotatorAgreement) -> list[str]:
     """Return what the labels of a queue show of the judge and of people.
 
-    n_open: answers that somebody has neither labelled nor skipped. Until there are none nothing is said of the
-    judge: intervals of a report card are for one look, at the end.
+    n_open: answers that somebody has neither labelled nor skipped. Until there are none nothing is said of
+    the judge: intervals of a report card are for one look, at the end.
     """
     lines = []
     if n_open:

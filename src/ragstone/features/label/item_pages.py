@@ -12,7 +12,15 @@ from ragstone.features.label._annotators import annotator_agreement, differing
 from ragstone.features.label._done_words import counted_line, figure_lines
 from ragstone.features.label._marking import item_for, on_scale, progress_of
 from ragstone.features.label._queues import GIVEN as GIVEN
-from ragstone.features.label._queues import AtQueue, ItemShown, OpenQueue, OwnMark, item_text, queues_of, shown
+from ragstone.features.label._queues import (
+    AtQueue,
+    ItemShown,
+    OpenQueue,
+    OwnMark,
+    item_text,
+    queues_of,
+    shown,
+)
 from ragstone.features.label.pages import LABEL, WITHIN, is_blind, labelled_result
 from ragstone.kernel.agreement.pairing import is_adjudicated
 from ragstone.kernel.document.room import PageRoom, length_on_page
@@ -111,9 +119,7 @@ def done(app: AtApp, person: AtPerson, opened: AtQueue, name: FromPath[str]) -> 
         ),
         None,
     )
-    links.append(
-        (f"Next queue: {following}", f"{LABEL}/{following}") if following else ("All queues", LABEL)
-    )
+    links.append((f"Next queue: {following}", f"{LABEL}/{following}") if following else ("All queues", LABEL))
     return LabelsDone(lines=lines, links=links)
 
 

@@ -1,4 +1,4 @@
-"""The questions of a data set as its page lists them: searched, filtered, a page at a time, with where they go."""
+"""The questions of a data set as its page lists them: searched, filtered, a page at a time."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -127,7 +127,8 @@ def set_rows(app: AppState, entry: DataSet, chosen: SetFilter) -> SetRows:
     """
     opened = app.part(open_sets).read(entry)
     review = _review(app, entry)
-    kinds: dict[str, Kind] = {name: "text" for tag in opened.tags for name in (f"tags.{tag}", tag)} | KINDS
+    tags = (name for tag in opened.tags for name in (f"tags.{tag}", tag))
+    kinds: dict[str, Kind] = {**dict.fromkeys(tags, "text"), **KINDS}
     numbers, wrong = list(range(len(opened.questions))), None
     try:
         if chosen.where.strip():
@@ -191,9 +192,7 @@ def _has_words(row: Question, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _rows(
-    app: AppState, opened: _Set, numbers: Sequence[int], review: OpenReview | None
-) -> list[SetRow]:
+def _rows(app: AppState, opened: _Set, numbers: Sequence[int], review: OpenReview | None) -> list[SetRow]:
     runs = [(run, app.part(open_sets).asked_in(run)) for run in app.runs.all()[:MOST_RUNS]]
     rows = []
     for number in numbers:

@@ -5,9 +5,9 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.features.build import certified_blocks, headline
+from ragstone.features.review._reviews import STATES
 from ragstone.features.review._set_rows import SetFilter, set_rows
 from ragstone.features.review._sets import sets_of
-from ragstone.features.review._reviews import STATES
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.serve.frame import page, query_of
