@@ -55,6 +55,9 @@ from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
 from .features.label.labelling import chosen_to_label as chosen_to_label
+from .features.judges.library import ListedJudge as ListedJudge
+from .features.judges.library import list_judges as list_judges
+from .features.judges.prices import JudgePrice as JudgePrice
 from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label

@@ -76,6 +76,7 @@ PAGES = (
     f"{LABEL}/first/mine",
     f"{LABEL}/first/items/0",
     f"{LABEL}/first/progress",
+    f"{LABEL}/first/done",
     f"{LABEL}/first/adjudicate",
     f"{LABEL}/first/gaps",
     f"{LABEL}/first/instructions",
@@ -104,6 +105,9 @@ TEXTLESS = {
     "/workbench/account",
     "/workbench/people",
     "/workbench/people/log",
+    "/workbench/judges/new-judge",
+    "/workbench/demo",
+    "/workbench/demo/progress",
 }
 FILES = {
     "/workbench/runs/{index}/{name}/question.txt",

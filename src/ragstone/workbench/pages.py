@@ -13,6 +13,7 @@ PAGES = (
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",
+    "features.demo.pages",
     "features.improve.pages",
     "features.improve.learn_pages",
     "features.judges.pages",
@@ -32,7 +33,7 @@ SECTIONS = (
     NavEntry(
         "Runs",
         (
-            NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
+            NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs", f"{ROOT}/demo")),
             NavPage("Rows", f"{ROOT}/rows", (f"{ROOT}/judge",)),
             NavPage("Trends", f"{ROOT}/runs/trends"),
             NavPage("Matrix", f"{ROOT}/runs/matrix"),

@@ -15,7 +15,7 @@ from tests.support.texts import element
 from tests.support.workbench import create_workbench, opened
 
 from ragstone.features.improve._store import DevelopmentStore
-from ragstone.features.improve.judge_files import copy_of
+from ragstone.features.improve.judge_files import copy_of, digest_of, judge_file
 from ragstone.kernel.config import ModelSettings, load_settings
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.kernel.serve.frame import Person
@@ -356,3 +356,48 @@ def test_a_judge_learns_from_labels_and_the_page_shows_the_same_table(tmp_path_f
     says(element(html, "mine version 1: better"))
     assert "calibrated" in html
     assert load_judge(folder / "judges" / "mine.toml").kind == "stack"
+
+
+def test_a_text_is_kept_as_a_version_without_a_run(client, settings, tmp_path, fake_openai):
+    own = "/workbench/judges/mine"
+    file = tmp_path / "judges" / "mine.toml"
+    text = file.read_text()
+    before = fake_openai.n_requests
+    changed = client.post(
+        f"{own}/check", json={"text": text, "changes": [{"place": ["source"], "value": "a paper"}]}
+    )
+    draft = changed.json()["text"]
+    assert draft != text
+    base = digest_of(text)
+    kept = client.post(f"{own}/keep", json={"text": draft, "change": "its source", "base": base})
+    assert kept.json()["path"] == "mine.toml"
+    number = kept.json()["version"]
+    assert "a paper" in (tmp_path / "judges" / f"mine@v{number}.toml").read_text()
+    again = client.post(
+        f"{own}/keep", json={"text": draft.replace("a paper", "b"), "change": "x", "base": base}
+    )
+    assert again.status_code == 422
+    assert "was changed in the meantime" in again.json()["detail"]
+    for wrong, told in (
+        (draft.replace('"mine"', '"other"'), "this page develops mine"),
+        ("kind = ", "not valid TOML"),
+        (draft, "nothing changed since version"),
+    ):
+        refused = client.post(f"{own}/keep", json={"text": wrong, "change": "x"})
+        assert (refused.status_code, told in refused.json()["detail"]) == (422, True), refused.json()
+    assert fake_openai.n_requests == before
+
+
+def test_a_judge_that_ships_is_kept_as_a_copy(client, tmp_path):
+    own = "/workbench/judges/relevance"
+    text = judge_file(load_settings(tmp_path / "ragstone.toml"), "relevance").text
+    kept = client.post(f"{own}/keep", json={"text": text, "change": "a copy", "base": ""})
+    assert kept.json() == {"version": 1, "path": "my_relevance.toml"}
+
+
+def test_a_starting_file_that_nobody_changed_is_no_version(client, tmp_path):
+    client.post("/workbench/judges/new-judge", data={"name": "fair", "kind": "boolean"})
+    text = (tmp_path / "judges" / "fair.toml").read_text()
+    body = {"text": text.replace("own wording", "ours"), "change": "ours", "base": digest_of(text)}
+    assert client.post("/workbench/judges/fair/keep", json=body).json()["version"] == 1
+    assert sorted(path.name for path in (tmp_path / "judges").glob("fair*")) == ["fair.toml", "fair@v1.toml"]

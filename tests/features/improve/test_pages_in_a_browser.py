@@ -33,6 +33,7 @@ def test_a_judge_is_edited_run_frozen_and_looked_at(settings, tmp_path):
         tab.visit(f"{own}/develop")
         run(page, 1)
         freeze(page, "as it came", 1)
+        page.click("#as-text summary")
         page.fill("#text", page.input_value("#text").replace("lenient", "blind"))
         page.click("#prompt summary")
         page.wait_for_selector("#prompts pre:has-text('blind')")
@@ -60,6 +61,7 @@ def test_typed_text_outlives_the_page_and_the_server(settings):
         page = tab.page
         with served(settings) as address:
             tab.visit(f"{address}/workbench/judges/mine/develop")
+            page.click("#as-text summary")
             page.fill("#text", page.input_value("#text").replace("lenient", "half a thought"))
             tab.until("localStorage.length", 1)
             page.goto(f"{address}/workbench/judges/mine/develop")
@@ -67,6 +69,7 @@ def test_typed_text_outlives_the_page_and_the_server(settings):
             assert page.is_visible("#restored")
             page.click("#discard")
             assert "lenient" in page.input_value("#text")
+            page.click("#as-text summary")
             page.fill("#text", page.input_value("#text").replace("kind ", "kidn "))
             page.wait_for_selector("#problem:has-text('mine.toml:5: unknown key')")
             assert page.inner_text("#numbers b") == "5"
@@ -83,6 +86,8 @@ def test_the_pages_fit_a_phone_and_need_no_mouse(settings):
     with served(settings) as address, opened_tab(loopback=True, **phone) as tab:
         page = tab.page
         tab.visit(f"{address}/workbench/judges/mine/develop")
+        page.focus("#as-text summary")
+        page.keyboard.press("Enter")
         page.focus("#text")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("text=Run: spend this")
@@ -117,3 +122,54 @@ def test_a_judge_learns_after_its_forecast_was_on_the_screen(settings):
         assert tab.run("document.documentElement.scrollWidth") == 360
         assert tab.complaints == []
         assert tab.axe() == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, scheme):
+    look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    with served(settings) as address, opened_tab(loopback=True, **look) as tab:
+        page = tab.page
+        tab.visit(f"{address}/workbench/judges")
+        page.click("a:has-text('Write a judge')")
+        assert tab.axe() == []
+        page.fill("#name", "No name")
+        page.check("[value=classify]")
+        page.click("button:has-text('Begin')")
+        assert "is no name for a judge" in page.inner_text("#wrong")
+        assert page.is_checked("[value=classify]")
+        page.fill("#name", "fair")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#fields .variables")
+        prompt = page.get_by_label("Prompt", exact=True)
+        prompt.fill("Is {anwser} friendly, dry or rude? Think of this: ")
+        page.wait_for_selector(".unknown:has-text('{anwser} is not among the names')")
+        assert page.get_attribute("[data-variable=answer]", "aria-pressed") == "false"
+        page.wait_for_selector(".wrong:has-text('inputs does not declare')")  # in the words of the loader
+        assert prompt.get_attribute("aria-invalid") == "true"
+        assert tab.axe() == []
+        page.click("button:has-text('Write {answer}')")
+        prompt.press("Control+End")
+        page.click("[data-variable=answer]")
+        assert prompt.input_value() == "Is {answer} friendly, dry or rude? Think of this: {answer}"
+        page.get_by_label("What it measures").fill("Whether the answer is friendly.")
+        page.get_by_label("Add a label: its name").fill("warm")
+        page.click("button:has-text('Add a label')")
+        page.get_by_label("warm", exact=True).fill("0,75")
+        page.click("#prompt summary")
+        page.wait_for_selector("#prompts pre:has-text('Think of this: <answer>')")
+        page.click("#as-text summary")
+        text = "document.getElementById('text').value"
+        tab.until(f"{text}.includes('warm = 0.75') && {text}.includes('friendly.\"')", True)
+        assert "# of question, reference, answer" in page.input_value("#text")  # a comment of the file
+        page.fill("#keep input", "a first wording")
+        page.click("#keep button")
+        page.wait_for_selector("text=Kept as version 1")
+        assert tab.axe() == []
+        assert tab.run("document.documentElement.scrollWidth") == width
+        page.goto(f"{address}/workbench/judges?text=friendly")
+        page.wait_for_selector("text=Whether the answer is friendly.")
+        assert [told for told in tab.complaints if "422" not in told] == []
+    kept = (tmp_path / "judges" / "fair@v1.toml").read_text()
+    assert kept == (tmp_path / "judges" / "fair.toml").read_text()
+    assert "# label = score, on the scale" in kept

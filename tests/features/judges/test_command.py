@@ -58,6 +58,11 @@ def test_list_as_json(folder):
         "reads": ["reference", "answer"],
         "scale": [0, 1],
         "needs_model": False,
+        "group": "Is it right, without a model?",
+        "path": None,
+        "card": None,
+        "n_cards": 0,
+        "price": None,
     }
     assert listed["rubric"]["needs_model"] is True
 

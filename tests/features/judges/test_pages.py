@@ -1,6 +1,9 @@
 """The judges of a project in the workbench."""
 
 from tests.support.served_project import client, project
+from tests.support.workbench import peopled
+
+from ragstone.kernel.config import load_settings
 
 __all__ = ["client", "project"]  # its fixtures
 
@@ -30,3 +33,59 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project, client):
     missing = client.get("/workbench/judges/faithfulnes")
     assert missing.status_code == 404
     assert "Did you mean" in missing.text
+
+
+def test_a_judge_is_begun_from_a_starting_file_and_none_is_overwritten(project, client):
+    new = "/workbench/judges/new-judge"
+    page = client.get(new).text
+    assert 'value="rubric"' in page
+    assert 'value="function"' not in page  # Python from a browser would be run here
+
+    def begin(name, kind="boolean"):
+        return client.post(new, data={"name": name, "kind": kind}, follow_redirects=False)
+
+    reply = begin("fair", "rubric")
+    assert (reply.status_code, reply.headers["location"]) == (303, "/workbench/judges/fair/develop#edit")
+    text = (project / "judges" / "fair.toml").read_text()
+    assert 'name      = "fair"' in text
+    assert client.get("/workbench/judges/fair").status_code == 200
+    assert client.get("/workbench/judges/fair/develop").status_code == 200
+    for name, told in {
+        "fair": "There is a judge named fair here",
+        "correctness": "comes with Ragstone",
+        "": "no name for a judge",
+        "../out": "no name for a judge",
+        'x" # ': "no name for a judge",
+        "A": "no name for a judge",
+        "x" * 61: "no name for a judge",
+    }.items():
+        refused = begin(name)
+        assert refused.status_code == 422
+        assert told in refused.text
+    for kind in ("function", "", "nonsense"):
+        assert "Choose a kind." in begin("other", kind).text
+    assert [path.name for path in (project / "judges").iterdir()] == ["fair.toml"]
+    assert (project / "judges" / "fair.toml").read_text() == text
+
+
+def test_only_owners_begin_and_keep_judges(project):
+    with peopled(load_settings(project / "ragstone.toml")) as people:
+        ann = people.person("ann", "annotator")
+        assert "Write a judge" not in ann.get("/workbench/judges").text
+        assert ann.get("/workbench/judges/new-judge").status_code == 403
+        assert (
+            ann.post("/workbench/judges/new-judge", data={"name": "x", "kind": "boolean"}).status_code == 403
+        )
+        body = {"text": "x", "change": "y"}
+        assert ann.post("/workbench/judges/correctness/keep", json=body).status_code == 403
+        owner = people.person("olga", "owner")
+        forged = {"X-CSRF-Token": "forged"}
+        assert owner.post("/workbench/judges/correctness/keep", json=body, headers=forged).status_code == 403
+    assert not (project / "judges").exists()
+
+
+def test_that_nobody_checked_a_judge_is_said_once(project, client):
+    page = client.get("/workbench/judges").text
+    assert page.count("checked against people") == 1
+    assert "No model is set for judging" in page
+    assert page.count("no model</span>") > 20

@@ -847,3 +847,73 @@ def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
             headers=SCRIPT,
         )
         assert reply.status_code == 422
+def done_by(client, queue="first"):
+    return client.get(f"{LABEL}/{queue}/done", headers=SCRIPT).json()
+
+
+def test_after_the_last_label_it_says_what_they_come_to(run, people, olga):
+    made(olga, n=6, annotators="ann, bo", overlap=1.0)
+    made(olga, name="second", n=2, annotators="ann")
+    ann, bo = people.person("ann", "annotator"), people.person("bo", "annotator")
+    for place in range(6):
+        mark(ann, place, annotator="ann", score=place % 2)
+    first = done_by(ann)
+    assert first["lines"][0] == "Done: 6 labels."
+    assert "6 answers of this queue still wait for others" in first["lines"][1]
+    assert not any("kappa" in line for line in first["lines"])  # of the judge nothing before the end
+    assert first["links"][-1] == ["Next queue: second", f"{LABEL}/second"]
+    for place in range(6):
+        mark(bo, place, annotator="bo", score=1)
+    found = done_by(bo)
+    assert found["lines"][0] == "Done: 6 labels."
+    judged = [line for line in found["lines"] if line.startswith("containment: correctness beside people")]
+    assert len(judged) == len(
+        {
+            row.model
+            for row in read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)
+            if row.judge == "containment"
+        }
+    )
+    agreed = annotator_agreement(labels_of(run), "correctness", [0, 1])
+    assert found["lines"][-1].startswith("People among themselves: the same grade on 3 of 6 answers")
+    assert number(agreed.alpha["alpha"].value) in found["lines"][-1]
+    assert found["links"] == [
+        ["See the report card", f"{LABEL}/first/progress#card-1"],
+        ["All queues", LABEL],
+    ]
+    assert 'id="card-1"' in bo.get(f"{LABEL}/first/progress").text
+
+
+def test_what_is_hidden_while_labels_are_missing_stays_hidden_at_the_end(run, people, olga):
+    made(olga, n=4, annotators="ann")
+    ann = people.person("ann", "annotator")
+    mark(ann, 0, annotator="ann", score=1)
+    assert done_by(ann)["lines"] == ["1 label, 3 to go."]
+    for place in (1, 2):
+        mark(ann, place, annotator="ann", score=1)
+    mark(ann, 3, "skip", annotator="ann")
+    lines = done_by(ann)["lines"]
+    assert lines[0] == "Done: 3 labels, 1 skipped."
+    assert lines[1].startswith("Figures are shown to you once")
+    assert len(lines) == 2
+    assert people.person("rita", "reader").get(f"{LABEL}/first/done").status_code == 403
+
+
+def test_a_queue_without_its_run_says_no_agreement(run, people, olga):
+    made(olga, n=2, annotators="olga")
+    for place in (0, 1):
+        mark(olga, place, annotator="olga", score=1)
+    (run / "runs" / "mine").rename(run / "gone")
+    assert done_by(olga)["lines"] == ["Done: 2 labels."]
+
+
+def test_a_new_queue_asks_for_three_things_first(run, olga):
+    page = olga.get(f"{LABEL}/new?run={RUN}").text
+    before = page.split("<details")[0]
+    assert [name for name in ("run", "judge", "n", "overlap", "by") if f'name="{name}"' in before] == [
+        "run",
+        "judge",
+        "n",
+    ]
+    assert "(ppi)" not in page
+    assert "Share that several people label" in page

@@ -337,3 +337,30 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(bench, look):
             assert tab.axe() == [], path
             if "viewport" in look:
                 assert tab.run("document.documentElement.scrollWidth") == 360, path
+
+
+def test_the_last_label_is_followed_by_what_they_come_to(bench):
+    with opened_tab(loopback=True) as tab:
+        begin(tab, bench, 4)
+        press(tab, "0", "1", "0", "1")
+        tab.until(waiting(tab), 0)
+        tab.page.wait_for_selector("#end-lines :text('Done: 4 labels.')")
+        assert "wait for others" in tab.page.inner_text("#end-lines")
+        assert tab.page.locator("#end-links a").all_inner_texts() == ["See the progress", "All queues"]
+        assert tab.axe() == []
+        tab.visit(f"{bench.address}/label/new?run=0/mine")
+        assert not tab.page.is_visible("[name=overlap]")
+        tab.page.locator("summary:has-text('More')").focus()
+        tab.page.keyboard.press("Enter")
+        assert tab.page.is_visible("[name=overlap]")
+        assert tab.axe() == []
+        tab.page.fill("[name=name]", "not a name")
+        tab.page.keyboard.press("Escape")
+        tab.page.locator("summary:has-text('More')").click()
+        tab.page.click("button.main")
+        assert tab.page.is_visible("[name=name]")  # what is wrong is not folded away
+        tab.page.fill("[name=name]", "second")
+        tab.page.fill("[name=n]", "2")
+        tab.page.click("button.main")
+        tab.page.wait_for_url("**/label/second/progress")
+        assert tab.complaints == []

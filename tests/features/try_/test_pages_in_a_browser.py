@@ -14,7 +14,8 @@ def test_a_prompt_is_edited_tried_and_kept(tmp_path, fake_openai):
         page = tab.page
         tab.visit(f"{address}/workbench/runs/0/mine")
         page.click("a:has-text('Try a prompt')")
-        page.fill("#text", page.input_value("#text").replace("Be short", "Always shout. Be short"))
+        prompt = page.get_by_label("Prompt", exact=True)
+        prompt.fill(prompt.input_value().replace("Be short", "Always shout. Be short"))
         page.click("#prompt summary")
         page.wait_for_selector("#prompts pre:has-text('Always shout')")
         page.uncheck("[name=rows][value=sea]")

@@ -7,6 +7,8 @@ from .corrected_words import halving as halving
 from .corrected_words import labelled_share as labelled_share
 from .flips import Flips as Flips
 from .flips import flips_of as flips_of
+from .found_cards import FoundCard as FoundCard
+from .found_cards import project_cards as project_cards
 from .gap_words import flip_lines as flip_lines
 from .gap_words import gap_evidence as gap_evidence
 from .gap_words import gap_name as gap_name
@@ -15,7 +17,6 @@ from .gap_words import row_grades as row_grades
 from .gaps import GapRow as GapRow
 from .gaps import SpecGaps as SpecGaps
 from .gaps import spec_gaps as spec_gaps
-from .pages import FoundCard as FoundCard
 from .pages import cards_of as cards_of
 from .sequential_words import sequential_sentences as sequential_sentences
 from .words import card_document as card_document

@@ -1,76 +1,73 @@
 """The report cards of a project: their list, and one of them."""
 
-import hashlib
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath
+from litestar.params import FromPath, FromQuery
 
+from ragstone.features.agree.found_cards import FoundCard, gather_cards
 from ragstone.features.agree.words import contained, words_of_cards
-from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.card import ReportCard, chance_corrected
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.statistics import Estimate
 
-IN_PROJECT = ("*.json", "*/*.json")  # the project's folder, and those right below it
 WORDS: dict[str, Any] = words_of_cards()
-MOST_BYTES = 20_000_000  # of a file that may hold cards
-
-
-class FoundCard(msgspec.Struct, frozen=True, kw_only=True):
-    """A report card. id: how pages address it. runs: (id, name) of those that hold it; files: their names."""
-
-    id: str
-    card: ReportCard
-    runs: list[tuple[str, str]] = []
-    files: list[str] = []
 
 
 def cards_of(app: AppState) -> list[FoundCard]:
     """Return the report cards of a project, each once, by the name of the judge."""
-    entries: dict[str, FoundCard] = {}
-    for entry in app.runs.all():
-        for card in entry.cards:
-            known = _found(entries, card)
-            entries[known.id] = msgspec.structs.replace(known, runs=[*known.runs, (entry.id, entry.name)])
-    for path in _card_files(app):
-        for card in _cards_in(path):
-            known = _found(entries, card)
-            entries[known.id] = msgspec.structs.replace(known, files=[*known.files, path.name])
-    return sorted(entries.values(), key=lambda known: (known.card.judge, known.card.metric, known.card.model))
+    runs = ((entry.id, entry.name, entry.cards) for entry in app.runs.all())
+    return gather_cards(app.settings, runs, app.runs.folders)
 
 
-def _found(entries: dict[str, FoundCard], card: ReportCard) -> FoundCard:
-    digest = hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:12]
-    return entries.get(digest) or FoundCard(id=digest, card=card)
+ORDERS: dict[str, Callable[[ReportCard], Any]] = {
+    "judge": lambda card: (card.judge, card.metric, card.model),
+    "model": lambda card: ("" if card.model == NO_MODEL else card.model, card.judge),
+    "beyond": lambda card: _value(chance_corrected(card.agreement)),
+    "exact": lambda card: _value(("", card.agreement.get("exact agreement"))),
+    "n": lambda card: card.n,
+    "price": lambda card: card.usd_per_1000,
+}
+"""What report cards are sorted by; `-` before it turns the order round. Unknown values are last."""
 
 
-def _card_files(app: AppState) -> list[Path]:
-    root = app.settings.path(".")
-    named = [app.settings.path(app.settings.monitor.cards)] if app.settings.monitor.cards else []
-    others = [
-        path for pattern in IN_PROJECT for path in sorted(root.glob(pattern)) if not app.runs.hold(path)
-    ]
-    return list({path.resolve(): path for path in [*named, *others] if path.is_file()}.values())
+def _value(measure: tuple[str, Estimate | None] | None) -> float | None:
+    return measure[1].value if measure and measure[1] else None
 
 
-def _cards_in(path: Path) -> list[ReportCard]:
-    """Return the cards of a file; none of one that holds something else."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            return []
-        return msgspec.json.decode(path.read_bytes(), type=list[ReportCard])
-    except (OSError, msgspec.DecodeError):
-        return []
+def sorted_cards(cards: Sequence[FoundCard], order: str) -> list[FoundCard]:
+    """Return cards in an order of ORDERS, those without a value last. Raises DataError for another order."""
+    key = order.removeprefix("-")
+    if key not in ORDERS:
+        raise DataError(f"Report cards are sorted by {', '.join(ORDERS)}, not by {key!r}.")
+    valued = [(ORDERS[key](found.card), found) for found in cards]
+    known = sorted(
+        (pair for pair in valued if pair[0] is not None),
+        key=lambda pair: pair[0],
+        reverse=order.startswith("-"),
+    )
+    return [found for _, found in known] + [found for value, found in valued if value is None]
 
 
 @get("/cards", sync_to_thread=True)
-def cards(request: AnyRequest, app: AtApp) -> Response[str]:
-    """Give the list of report cards."""
-    return page(request, "features/agree/cards.html", "Report cards", **WORDS, found=cards_of(app))
+def cards(request: AnyRequest, app: AtApp, order: FromQuery[str] = "judge") -> Response[str]:
+    """Give the table of report cards. order: see ORDERS."""
+    return page(
+        request,
+        "features/agree/cards.html",
+        "Report cards",
+        **WORDS,
+        found=sorted_cards(cards_of(app), order),
+        order=order,
+        chance_corrected=chance_corrected,
+        no_model=NO_MODEL,
+    )
 
 
 @get("/cards/{card_id:str}", sync_to_thread=True)

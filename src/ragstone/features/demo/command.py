@@ -44,6 +44,7 @@ def demo(
     - `ragstone demo`
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
+    from ragstone.features.demo._example import quoting
     from ragstone.features.demo._small_judge import show_small_judge
     from ragstone.features.new import copy_starter, endpoint_model
     from ragstone.features.run import run_and_show
@@ -60,7 +61,7 @@ def demo(
         asking.tell_forecast(lambda: _forecast(settings))
     else:
         say("No model is asked: answers are quoted from the documents, and words are compared.")
-        settings = _quoting(settings)
+        settings = quoting(settings)
     run_and_show(settings, asking)
     if not (chosen or offline or json):
         show_small_judge(settings)
@@ -104,13 +105,6 @@ def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
         settings.answer, model=model, system=None, limit=limit or (FEW if slow else MANY)
     )
     judge = msgspec.structs.replace(settings.judge, model=model, judges=JudgeSection().judges)
-    return msgspec.structs.replace(settings, answer=answer, judge=judge)
-
-
-def _quoting(settings: Settings) -> Settings:
-    """Return the settings in which nobody is asked: answers are quoted, and judges compare words."""
-    answer = msgspec.structs.replace(settings.answer, system="extractive")
-    judge = msgspec.structs.replace(settings.judge, judges=["right", "grounding", "no_refusal"])
     return msgspec.structs.replace(settings, answer=answer, judge=judge)
 
 

@@ -5,10 +5,10 @@ from .draft_forms import DraftChecked as DraftChecked
 from .draft_forms import DraftText as DraftText
 from .draft_forms import Expected as Expected
 from .draft_forms import Started as Started
+from .draft_forms import check_draft as check_draft
 from .draft_forms import check_length as check_length
 from .draft_forms import check_model as check_model
 from .draft_forms import expected_of as expected_of
-from .draft_forms import line_in as line_in
 from .draft_forms import messages_of as messages_of
 from .draft_forms import models_of as models_of
 from .judge_files import freeze as freeze

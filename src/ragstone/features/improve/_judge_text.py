@@ -35,7 +35,7 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
     for key, values in long.items():
         if values:
             rows = [values[at : at + IN_A_ROW] for at in range(0, len(values), IN_A_ROW)]
-            rows = ["  " + " ".join(f"{_toml(value)}," for value in row) for row in rows]
+            rows = ["  " + " ".join(f"{toml_value(value)}," for value in row) for row in rows]
             lines += [LONG[key], f"{key} = [", *rows, "]"]
     for key, table in tables.items():
         for entry in table if isinstance(table, list) else [table]:
@@ -62,25 +62,29 @@ def _is_table(value: object) -> bool:
 
 def _table(values: Mapping[str, object]) -> list[str]:
     """Return the lines of a table, aligned, without keys that have no value."""
-    width = max(len(_key(key)) for key in values)
-    return [f"{_key(key):<{width}} = {_toml(value)}" for key, value in values.items() if value is not None]
+    width = max(len(toml_key(key)) for key in values)
+    return [
+        f"{toml_key(key):<{width}} = {toml_value(value)}"
+        for key, value in values.items()
+        if value is not None
+    ]
 
 
-def _key(key: str) -> str:
+def toml_key(key: str) -> str:
     return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _text(key)
 
 
-def _toml(value: object) -> str:
+def toml_value(value: object) -> str:
     """Return a value as TOML writes it: a text of several lines stands as it is read."""
     if isinstance(value, Mapping):
         inside = ", ".join(
-            f"{_key(key)} = {_toml(inner_value)}"
+            f"{toml_key(key)} = {toml_value(inner_value)}"
             for key, inner_value in value.items()
             if inner_value is not None
         )
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, str) and "\n" in value and "\r" not in value:
         inner = "\n".join(map(_line, value.split("\n")))
         return f'"""\n{inner}"""'

@@ -2,18 +2,29 @@
 
 import math
 import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
+from ragstone.features.improve.judge_form import (
+    FieldChange,
+    FieldError,
+    JudgeForm,
+    changed_text,
+    form_of,
+    place_at_fault,
+)
 from ragstone.features.improve.values import Scale
 from ragstone.features.judges import prompts_of
 from ragstone.kernel.agreement.mapping import read_mapping
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
+from ragstone.kernel.records import Answer
 
 LONGEST = 200_000  # characters of a judge's file
 
@@ -32,17 +43,26 @@ class HowToRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DraftText(msgspec.Struct, frozen=True):
-    """A draft's text, to be looked at alone."""
+    """A draft's text, to be looked at. changes: what was typed into fields; row: to show the prompt of."""
 
     text: str
+    changes: list[FieldChange] = []
+    row: str = ""
 
 
 class DraftChecked(msgspec.Struct, frozen=True, kw_only=True):
-    """A draft's text. problem: in the loader's words, None for a judge; prompts: for an example row."""
+    """A draft's text, with what was typed. problem: in the loader's words, None for a judge.
+
+    line, place: of what is at fault, where that is known; prompts: for a row; form: None of a text that is no
+    TOML.
+    """
 
     problem: str | None = None
     line: int | None = None
+    place: list[str | int] | None = None
     prompts: list[dict[str, str]] = []
+    text: str = ""
+    form: JudgeForm | None = None
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +81,35 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     words: str | None = None
 
 
-def messages_of(judge: Judge) -> list[dict[str, str]]:
-    """Return what the model would be sent for an example row; empty for a judge that asks none."""
-    return [message for prompt in prompts_of(judge) for message in prompt.messages]
+def messages_of(judge: Judge, rows: Sequence[Answer] = ()) -> list[dict[str, str]]:
+    """Return what the model would be sent for a row; empty for a judge that asks none.
+
+    rows: the first that it asks about is taken; default an example.
+    """
+    return [message for prompt in prompts_of(judge, rows) for message in prompt.messages]
+
+
+def check_draft(
+    data: DraftText, file: Path, look: Callable[[str], list[dict[str, str]]], *, answers: bool = False
+) -> DraftChecked:
+    """Return a draft with what was typed into its fields, and what is wrong with it.
+
+    look: gives what the model would be sent, or raises what is wrong. answers: it is an answer prompt.
+    """
+    text, place = data.text, None
+    problem, prompts = None, []
+    try:
+        check_length(text, file.stem)
+        text = changed_text(text, data.changes, file, answers=answers)
+        prompts = look(text)
+    except FieldError as mistake:
+        problem, place = str(mistake), mistake.place
+    except RagstoneError as mistake:
+        problem = str(mistake).removeprefix(f"{file.parent}/")
+        place = place_at_fault(text, problem, line_in(problem), data.changes)
+    form = form_of(text, file, answers=answers) if len(text) <= LONGEST else None
+    line = line_in(problem) if problem else None
+    return DraftChecked(problem=problem, line=line, place=place, prompts=prompts, text=text, form=form)
 
 
 def check_length(text: str, name: str) -> None:

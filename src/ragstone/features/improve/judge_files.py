@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.values import Development
-from ragstone.features.judges import FOLDER, versions
+from ragstone.features.judges import FOLDER, is_untouched, versions
 from ragstone.kernel.config import Settings, parse_toml, read_named
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, DataError, explaining
@@ -148,11 +148,12 @@ def same_version(path: Path, draft: Judge) -> int | None:
 def next_version(path: Path, text: str) -> int:
     """Return the number under which a draft is frozen: one more than any there is.
 
-    The file itself, as long as nobody froze the version that it states, keeps its number.
+    The file itself, as long as nobody froze the version that it states, keeps its number. A starting file
+    that nobody has changed is no version.
     """
     frozen = versions(path)
     there = read_text(path) if path.is_file() else None
-    own = 0 if there is None else _version_of(there, path)
+    own = 0 if there is None or is_untouched(there, path.stem) else _version_of(there, path)
     if there == text and own > max(frozen, default=0):
         return own
     return max([*frozen, own]) + 1
@@ -269,7 +270,7 @@ def _check(judge: Judge, path: Path) -> None:
 
 def _keep_before(path: Path, there: str, text: str) -> None:
     """Keep the text that will be replaced as its version, where it is not kept and not the draft itself."""
-    if there == text:
+    if there == text or is_untouched(there, path.stem):
         return
     try:
         number = parse_draft(there, path).version

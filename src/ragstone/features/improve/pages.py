@@ -29,10 +29,10 @@ from ragstone.features.improve.draft_forms import (
     Expected,
     HowToRun,
     Started,
+    check_draft,
     check_length,
     check_model,
     expected_of,
-    line_in,
     messages_of,
     models_of,
     scale_of,
@@ -93,6 +93,14 @@ class ToFreeze(msgspec.Struct, frozen=True):
     change: str
 
 
+class ToKeep(msgspec.Struct, frozen=True):
+    """A text to keep as a version, and what changed. base: the digest of the file that it was made of."""
+
+    text: str
+    change: str
+    base: str | None = None
+
+
 class FrozenAs(msgspec.Struct, frozen=True, kw_only=True):
     """The version that a draft became, and where it stands."""
 
@@ -120,9 +128,14 @@ GIVEN = {"file": judge_developed}
 
 @get("/judges/{name:str}/develop", sync_to_thread=True)
 def develop_page(
-    request: AnyRequest, app: AtApp, person: AtPerson, file: AtJudge, draft: FromQuery[int] = 0
+    request: AnyRequest,
+    app: AtApp,
+    person: AtPerson,
+    file: AtJudge,
+    draft: FromQuery[int] = 0,
+    kept: FromQuery[int] = 0,
 ) -> Response[str]:
-    """Give the page on which a judge is developed. draft: one to look at, default the last."""
+    """Give the page on which a judge is developed. draft: to look at, default the last. kept: just now."""
     drafts = app.part(development_of).drafts(file.name)
     current = (
         next((other for other in drafts if other.number == draft), None)
@@ -145,6 +158,7 @@ def develop_page(
         text=_text(file, current, is_chosen=bool(draft)),
         drafts=drafts[:SHOWN_DRAFTS],
         shown=current,
+        kept=kept if kept in versions(file.path) else 0,
         found=development,
         wrong=_wrong(current, running=running),
         running=running,
@@ -270,13 +284,8 @@ def when(at: str) -> str:
 
 @post("/judges/{name:str}/check", status_code=200, sync_to_thread=True, guards=[OWNER])
 def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
-    """Give what is wrong with a text, or what the model would be sent for an example row."""
-    try:
-        check_length(data.text, file.name)
-        return DraftChecked(prompts=messages_of(parse_draft(data.text, file.path)))
-    except ConfigError as mistake:
-        problem = str(mistake).removeprefix(f"{file.path.parent}/")
-        return DraftChecked(problem=problem, line=line_in(str(mistake)))
+    """Give a text with what was typed into its fields, what is wrong with it, and what the model is sent."""
+    return check_draft(data, file.path, lambda text: messages_of(parse_draft(text, file.path)))
 
 
 @post("/judges/{name:str}/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
@@ -398,6 +407,18 @@ def freeze_draft(
     return FrozenAs(version=frozen.version, path=str(frozen.path))
 
 
+@post("/judges/{name:str}/keep", sync_to_thread=True, guards=[OWNER])
+def keep(
+    request: AnyRequest, app: AtApp, person: AtPerson, file: AtJudge, data: JSONBody[ToKeep]
+) -> FrozenAs:
+    """Write a text as the next version of the judge's file, without a run: how it judges is not known."""
+    check_length(data.text, file.name)
+    check_name(data.text, file)
+    frozen = freeze(file.path, data.text, data.change, who=person.name, base=data.base)
+    app.audit(request, "kept a judge", judge=file.name, version=frozen.version)
+    return FrozenAs(version=frozen.version, path=file.path.name)
+
+
 @post("/judges/{name:str}/test", sync_to_thread=True, guards=[OWNER])
 def look(
     request: AnyRequest, app: AtApp, person: AtPerson, file: AtJudge, data: JSONBody[HowToRun]
@@ -421,13 +442,19 @@ def draft_task(app: AppState, file: JudgeFile, settings: Settings, data: DraftTo
 
     Raises ConfigError for a text that is no judge, or is of another name; DataError for labels.
     """
+    check_name(data.text, file)
     draft = draft_as_run(data.text, file.path)
-    if draft.name != file.name:
-        raise ConfigError(
-            f'{file.name}.toml: the text says name = "{draft.name}", and this page develops {file.name}. Put '
-            "the name back, or write the text to a file of its own in the folder judges."
-        )
     return _task(app, draft, before_of(file.path, data.text), settings, data)
+
+
+def check_name(text: str, file: JudgeFile) -> None:
+    """Raise ConfigError for a text that is no judge, or is that of another than its page's."""
+    name = parse_draft(text, file.path).name
+    if name != file.name:
+        raise ConfigError(
+            f'{file.name}.toml: the text says name = "{name}", and this page develops {file.name}. Put '
+            "the name back, or write another judge from the list of judges."
+        )
 
 
 def look_task(app: AppState, file: JudgeFile, settings: Settings, data: HowToRun) -> DevelopmentTask:
@@ -451,5 +478,5 @@ def _task(
 
 ROUTES = (
     *(develop_page, closed_page, look_page),
-    *(check, forecast, forecast_look, run, job_of, stop, freeze_draft, look),
+    *(check, forecast, forecast_look, run, job_of, stop, freeze_draft, keep, look),
 )

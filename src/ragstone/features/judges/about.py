@@ -29,24 +29,3 @@ def groups() -> list[LibraryGroup]:
 def has_words(text: str, words: str) -> bool:
     """Return whether a text has every word of a search."""
     return all(word in folded(text) for word in folded(words).split())
-
-
-def groups_with(words: str) -> list[LibraryGroup]:
-    """Return the groups with those of their judges that have every word in name, sentence or title."""
-    found = [
-        LibraryGroup(
-            group.title,
-            {
-                name: measures
-                for name, measures in group.judges.items()
-                if has_words(f"{name} {measures} {group.title}", words)
-            },
-        )
-        for group in groups()
-    ]
-    return [group for group in found if group.judges]
-
-
-def measured_by(name: str) -> str | None:
-    """Return what a judge that ships measures; None for any other judge."""
-    return next((group.judges[name] for group in groups() if name in group.judges), None)

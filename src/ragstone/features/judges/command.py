@@ -5,21 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.config import shipped
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Force, Model
+from ragstone.kernel.console.options import AsJson, Config, Force, Model
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import ConfigError, DataError, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
-    from ragstone.features.judges.about import LibraryGroup
+    from ragstone.features.judges.library import ListedJudge
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.judging import Judge
 
-NAME = '"NAME"'  # stands in the starting files for the judge's name
 FUNCTION = "function"
 
 Named = Annotated[
@@ -36,9 +37,13 @@ def list_(
         list[str] | None, typer.Argument(help="Words that name or description must have.")
     ] = None,
     *,
+    config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """List the judges that come with Ragstone: what each measures, what it reads, whether it asks a model.
+    """List the project's judges and those that come with Ragstone: what each measures, reads and costs.
+
+    The last column says what 1,000 answers cost at the model of ragstone.toml, or that no model is asked. A
+    judge that was compared with people has its agreement with them beneath.
 
     Examples:
 
@@ -46,20 +51,26 @@ def list_(
     - `ragstone judges list contexts`
     - `ragstone judges list --json`
     """
-    from ragstone.features.judges.about import groups_with
-    from ragstone.kernel.judging import load_judge
+    from ragstone.features.judges.library import judge_library
+    from ragstone.kernel.config import load_settings
 
-    found = groups_with(" ".join(words or ()))
+    library = judge_library(load_settings(config), words=" ".join(words or ()))
+    found = library.judges
     if not found:
         raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
     if json:
-        judges = [load_judge(name) for group in found for name in group.judges]
-        judges.sort(key=lambda judge: (judge.needs_model, judge.name))
-        show_json([_line(judge) for judge in judges])
-        return
-    for group in found:
-        show(_table(group))
-        show("")
+        found.sort(key=lambda entry: (entry.judge is not None and entry.judge.needs_model, entry.name))
+        show_json([_line(entry, library.model) for entry in found])
+    else:
+        for group in dict.fromkeys(entry.group for entry in found):
+            show(_table(group, [entry for entry in found if entry.group == group]))
+            show("")
+    n_others = sum(not entry.cards for entry in found)
+    if n_others:
+        which = "all" if n_others == len(found) else count(n_others)
+        say(f"Not checked against people here yet: {which} of {plural(len(found), 'judge')}.")
+    if basis := library.basis():
+        say(basis)
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
@@ -112,21 +123,18 @@ def new(
     - `ragstone judges new tone.toml`
     - `ragstone judges new tone.toml --kind rubric`
     """
+    from ragstone.features.judges.starting import starter, starting_text
     from ragstone.kernel.judging import parse_judge
     from ragstone.kernel.tables.writing import check_place
 
     if file.suffix not in (".toml", ".py"):
         raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
     kind = FUNCTION if file.suffix == ".py" else kind
-    text = (
-        _starting_text(kind)
-        .replace(NAME, f'"{file.stem}"')
-        .replace("NAME.py:NAME", f"{file.stem}.py:{file.stem}")
-    )
+    text = starting_text(kind, file.stem)
     parse_judge(text, file)  # a name that is none is told before anything is written
     texts = {file: text} if file.suffix == ".toml" else {}
     if kind == FUNCTION:
-        texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
+        texts[file.with_suffix(".py")] = starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
     for path in texts:
         check_place(path, force)
     for path, written in texts.items():
@@ -186,54 +194,64 @@ def try_out(
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
 
-def _starting_text(kind: str) -> str:
-    """Return the starting file of a kind. Raises ConfigError for an unknown one."""
-    from ragstone.kernel.errors import nearest
-    from ragstone.kernel.judging.judge import KINDS
+def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:
+    from msgspec import to_builtins
 
-    if kind not in KINDS:
-        raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
-    return _starter(f"{kind}.toml")
-
-
-def _starter(name: str) -> str:
-    return shipped("ragstone.features.judges", "starter_files", name).read_text("utf-8")
-
-
-def _line(judge: "Judge") -> dict[str, object]:
-    from ragstone.features.judges.about import measured_by
-
-    return {
-        "name": judge.name,
+    judge, price = entry.judge, entry.price
+    row: dict[str, object] = {"name": entry.name, "about": entry.about, "group": entry.group}
+    if judge is None:
+        return row | {"path": str(entry.path), "wrong": entry.wrong}
+    row |= {
         "kind": judge.kind,
         "metric": judge.measures,
-        "about": measured_by(judge.name),
         "reads": judge.inputs,
         "scale": judge.scale,
         "needs_model": judge.needs_model,
+        "path": entry.path and str(entry.path),
+        "card": None,
+        "n_cards": len(entry.cards),
+        "price": price and {"model": model, **to_builtins(price)},
     }
+    if entry.cards:
+        card = entry.cards[0].card
+        measure, estimate = card.lead or (None, None)
+        row["card"] = {
+            "metric": card.metric,
+            "model": card.model,
+            "prompt_version": card.prompt_version,
+            "n": card.n,
+            "measure": measure,
+            "estimate": estimate,
+            "better_than_baseline": card.better_than_baseline,
+        }
+    return row
 
 
-def _table(group: "LibraryGroup") -> "Table":
+def _table(group: str, entries: "Sequence[ListedJudge]") -> "Table":
     from rich.table import Table
 
-    from ragstone.kernel.judging import load_judge
+    from ragstone.features.judges.library import figure_text, price_text
 
     table = Table(
         box=None,
         pad_edge=False,
         padding=(0, 2, 0, 0),
-        title=group.title,
+        title=group,
         title_justify="left",
         show_header=False,
     )
-    table.add_column(width=WIDEST_NAME)
+    prices = {entry.name: price_text(entry) or "" for entry in entries}
+    table.add_column(width=WIDEST_NAME, overflow="fold")
     table.add_column(ratio=1)
-    table.add_column(width=len(NO_MODEL_ASKED))
-    for name, measures in group.judges.items():
-        judge = load_judge(name)
-        reads = f"Reads {', '.join(judge.inputs)}."
-        table.add_row(name, f"{measures} {reads}", "" if judge.needs_model else NO_MODEL_ASKED)
+    table.add_column(width=max(len(NO_MODEL_ASKED), *map(len, prices.values())))
+    for entry in entries:
+        if entry.judge is None:
+            table.add_row(entry.name, entry.wrong, "")
+            continue
+        lines = [f"{entry.about or ''} Reads {', '.join(entry.judge.inputs)}.".lstrip()]
+        lines += [f"With people: {figure}." for figure in [figure_text(entry)] if figure]
+        price = prices[entry.name] if entry.judge.needs_model else NO_MODEL_ASKED
+        table.add_row(entry.name, "\n".join(lines), price)
     return table
 
 

@@ -1,114 +1,111 @@
 """The judges of a project and those that ship: their list, and one with its prompt and report cards."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from litestar import Response, get
+from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, URLEncodedBody
 
-from ragstone.features.agree import FoundCard, cards_of, words_of_cards
-from ragstone.features.judges.about import groups_with, has_words, measured_by
-from ragstone.features.judges.kept_versions import FOLDER, versions
+from ragstone.features.agree import cards_of, words_of_cards
+from ragstone.features.judges.kept_versions import versions
+from ragstone.features.judges.library import (
+    OURS,
+    JudgeLibrary,
+    figure_text,
+    judge_files,
+    judge_library,
+    price_text,
+)
+from ragstone.features.judges.prices import KnownPrices
+from ragstone.features.judges.starting import MEANT, begin_judge
 from ragstone.kernel.errors import ConfigError, nearest
-from ragstone.kernel.judging import Judge, judge_names, load_judge
-from ragstone.kernel.serve.frame import page
+from ragstone.kernel.serve.frame import OWNER, ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 
 WORDS: dict[str, Any] = words_of_cards()
 
 
-KEYS = (
-    "kind",
-    "prompt",
-    "measure",
-    "members",
-)  # a TOML file with one of these, a name and a scale is a judge's
+def known_prices(_app: AppState) -> KnownPrices:
+    """The prices of a workbench that were worked out before."""
+    return KnownPrices()
 
 
-class JudgeGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Judges that ship, beneath a title."""
-
-    title: str
-    entries: list["JudgeEntry"]
-
-
-class JudgeEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge. path: of its file, None for one that ships. judge: None of a wrong file; wrong: why."""
-
-    name: str
-    path: Path | None
-    judge: Judge | None
-    cards: list[FoundCard]
-    wrong: str | None = None
-    about: str | None = None
-
-
-def judges_of(app: AppState) -> list[JudgeEntry]:
-    """Return the judges: the project's first, then those that ship, by name."""
-    cards = cards_of(app)
-    ours = [_entry(path.stem, path, cards) for path in _judge_files(app)]
-    return [*ours, *(_entry(name, None, cards) for name in judge_names())]
-
-
-def _judge_files(app: AppState) -> list[Path]:
-    """Return the judges' files: in the folder `judges`, those that ragstone.toml names, those beside it."""
-    settings = app.settings
-    root = settings.path(".")
-    named = [
-        str(name).rpartition("@")[0] or str(name) for name in settings.judge.judges if ".toml" in str(name)
-    ]
-    beside = [path for path in sorted(root.glob("*.toml")) if _is_judge(path)]
-    inside = [path for path in sorted((root / FOLDER).glob("*.toml")) if "@v" not in path.name]
-    every = [*inside, *(settings.path(name) for name in named), *beside]
-    return list({path.resolve(): path for path in every if path.is_file()}.values())
-
-
-def _is_judge(path: Path) -> bool:
-    try:
-        fields = msgspec.toml.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return (
-        isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
-    )
-
-
-def _entry(name: str, path: Path | None, cards: list[FoundCard]) -> JudgeEntry:
-    try:
-        judge = load_judge(path or name)
-    except ConfigError as mistake:
-        return JudgeEntry(name=name, path=path, judge=None, cards=[], wrong=str(mistake))
-    ours = [card for card in cards if card.card.judge == judge.name]
-    about = None if path else measured_by(judge.name)
-    return JudgeEntry(name=judge.name, path=path, judge=judge, cards=ours, about=about)
+def library_of(app: AppState, words: str = "") -> JudgeLibrary:
+    """Return the judges of the project that is shown, with their report cards and prices."""
+    runs = [entry.folder for entry in app.runs.all()]
+    return judge_library(app.settings, cards_of(app), runs, app.part(known_prices), words=words)
 
 
 @get("/judges", sync_to_thread=True)
 def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Response[str]:
     """Give the list of judges; text: words that name or description must have."""
-    entries = judges_of(app)
-    shipped = {entry.name: entry for entry in entries if not entry.path}
-    found = groups_with(text)
+    library = library_of(app, text)
+    groups = list(dict.fromkeys(entry.group for entry in library.judges))
     return page(
         request,
         "features/judges/judges_list.html",
         "Judges",
         **WORDS,
         text=text,
-        ours=[each for each in entries if each.path and has_words(each.name, text)],
-        shipped=[
-            JudgeGroup(title=group.title, entries=[shipped[name] for name in group.judges]) for group in found
-        ],
+        ours=OURS,
+        groups=[(title, [entry for entry in library.judges if entry.group == title]) for title in groups],
+        library=library,
+        figure_text=figure_text,
+        price_text=price_text,
+        n_checked=sum(bool(entry.cards) for entry in library.judges),
+    )
+
+
+class NewJudge(msgspec.Struct, frozen=True):
+    """What the form of a new judge sends."""
+
+    name: str = ""
+    kind: str = ""
+
+
+@get("/judges/new-judge", guards=[OWNER])
+async def new_judge_page(request: AnyRequest) -> Response[str]:
+    """Give the page on which a judge is begun."""
+    return _new_judge(request, NewJudge(kind="boolean"))
+
+
+@post("/judges/new-judge", sync_to_thread=True, guards=[OWNER])
+def new_judge(request: AnyRequest, app: AtApp, data: URLEncodedBody[NewJudge]) -> Response[str]:
+    """Write the starting file of a judge, and go to its editor."""
+    name = data.name.strip()
+    try:
+        file = begin_judge(app.settings, data.kind, name, {path.stem for path in judge_files(app.settings)})
+    except ConfigError as mistake:
+        return _new_judge(request, data, str(mistake))
+    except OSError as mistake:
+        return _new_judge(
+            request, data, f"Nothing could be written ({mistake.strerror}). Make the folder writable."
+        )
+    app.audit(request, "began a judge", judge=name, kind=data.kind)
+    to = f"{ROOT}/judges/{file.stem}/develop#edit"
+    return Response("", status_code=303, media_type="text/plain", headers={"Location": to})
+
+
+def _new_judge(request: AnyRequest, typed: NewJudge, wrong: str | None = None) -> Response[str]:
+    return page(
+        request,
+        "features/judges/new_judge.html",
+        "Write a judge",
+        status=422 if wrong else 200,
+        name=typed.name,
+        kind=typed.kind,
+        meant=MEANT,
+        wrong=wrong,
     )
 
 
 @get("/judges/{name:str}", sync_to_thread=True)
 def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]:
     """Give a judge: its prompt, its inputs and scale, its examples, its report cards."""
-    entries = judges_of(app)
+    library = library_of(app)
+    entries = library.judges
     chosen = next((entry for entry in entries if entry.name == name), None)
     if chosen is None:
         hint = nearest(name, [entry.name for entry in entries])
@@ -119,10 +116,13 @@ def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]
         chosen.name,
         **WORDS,
         one=chosen,
+        price=price_text(chosen),
+        basis=library.basis(),
+        model=library.model,
         judge=chosen.judge,
         says=chosen.judge.every_key() if chosen.judge else {},
         frozen=sorted(versions(chosen.path)) if chosen.path else [],
     )
 
 
-ROUTES = (judges, judge)
+ROUTES = (judges, new_judge_page, new_judge, judge)

@@ -63,10 +63,11 @@ class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
 
 
-def prompts_of(judge: Judge) -> list[ShownTrial]:
-    """Return the calls that a judge would make for an easy row, in their order, each once; none is made.
+def prompts_of(judge: Judge, given: Sequence[Answer] = ()) -> list[ShownTrial]:
+    """Return the calls that a judge would make for a row, in their order, each once; none is made.
 
-    The row is the first for which a model is asked: a cascade may decide others without. Empty where none is.
+    given: the rows to choose from; default the easy ones. The row is the first for which a model is asked: a
+    cascade may decide others without. Empty where none is.
     Calls that follow from a reply (the check of statements) are shown with a made-up one. The code in them
     is not that of any project.
     """
@@ -84,7 +85,8 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
     async def work() -> None:
         others = dict.fromkeys(judge.models, ask)
         context = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
-        rows = [msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in EASY]
+        easy = (msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in EASY)
+        rows = list(given or easy)
         for row in rows_of_group([judge], rows):
             with suppress(ModelError):  # made-up replies have no probabilities
                 await judge_row([judge], row, context, CallLog())

@@ -75,7 +75,7 @@ NEW = "new"
 WAY_WORDS: dict[Way, str] = {
     "stratified": "at random, spread over systems and scores",
     "random": "at random",
-    "ppi": "where a label helps the corrected mean most",
+    "ppi": "where a label makes the corrected mean most precise",
     "uncertain": "mostly those that the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
     "difference": "both answers of two systems, where labels tell most of their difference",
@@ -369,14 +369,12 @@ def progress(
     queue, labels = opened.queue, opened.labels()
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
-    # Judge and systems must not be shown to somebody who still has items to label.
-    n_labelled, n_items = opened.share_of(person.name)
-    is_blind = person.role == "annotator" and n_labelled < n_items
+    blind = is_blind(person, opened)
     skips = opened.marks.skips.rows()
     so_far = progress_of(queue, labels, skips)
     bar = trust if trust and 0 < trust < 1 else None
-    is_hidden = is_blind or not queue.is_sample
-    result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
+    is_hidden = blind or not queue.is_sample
+    result = LabelledResult() if is_hidden else labelled_result(app, opened, labels, target, bar, so_far)
     return page(
         request,
         "features/label/progress.html",
@@ -391,15 +389,21 @@ def progress(
         bar=bar,
         halving=halving,
         labelled_share=labelled_share,
-        is_blind=is_blind,
+        is_blind=blind,
         within=target,
         few=FEW_LABELS,
         label=LABEL,
         forms=FORMS,
         n_earlier=len(opened.earlier()),
         n_versions=len(opened.versions()),
-        flips=[] if is_blind else flips_shown(app.part(queues_of), opened),
+        flips=[] if blind else flips_shown(app.part(queues_of), opened),
     )
+
+
+def is_blind(person: Person, opened: OpenQueue) -> bool:
+    """Return whether judge and systems must not be shown to somebody: an annotator with items to label."""
+    n_labelled, n_items = opened.share_of(person.name)
+    return person.role == "annotator" and n_labelled < n_items
 
 
 class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -418,7 +422,7 @@ class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
 
 
-def _result(
+def labelled_result(
     app: AppState,
     opened: OpenQueue,
     labels: list[Label],

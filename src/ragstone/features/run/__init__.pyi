@@ -2,3 +2,4 @@
 
 from .command import run_and_show as run_and_show
 from .pipeline import forecast_run as forecast_run
+from .pipeline import run as run

@@ -14,6 +14,7 @@ from ragstone.features.improve import (
     DraftText,
     Expected,
     Started,
+    check_draft,
     check_length,
     check_model,
     draft_as_run,
@@ -22,7 +23,6 @@ from ragstone.features.improve import (
     freeze,
     judge_file,
     keep_prompt,
-    line_in,
     messages_of,
     models_of,
     parse_draft,
@@ -33,7 +33,7 @@ from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, 
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL
@@ -186,19 +186,17 @@ def _job(folder: Path, what: str) -> str:
 
 @post(HERE + "/check", status_code=200, sync_to_thread=True, guards=[OWNER])
 def check(app: AtApp, folder: RunFolder, what: FromPath[str], data: JSONBody[DraftText]) -> DraftChecked:
-    """Give what is wrong with a text, or what the model would be sent for an example row."""
+    """Give a text with what was typed into its fields, what is wrong, and what the model is sent."""
     _, file = _saved(app, folder, what)
-    try:
-        draft = _draft(app, folder, what, data.text)
-        if isinstance(draft, Judge):
-            messages = messages_of(draft)
-        else:
-            task = trial_task(folder, draft, app.settings, limit=1)
-            messages = _messages(draft, task)
-    except RagstoneError as mistake:
-        problem = str(mistake).removeprefix(f"{file.parent}/")
-        return DraftChecked(problem=problem, line=line_in(str(mistake)))
-    return DraftChecked(prompts=messages)
+
+    def messages(text: str) -> list[dict[str, str]]:
+        draft = _draft(app, folder, what, text)
+        questions = [data.row] if data.row else []
+        against = None if what == ANSWERS else what
+        task = trial_task(folder, draft, app.settings, against=against, questions=questions, limit=1)
+        return messages_of(draft, task.answers) if isinstance(draft, Judge) else _messages(draft, task)
+
+    return check_draft(data, file, messages, answers=what == ANSWERS)
 
 
 def _messages(draft: AnsweringPrompt, task: TrialTask) -> list[dict[str, str]]:

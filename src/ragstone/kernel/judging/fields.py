@@ -26,6 +26,7 @@ Order = Literal["any_order", "in_order", "subset", "superset"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 Scale = tuple[float, float]
 ZERO_TO_ONE: Scale = (0, 1)
+LONGEST_DESCRIPTION = 300  # characters
 
 
 # Keys of judges' files, with the value of each where the kind has no such key. The digests of judges in
@@ -80,7 +81,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
     highest score. best: which end of it is the good one. tuned_on: digests of the questions that prompt or
     thresholds were fitted on (see tuned.py). fitted_with: the model that thresholds were fitted with; see
-    was_fitted_with.
+    was_fitted_with. description: what it measures, in a sentence for lists; no model is shown it.
     """
 
     name: Name
@@ -92,6 +93,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     metric: Name | None = None
     tuned_on: list[str] = []
     fitted_with: str | None = None
+    description: Annotated[str, msgspec.Meta(max_length=LONGEST_DESCRIPTION)] | None = None
 
     # What a kind says of itself where it differs from most.
     fixed_scale: ClassVar[Scale | None] = None  # the only one that it can have
@@ -226,8 +228,8 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         for key, default in LATER.items():
             if key in keys and keys[key] == default:
                 del keys[key]
-        keys.pop("folder", None)  # the same judge in another folder, or on another machine
-        return keys
+        # The same judge in another folder, or on another machine; and a sentence that no model is shown.
+        return {key: value for key, value in keys.items() if key not in ("folder", "description")}
 
     @property
     def shown(self) -> Sequence[Example]:

@@ -68,6 +68,7 @@ KEYS = (
     "order",
     "tools",
     "layout",
+    "description",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

@@ -39,11 +39,15 @@
   async function check() {
     const asked = text.value;
     let found;
-    try { found = await post(`${own}/check`, { text: asked }); } catch (mistake) { show(problem, mistake.message); return; }
-    if (asked !== text.value) return;
+    try { found = await post(`${own}/check`, { text: asked, row: window.chosenRow() }); } catch (mistake) { show(problem, mistake.message); return; }
+    if (asked !== text.value || window.pendingFields()) return;
+    document.dispatchEvent(new CustomEvent("checked", { detail: found }));
+  }
+
+  function told({ detail: found }) {
     show(problem, found.problem);
     text.setAttribute("aria-invalid", found.problem ? "true" : "false");
-    wrongLine = found.line;
+    wrongLine = found.line || null;
     number();
     if (found.problem) return;
     document.getElementById("prompts").replaceChildren(...found.prompts.flatMap((message) => {
@@ -84,6 +88,7 @@
     const button = document.getElementById("run");
     button.disabled = true;
     try {
+      await window.settleFields();
       // Nothing is spent before the forecast was on the screen: the first press shows it.
       if (!form.dataset.forecast) {
         if (await ask()) { form.dataset.forecast = "1"; button.textContent = "Run: spend this"; }
@@ -105,17 +110,22 @@
     }
   }
 
+  window.chosenRow = () => form.querySelector("[name=rows]:checked")?.value || "";
+  document.addEventListener("checked", told);
   let waiting = 0;
-  text.addEventListener("input", () => {
+  text.addEventListener("input", ({ detail }) => {
     number();
     keep();
     clearTimeout(waiting);
-    waiting = setTimeout(check, 600);
+    if (detail !== "fields") waiting = setTimeout(check, 600); // what fields changed is checked already
   });
-  form.addEventListener("input", () => {
+  form.addEventListener("change", ({ target }) => { if (target.name === "rows") check(); });
+  function unforecast() {
     delete form.dataset.forecast;
     document.getElementById("run").textContent = press;
-  });
+  }
+  form.addEventListener("input", unforecast);
+  text.addEventListener("input", unforecast);
   text.addEventListener("scroll", () => { numbers.scrollTop = text.scrollTop; });
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
@@ -147,8 +157,12 @@
     show(alert, "");
     show(done, "");
     try {
-      const found = await post(`${own}/keep`, { text: text.value, change: event.target.elements.change.value });
+      await window.settleFields();
+      const base = form.dataset.file;
+      const found = await post(`${own}/keep`, { text: text.value, change: event.target.elements.change.value, ...(base === undefined ? {} : { base }) });
+      localStorage.removeItem(key);
       show(done, `Kept as ${found.path}. Name it in ragstone.toml to use it.`);
+      if (base !== undefined) location.assign(`${own}/develop?kept=${found.version}#edit`);
     } catch (mistake) { show(alert, mistake.message); }
   });
 

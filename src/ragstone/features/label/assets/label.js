@@ -32,6 +32,7 @@ function told(how, n, why, mark) {
   }
   const lost = refused.length ? ` Not taken by the server: ${refused.join(" ")}` : "";
   if (how === "changed") at("changed").hidden = false;
+  if (how === "saved") finish();
   if (how === "saved" || how === "changed" || how === "refused") return trouble(lost.trim());
   if (how === "login") return trouble(`You are no longer logged in. ${waits(n)}${lost}`, "Log in again");
   if (how === "other") return trouble(`${why} ${waits(n)}${lost}`);
@@ -85,6 +86,32 @@ function showCount() {
   at("count").textContent = `${now + 1} of ${places.length} · ${done} labelled${skipped ? `, ${skipped} skipped` : ""}`;
   at("done").value = done;
   at("end").hidden = !places.length || places.some(isOpen);
+  finish();
+}
+/* What all labels come to, once the server has them: it is asked again where one of them was changed. */
+let told_of = "";
+async function finish() {
+  const now_given = JSON.stringify(given);
+  if (at("end").hidden || told_of === now_given || outbox.waiting().length) return;
+  told_of = now_given;
+  try {
+    const found = await ask("/done");
+    at("end-lines").replaceChildren(...found.lines.map((line, number) => {
+      const one = document.createElement("p");
+      const words = document.createElement(number ? "span" : "b");
+      words.textContent = line;
+      words.dir = "auto";
+      one.append(words);
+      return one;
+    }));
+    at("end-links").replaceChildren(...found.links.map(([words, address], number) => {
+      const link = document.createElement("a");
+      link.href = address;
+      link.textContent = words;
+      link.className = number ? "button" : "button main";
+      return link;
+    }));
+  } catch { told_of = ""; }
 }
 function draw(item) {
   const place = item.place, own = given[place];

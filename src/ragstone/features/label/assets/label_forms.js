@@ -1,6 +1,8 @@
 "use strict";
 /* Forms that are sent as JSON: data-post names where to; numbers, and a file as its text. */
 document.querySelector("[data-submits]")?.addEventListener("change", (event) => event.target.form.requestSubmit());
+// A field that the browser finds wrong must be seen: what it is folded in opens.
+addEventListener("invalid", (event) => { const folded = event.target.closest("details"); if (folded) folded.open = true; }, true);
 for (const form of document.querySelectorAll("form[data-post]")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -1,0 +1,188 @@
+"""The judges that can be named: those of a project and those that ship, with what is known of each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.agree import FoundCard, project_cards
+from ragstone.features.judges.about import groups, has_words
+from ragstone.features.judges.kept_versions import FOLDER
+from ragstone.features.judges.prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
+from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.document.numbers import usd, with_ends
+from ragstone.kernel.errors import ConfigError, checks_arguments, plural
+from ragstone.kernel.judging import Judge, load_judge
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import doubt
+
+OURS = "Judges of this project"
+KEYS = (
+    "kind",
+    "prompt",
+    "measure",
+    "members",
+)  # a TOML file with one of these, a name and a scale is a judge's
+
+
+class ListedJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge. path: of its file, None for one that ships. judge: None of a wrong file; wrong: why.
+
+    group: the title beneath which it is listed. about: what it measures, in a sentence; None where the file
+    has no description. cards: its report cards, the one that says most of it first. price: of 1,000 answers
+    at the project's model; None of a judge that asks none, or is in Python, or where no model is set.
+    """
+
+    name: str
+    group: str
+    path: Path | None = None
+    judge: Judge | None = None
+    wrong: str | None = None
+    about: str | None = None
+    cards: list[FoundCard] = []
+    price: JudgePrice | None = None
+
+
+class JudgeLibrary(msgspec.Struct, frozen=True, kw_only=True):
+    """The judges of a project, and what their prices rest on. model: of the prices, None if none is set."""
+
+    judges: list[ListedJudge]
+    model: str | None
+    lengths: RowLengths
+
+    def basis(self) -> str | None:
+        """Return what prices rest on, in a sentence or two; None where there are none."""
+        priced = any(entry.price for entry in self.judges)
+        return f"Prices are forecasts for {self.model}. {self.lengths.basis()}" if priced else None
+
+
+@checks_arguments
+def list_judges(words: str = "", *, settings: Settings | None = None) -> list[ListedJudge]:
+    """Return the judges of a project, then those that ship, by what they measure.
+
+    words: that name, sentence or group must have, each of them; default all judges. settings: of the
+    project, default those of ragstone.toml in the current folder. Prices are forecasts in US dollars for
+    1,000 answers of usual length at the judge model of the settings; nobody is asked. Raises ConfigError for
+    settings that cannot be read; a judge whose file is wrong is listed with what is wrong.
+    """
+    settings = settings or load_settings()
+    return judge_library(settings, words=words).judges
+
+
+def judge_library(
+    settings: Settings,
+    cards: Sequence[FoundCard] | None = None,
+    runs: Sequence[Path] | None = None,
+    known: KnownPrices | None = None,
+    *,
+    words: str = "",
+) -> JudgeLibrary:
+    """Return the judges of a project with all that is known of them.
+
+    runs: its run folders, the newest first, and cards: its report cards; default those that are found below
+    the folders of `[workbench] runs`. known: prices that are not worked out again.
+    """
+    known = known or KnownPrices()
+    runs = run_folders(settings) if runs is None else runs
+    cards = project_cards(settings, runs) if cards is None else cards
+    entries = [_entry(path.stem, OURS, path=path) for path in judge_files(settings)]
+    for group in groups():
+        entries += [_entry(name, group.title, about=about) for name, about in group.judges.items()]
+    entries = [entry for entry in entries if has_words(f"{entry.name} {entry.about} {entry.group}", words)]
+    lengths = usual_lengths(runs, known)
+    prices = prices_of([entry.judge for entry in entries if entry.judge], settings, lengths, known)
+    judges = [
+        msgspec.structs.replace(
+            entry, cards=_own(entry, cards, settings), price=prices.get(entry.name) if entry.judge else None
+        )
+        for entry in entries
+    ]
+    return JudgeLibrary(judges=judges, model=settings.judge.model, lengths=lengths)
+
+
+def _entry(name: str, group: str, *, path: Path | None = None, about: str | None = None) -> ListedJudge:
+    try:
+        judge = load_judge(path or name)
+    except ConfigError as mistake:
+        return ListedJudge(name=name, group=group, path=path, wrong=str(mistake))
+    return ListedJudge(name=judge.name, group=group, path=path, judge=judge, about=about or judge.description)
+
+
+def _own(entry: ListedJudge, cards: Sequence[FoundCard], settings: Settings) -> list[FoundCard]:
+    """Return the cards of a judge: of its version first, then of the project's model, then of most labels."""
+    judge = entry.judge
+    if judge is None:
+        return []
+    return sorted(
+        (found for found in cards if found.card.judge == judge.name),
+        key=lambda found: (
+            found.card.prompt_version != judge.prompt_version,
+            found.card.metric != judge.measures,
+            found.card.model != settings.judge.model,
+            -found.card.n,
+        ),
+    )
+
+
+def figure_text(entry: ListedJudge) -> str | None:
+    """Return how a judge agrees with people, by the card that says most of it; None without a card."""
+    if not entry.cards or entry.judge is None:
+        return None
+    card = entry.cards[0].card
+    labels = plural(card.n, "labelled answer")
+    if card.lead is None:
+        text = f"cannot be compared with people on {labels}"
+    else:
+        name, estimate = card.lead
+        text = f"{name} {with_ends(estimate)} on {labels}"
+    asked = "" if card.model == NO_MODEL else f", model {card.model}"
+    older = "" if card.prompt_version == entry.judge.prompt_version else f", version {card.prompt_version}"
+    metric = "" if card.metric == entry.judge.measures else f" ({card.metric})"
+    more = len(entry.cards) - 1
+    beside = f"; {plural(more, 'further report card')}" if more else ""
+    against = f"; {doubt(card)}" if doubt(card) else ""
+    return f"{text}{metric}{asked}{older}{against}{beside}"
+
+
+def price_text(entry: ListedJudge) -> str | None:
+    """Return what 1,000 answers cost by a judge; None where nothing is to be said of a price."""
+    price = entry.price
+    if price is None:
+        return None
+    if price.usd is None:
+        return "price unknown"
+    return f"{'up to ' if price.at_most else ''}{usd(price.usd)}{' (pairs)' if price.pairs else ''}"
+
+
+def run_folders(settings: Settings) -> list[Path]:
+    """Return the folders of runs of a project, the newest first."""
+    folders = [
+        folder
+        for parent in map(settings.path, settings.workbench.runs)
+        if parent.is_dir()
+        for folder in parent.iterdir()
+        if (folder / "summary.json").is_file()
+    ]
+    return sorted(folders, key=lambda folder: -(folder / "summary.json").stat().st_mtime)
+
+
+def judge_files(settings: Settings) -> list[Path]:
+    """Return the judges' files: in the folder `judges`, those that ragstone.toml names, those beside it."""
+    root = settings.path(".")
+    named = [
+        str(name).rpartition("@")[0] or str(name) for name in settings.judge.judges if ".toml" in str(name)
+    ]
+    beside = [path for path in sorted(root.glob("*.toml")) if _is_judge(path)]
+    inside = [path for path in sorted((root / FOLDER).glob("*.toml")) if "@v" not in path.name]
+    every = [*inside, *(settings.path(name) for name in named), *beside]
+    return list({path.resolve(): path for path in every if path.is_file()}.values())
+
+
+def _is_judge(path: Path) -> bool:
+    try:
+        fields = msgspec.toml.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return (
+        isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
+    )
