@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ragstone.features.compare._people_words import labelled, people_told
+from ragstone.features.compare._plots import difference_plot, move_plots
 from ragstone.features.compare._sentence_table import (
     CAUTION,
     COUNTED,
@@ -117,11 +118,13 @@ def comparison_document(
             Notes(comparison.notes),
             *_changed(comparison),
             Heading("Metric by metric", anchor="metrics"),
+            *difference_plot(comparison),
             _table(comparison),
             *_corrected(comparison),
             *map(Paragraph, noise_lines(comparison)),
             *explained,
             *_overlap(comparison),
+            *move_plots(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
             *_retrieval(comparison.retrieval),

@@ -1,5 +1,6 @@
 import msgspec
 import pytest
+from ragstone.kernel.document.scatter import Point, draw_shares
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 from tests.support.golden import check_golden
 from tests.support.surfaces import page_text, shown
@@ -16,7 +17,6 @@ from ragstone.features.bench.answerers.words import (
     read_answer_bench,
 )
 from ragstone.kernel.document.markdown import render_markdown
-from ragstone.kernel.document.scatter import Point, draw_shares
 from ragstone.kernel.errors import DataError
 
 

@@ -1,5 +1,6 @@
 import msgspec
 import pytest
+from ragstone.kernel.document.scatter import Point, draw_scatter
 from tests.support.judged_cells import board_of, cell, judged, spent
 from tests.support.label_rows import label
 from tests.support.surfaces import page_text, shown
@@ -23,7 +24,6 @@ from ragstone.features.bench.judges.words import (
 from ragstone.kernel.config import JudgesBench
 from ragstone.kernel.document.html import render_page
 from ragstone.kernel.document.markdown import render_markdown
-from ragstone.kernel.document.scatter import Point, draw_scatter
 from ragstone.kernel.errors import DataError
 
 HUMAN = [0, 1] * 40
