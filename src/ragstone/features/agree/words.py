@@ -320,7 +320,6 @@ def with_ends3(estimate: Estimate) -> str:
 def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
     """Return what the judge says against what people say, by bins: in plain words, with the counts."""
     graded = card.probability_of == "its grade"
-    across = "the judge's probability that " + ("its grade is right" if graded else "the answer is right")
     points = [
         PlotPoint(
             name=f"{percent(part.low)} to {percent(part.high)}",
@@ -334,8 +333,8 @@ def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
     ]
     figure = Reliability(
         points=points,
-        across=f"Judge says: {across}",
-        upwards="People say: " + ("the same grade" if graded else "right"),
+        across="how sure the judge is " + ("of its grade" if graded else "that the answer is right"),
+        upwards="how often people " + ("give the same grade" if graded else "say that it is right"),
     )
     said = filter(None, [say(calibration, OFF, HOLD)])
     return Plot(

@@ -34,14 +34,21 @@ def _beyond(comparison: Comparison) -> list[MetricComparison]:
     return [*sides["above"], *sides["below"]]
 
 
+SIDES = {
+    "above": "wholly above 0",
+    "below": "wholly below 0",
+    "holds": "that hold 0, the line of no difference",
+}
+
+
 def _counts(comparison: Comparison) -> dict[str, str]:
     sides = _sides(comparison)
     open_rows = [row for row in _beyond(comparison) if row.verdict == "cannot tell"]
     return {
         "intervals": plural(sum(map(len, sides.values())), "interval"),
-        "above": count(len(sides["above"])),
-        "below": count(len(sides["below"])),
-        "holding": count(len(sides["holds"])),
+        "parts": ", ".join(
+            f"{count(len(sides[side]))} {words}" for side, words in SIDES.items() if sides[side]
+        ),
         "metrics": listed([full_name(row, comparison) for row in open_rows]) if open_rows else "",
     }
 
@@ -57,15 +64,11 @@ ALL_HOLD = Sentence[Comparison](
 )
 BEYOND = Sentence[Comparison](
     code="compare-plot-beyond-zero",
-    text="Of {intervals}, {above} lie wholly above 0, {below} wholly below, and {holding} hold 0, the line "
-    "of no difference.",
+    text="Intervals of the differences: {parts}.",
     when="two intervals or more are drawn, and at least one lies wholly on one side of 0",
     holds=lambda comparison: sum(map(len, _sides(comparison).values())) > 1 and bool(_beyond(comparison)),
     needs={
-        "intervals": INTERVALS,
-        "above": "of these, intervals whose lower end is above 0",
-        "below": "of these, intervals whose upper end is below 0",
-        "holding": "of these, all others",
+        "parts": "how many lie with both ends above 0, with both below 0, and otherwise; only those there are",
     },
     fills=_counts,
     never_beside=("compare-plot-all-hold-zero",),

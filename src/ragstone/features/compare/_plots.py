@@ -14,7 +14,7 @@ from ragstone.features.compare._plot_sentence_table import (
 )
 from ragstone.features.compare._sizes import UNIT_SCALE, full_name, in_order, metric_name
 from ragstone.features.compare.values import Comparison
-from ragstone.kernel.document.numbers import one_line, percent
+from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.document.plots.values import Intervals, Plot, PlotPoint, Slopes
 from ragstone.kernel.sentences import say
 
@@ -52,7 +52,7 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         of="Metric",
         ends=ENDS,
         null=(0.0, "no difference"),
-        band=None if margin is None else (-margin, 0.0, f"margin of {percent(margin)}"),
+        band=None if margin is None else (-margin, 0.0, f"margin of {100 * margin:g} %"),
         is_signed=True,
     )
     said = filter(None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN)))

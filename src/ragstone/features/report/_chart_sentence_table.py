@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.document.numbers import interval, number, percent
+from ragstone.kernel.document.numbers import number, percent, percent_ends
 from ragstone.kernel.document.plots.values import PlotPoint, ShareRow
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.wording import judge_name
@@ -135,23 +135,24 @@ def _constant(card: ReportCard) -> dict[str, str]:
         return {}
     return {
         "judge": judge_name(card),
-        "share": number(mine.value),
-        "ends": interval(mine),
-        "constant": number(constant.exact_agreement.value),
+        "share": percent(mine.value),
+        "ends": percent_ends(mine),
+        "constant": constant.name,
+        "least": percent(constant.exact_agreement.value),
     }
 
 
 CONSTANT = Sentence[ReportCard](
     code="chart-agreement-beside-constant",
-    text="{judge} gives the grade of people in {share} ({ends}) of the answers; always giving the most "
-    "frequent grade would in {constant}.",
+    text="{judge} gives the grade of people in {share} ({ends}) of the answers; {constant} would in {least}.",
     when="the card has an exact agreement and that of the most frequent grade",
     holds=lambda card: bool(card.constant and card.agreement.get("exact agreement")),
     needs={
         "judge": "the judge",
-        "share": "exact agreement, a share of 1",
+        "share": "exact agreement",
         "ends": "its 95 % interval",
-        "constant": "exact agreement of the most frequent grade, a share of 1",
+        "constant": "the baseline that always gives the most frequent grade",
+        "least": "exact agreement of that baseline",
     },
     fills=_constant,
 )

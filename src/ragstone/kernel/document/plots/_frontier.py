@@ -14,6 +14,7 @@ from ragstone.kernel.document.plots._pen import (
     place,
     spread,
     text_width,
+    tick_label,
     tick_text,
     ticks,
     write,
@@ -76,17 +77,18 @@ def draw_frontier(figure: Frontier, width: int) -> Sketch:
     points = known[:MOST]
     axes = _Axes(figure, points, width)
     front = unbeaten(points, is_low_best=figure.is_low_best)
-    parts = [write(0, 14, f"{figure.upwards}, upwards", "muted", room=width), *_grid(figure, axes, width)]
+    parts = [write(0, 14, f"Upwards: {figure.upwards}", "muted", room=width), *_grid(figure, axes, width)]
     if len(front) > 1:
         steps = [(place(axes.x(point.x or 0.0)), place(axes.y(point.value or 0.0))) for point in front]
         turns = "".join(f"H{x}V{y}" for x, y in steps[1:])
         parts.append(path(f"M{steps[0][0]} {steps[0][1]}{turns}", "front"))
     ordered = [*front, *(point for point in points if point not in front)]
     under = _under(ordered, axes)
+    parts += _names([point for point in ordered if id(point) in under], under, axes, width)
     for point in reversed(ordered):
         parts += _point(figure, point, axes, is_best=point in front)
-    parts += _names([point for point in ordered if id(point) in under], under, axes, width)
-    parts.append(write(width, axes.bottom + 38, f"{figure.across}, to the right", "muted", "end", room=width))
+    across = f"To the right: {figure.across}"
+    parts.append(write(width, axes.bottom + 38, across, "muted", "end", room=width))
     height = axes.bottom + 46.0
     for line in _not_drawn(figure, len(known)):
         height += FONT + 6
@@ -99,12 +101,18 @@ def _grid(figure: Frontier, axes: _Axes, width: int) -> list[str]:
     for tick in ticks(axes.low, axes.high, 6):
         parts.append(path(f"M{LEFT} {place(axes.y(tick))}H{axes.right}", "grid"))
         parts.append(write(LEFT - 8, axes.y(tick) + 4, tick_text(tick), "muted", "end"))
-    labels = [(axes.x(mark), price_text(mark, figure.unit)) for mark in axes.price_ticks()]
+    labels = [(axes.x(mark), _tick(mark, figure)) for mark in axes.price_ticks()]
     for x, label in [*([(axes.x(0.0), figure.nothing)] if axes.free else []), *labels]:
         parts.append(path(f"M{place(x)} {TOP}V{axes.bottom + 4}", "grid"))
-        middle = min(x, width - text_width(label) / 2)
-        parts.append(write(middle, axes.bottom + 18, label, "muted", "middle"))
+        parts.append(tick_label(x, axes.bottom + 18, label, width))
     return parts
+
+
+def _tick(price: float, figure: Frontier) -> str:
+    """Return a round price; of US dollars, that of a thousand."""
+    if figure.unit == "usd":
+        return f"{round(1000 * price, 9):,g} USD"
+    return f"{price:,.0f} s" if figure.unit == "seconds" and price >= 1 else price_text(price, figure.unit)
 
 
 def _point(figure: Frontier, point: PlotPoint, axes: _Axes, *, is_best: bool) -> list[str]:

@@ -1,35 +1,43 @@
 """Values with intervals, a line each: names at the left, or above their line where there is little room."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ragstone.kernel.document.numbers import number, signed
+from ragstone.kernel.document.numbers import number
 from ragstone.kernel.document.plots._pen import (
     FONT,
     WIDE,
     Sketch,
     box,
+    captions,
+    column,
     dot,
     legend,
     path,
     place,
     spread,
     text_width,
+    tick_label,
     tick_text,
     ticks,
     write,
 )
-from ragstone.kernel.document.plots.values import Intervals, PlotPoint
+from ragstone.kernel.document.plots.values import Intervals, PlotPoint, difference_text
 
 MOST = 40  # lines of a drawing; the table has them all
-NAMES, VALUES = 200, 175  # at the left and at the right, where there is room
+NAMES = 260  # the widest column of names
 EDGE = 10
+NARROW_EDGE = 12
 
 
 def draw_intervals(figure: Intervals, width: int) -> Sketch:
     """Return the drawing."""
     known = [point for point in figure.points if point.is_known]
     points, beside = known[:MOST], width >= WIDE
-    left, right = (NAMES + EDGE, width - VALUES - EDGE) if beside else (EDGE, width - EDGE)
+    names = column([point.name for point in points], NAMES)
+    left = names if beside else NARROW_EDGE
+    right = width - (
+        column([_text(figure, point) for point in points], NAMES) + EDGE if beside else NARROW_EDGE
+    )
     values = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     null = [figure.null[0]] if figure.null else []
     low, high = spread([*values, *null, *(figure.band or ())[:2]], figure.ends)
@@ -50,33 +58,41 @@ def draw_intervals(figure: Intervals, width: int) -> Sketch:
     top += 4
     row = 28 if beside else 46
     bottom = top + row * len(points)
+    tall = 8 if beside else 11  # of the grid in a row: it does not run through names above their line
+    middles = [top + row * at + (14 if beside else 32) for at in range(len(points))]
+    runs = [(top, bottom)] if beside else [(y - tall, y + tall) for y in middles]
     if figure.band:
         start, end = sorted(map(x_of, figure.band[:2]))
-        parts.append(box(start, top, end - start, bottom - top, "band"))
+        parts += [box(start, up, end - start, down - up, "band") for up, down in runs]
     for tick in ticks(low, high, 5 if beside else 4):
-        parts.append(path(f"M{place(x_of(tick))} {place(top)}V{place(bottom + 4)}", "grid"))
+        parts.append(path(_upright(x_of(tick), runs), "grid"))
         label = tick_text(tick, is_signed=figure.is_signed)
-        parts.append(write(x_of(tick), bottom + 18, label, "muted", "middle"))
+        parts.append(tick_label(x_of(tick), bottom + 18, label, width))
     if figure.null:
-        parts.append(path(f"M{place(x_of(figure.null[0]))} {place(top)}V{place(bottom + 4)}", "null"))
+        parts.append(path(_upright(x_of(figure.null[0]), runs), "null"))
     last = None
     for at, point in enumerate(points):
-        y = top + row * at + (14 if beside else 32)
+        y = middles[at]
         name = point.name if point.name != last or not beside else ""
         last = point.name
         parts += _line(figure, point, groups.index(point.group), y, x_of)
         text = _text(figure, point)
         if beside:
-            parts += [write(0, y + 4, name, room=NAMES), write(right + EDGE, y + 4, text, "muted")]
+            parts += [write(0, y + 4, name, room=names), write(right + EDGE, y + 4, text, "muted")]
         else:
             parts.append(write(0, y - 14, name, room=width - text_width(text) - 8))
             parts.append(write(width, y - 14, text, "muted", "end"))
-    parts.append(write((left + right) / 2, bottom + 38, figure.axis, "muted", "middle", room=width))
-    height = bottom + 46
+    axis, height = captions(figure.axis, (left + right) / 2, bottom + 38, width)
+    parts += axis
+    height -= 6
     if len(known) > MOST:
         parts.append(write(0, height + 10, f"{len(known) - MOST:,} more are in the table.", "muted"))
         height += 20
     return Sketch(width, round(height), parts, (left, top, right, bottom))
+
+
+def _upright(x: float, runs: Sequence[tuple[float, float]]) -> str:
+    return "".join(f"M{place(x)} {place(up)}V{place(down)}" for up, down in runs)
 
 
 def _line(
@@ -95,7 +111,7 @@ def _line(
 
 
 def _text(figure: Intervals, point: PlotPoint) -> str:
-    show = signed if figure.is_signed else number
+    show = difference_text if figure.is_signed else number
     value = show(point.value or 0.0)
     if point.low is None or point.high is None:
         return value

@@ -19,9 +19,10 @@ N_GROUPS = 8
 # For a drawing that stands alone, on white: what page.css gives these classes in a page.
 GROUP_COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040", "#2f6fb5", "#b0437c")
 RAMP_COLOURS = ("#5c3c00", "#8a5a00", "#b98a35", "#d9b978", "#ead9b4", "#f3ecdd")
+HALO = 'paint-order="stroke" stroke="#fff" stroke-width="3"'
 LONE: dict[str, str] = {
-    "c-label": 'fill="#1c1e21"',
-    "c-muted": 'fill="#5b5f66"',
+    "c-label": f'fill="#1c1e21" {HALO}',
+    "c-muted": f'fill="#5b5f66" {HALO}',
     "c-strong": 'fill="#1c1e21" font-weight="600"',
     "c-grid": 'fill="none" stroke="#dfdbd2"',
     "c-axis": 'fill="none" stroke="#5b5f66"',
@@ -62,6 +63,38 @@ def cut(text: str, room: float) -> str:
 def text_width(text: str) -> float:
     """Return about how wide a text is."""
     return sum(LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1) for letter in text)
+
+
+def wrapped(text: str, room: float) -> list[str]:
+    """Return a text of ours in lines that fit; a word that is too long is cut."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(cut(word, room))
+    return lines
+
+
+def captions(text: str, middle: float, y: float, width: float) -> tuple[list[str], float]:
+    """Return what an axis shows, in lines under it and within the drawing, and where the next line begins."""
+    parts = []
+    for line in wrapped(text, width):
+        half = text_width(line) / 2
+        parts.append(write(min(max(middle, half), width - half), y, line, "muted", "middle"))
+        y += FONT + 4
+    return parts, y
+
+
+def tick_label(x: float, y: float, text: str, width: float) -> str:
+    """Return the label of a line of the grid, within the drawing."""
+    half = text_width(text) / 2
+    return write(min(max(x, half), width - half), y, text, "muted", "middle")
+
+
+def column(texts: Sequence[str], most: float) -> float:
+    """Return how wide a column of texts is, with a gap beside it."""
+    return min(max((text_width(text) for text in texts), default=0.0), most) + 14
 
 
 def write(x: float, y: float, text: str, kind: str = "label", anchor: str = "", room: float = 1000) -> str:
@@ -115,7 +148,7 @@ _SHAPES: tuple[Callable[[float, float, float], str], ...] = (
     _polygon((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
     _polygon((0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
     _polygon((0, 1.2), (1.15, -0.9), (-1.15, -0.9)),
-    _polygon((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
+    _polygon((0, -1.2), (1.15, -0.35), (0.7, 1), (-0.7, 1), (-1.15, -0.35)),
     _polygon((-0.5, -1.2), (0.5, -1.2), (0.5, 1.2), (-0.5, 1.2)),
     _polygon((-0.6, -1.1), (0.6, -1.1), (1.2, 0), (0.6, 1.1), (-0.6, 1.1), (-1.2, 0)),
 )

@@ -3,10 +3,20 @@
 from collections.abc import Callable
 
 from ragstone.kernel.document.numbers import percent
-from ragstone.kernel.document.plots._pen import Sketch, box, dot, path, place, write
+from ragstone.kernel.document.plots._pen import (
+    FONT,
+    Sketch,
+    box,
+    dot,
+    path,
+    place,
+    tick_label,
+    wrapped,
+    write,
+)
 from ragstone.kernel.document.plots.values import PlotPoint, Reliability
 
-SIDE, LEFT, TOP, COUNTS, EDGE = 270, 62, 24, 56, 12
+LEFT, TOP, COUNTS, EDGE = 62, 30, 56, 12
 MOST_SIDE = 340
 
 
@@ -24,13 +34,13 @@ def draw_reliability(figure: Reliability, width: int) -> Sketch:
         return bottom - min(max(value, 0.0), 1.0) * side
 
     floor = bottom + 14 + COUNTS
-    parts = [write(0, 14, f"{figure.upwards}, upwards", "muted", room=width)]
+    parts = [write(0, 14, f"Upwards: {figure.upwards}", "muted", room=width)]
     for n in range(0, 11, 2):
         at, y, label = place(x_of(n / 10)), y_of(n / 10), f"{10 * n} %"
         parts.append(
             path(f"M{at} {TOP}V{bottom}M{at} {bottom + 14}V{floor}M{LEFT} {place(y)}H{right}", "grid")
         )
-        parts.append(write(x_of(n / 10), floor + 16, label, "muted", "middle"))
+        parts.append(tick_label(x_of(n / 10), floor + 16, label, width))
         parts.append(write(LEFT - 8, y + 4, label, "muted", "end"))
     parts.append(path(f"M{LEFT} {bottom}L{right} {TOP}", "ideal"))
     most = max((point.n or 0 for point in points), default=0)
@@ -43,8 +53,12 @@ def draw_reliability(figure: Reliability, width: int) -> Sketch:
             tall = 2 + (COUNTS - 18) * point.n / most
             parts.append(box(x - 5, floor - tall, 10, tall, "count"))
     parts += _counts(points, x_of, floor, most)
-    parts.append(write(0, floor + 36, f"{figure.across}; bars: answers of each bin", "muted", room=width))
-    return Sketch(width, floor + 44, parts, (LEFT, TOP, right, bottom))
+    across = f"To the right: {figure.across}. Bars: how many answers each bin has"
+    height = floor + 36
+    for line in wrapped(across, width):
+        parts.append(write(0, height, line, "muted"))
+        height += FONT + 4
+    return Sketch(width, height - 6, parts, (LEFT, TOP, right, bottom))
 
 
 def _counts(points: list[PlotPoint], x_of: Callable[[float], float], floor: float, most: int) -> list[str]:

@@ -6,20 +6,24 @@ from ragstone.kernel.document.plots._pen import (
     WIDE,
     Sketch,
     box,
+    captions,
+    column,
     path,
     place,
     text_width,
+    tick_label,
     write,
 )
 from ragstone.kernel.document.plots.values import Shares
 
-MOST, NAMES, VALUES, EDGE = 40, 200, 56, 10
+MOST, NAMES, VALUES, EDGE = 40, 260, 56, 10
 
 
 def draw_shares(figure: Shares, width: int) -> Sketch:
     """Return the drawing; beside each bar how long its first part is."""
     rows, beside = figure.rows[:MOST], width >= WIDE
-    left, right = (NAMES + EDGE, width - VALUES - EDGE) if beside else (EDGE, width - EDGE)
+    names = column([row.name for row in rows], NAMES)
+    left, right = (names, width - VALUES - EDGE) if beside else (EDGE, width - EDGE)
     parts = [write(0, 16, figure.first)]
     x = text_width(figure.first) + 10
     parts += [box(x + 18 * at, 5, 18, 12, f"part r{at}") for at in range(len(RAMP_COLOURS))]
@@ -28,8 +32,9 @@ def draw_shares(figure: Shares, width: int) -> Sketch:
     bottom = top + row * len(rows)
     for at in range(0, 11, 2 if beside else 5):
         place_x = left + (right - left) * at / 10
-        parts.append(path(f"M{place(place_x)} {place(top)}V{place(bottom + 4)}", "grid"))
-        parts.append(write(place_x, bottom + 18, f"{10 * at} %", "muted", "middle"))
+        if beside:
+            parts.append(path(f"M{place(place_x)} {place(top)}V{place(bottom + 4)}", "grid"))
+        parts.append(tick_label(place_x, bottom + 18, f"{10 * at} %", width))
     for at, each in enumerate(rows):
         y, start = top + row * at + (5 if beside else 24), float(left)
         last = max(len(each.parts) - 1, 1)
@@ -43,13 +48,14 @@ def draw_shares(figure: Shares, width: int) -> Sketch:
             start += wide
         first = percent(each.parts[0][1]) if each.parts else ""
         if beside:
-            parts.append(write(0, y + 13, each.name, room=NAMES))
+            parts.append(write(0, y + 13, each.name, room=names))
             parts.append(write(width, y + 13, first, "muted", "end"))
         else:
             parts.append(write(0, y - 6, each.name, room=width - text_width(first) - 8))
             parts.append(write(width, y - 6, first, "muted", "end"))
-    parts.append(write((left + right) / 2, bottom + 38, figure.axis, "muted", "middle", room=width))
-    height = bottom + 46
+    axis, height = captions(figure.axis, (left + right) / 2, bottom + 38, width)
+    parts += axis
+    height -= 6
     if len(figure.rows) > MOST:
         parts.append(write(0, height + 10, f"{len(figure.rows) - MOST:,} more are in the table.", "muted"))
         height += 20

@@ -162,7 +162,8 @@ def numbers_of(figure: PlotFigure) -> NumberTable:
                 [point.name, count(point.n or 0), _share(point.x), _share(point.value), _ends(point, percent)]
                 for point in figure.points
             ]
-            return ["Bin", "Answers", figure.across, figure.upwards, "95 % interval"], bins
+            heads = [figure.across.capitalize(), figure.upwards.capitalize()]
+            return ["Bin", "Answers", *heads, "95 % interval"], bins
         case Frontier():
             return _frontier_numbers(figure)
         case Shares():
@@ -182,10 +183,18 @@ def price_text(value: float, unit: PriceUnit) -> str:
     return usd(1000 * value) if unit == "usd" else percent(value)
 
 
+def difference_text(value: float) -> str:
+    """Return a difference with its sign; a small one with three decimals, for its ends lie near 0."""
+    if abs(value) >= 0.1:
+        return signed(value)
+    text = f"{value:+z.3f}".replace("-", "−")
+    return text.removeprefix("+") if float(f"{value:.3f}") == 0 else text
+
+
 def _interval_numbers(figure: Intervals) -> NumberTable:
     several = len({point.group for point in figure.points}) > 1
     counted = any(point.n is not None for point in figure.points)
-    show = signed if figure.is_signed else number
+    show = difference_text if figure.is_signed else number
     rows = [
         [
             point.name,
