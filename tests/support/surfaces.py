@@ -1,6 +1,7 @@
 """What a document is on each surface, for tests."""
 
 import io
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from rich.cells import cell_len
@@ -44,6 +45,19 @@ def shown(document: ReportDocument, width: int = 100) -> str:
 def page_text(document: ReportDocument) -> str:
     """Return what a page says."""
     return Page(render_page(document)).text
+
+
+def plots_in(document: ReportDocument) -> dict[str, Plot]:
+    """Return the plots of a page, by name."""
+
+    def of(blocks: Iterable[Block]) -> Iterator[Plot]:
+        for block in blocks:
+            if isinstance(block, Plot):
+                yield block
+            elif isinstance(block, SurfacePart | Fold):
+                yield from of(block.blocks)
+
+    return {plot.name: plot for plot in of(document.blocks)}
 
 
 def document(*blocks: Block) -> ReportDocument:

@@ -25,8 +25,8 @@ def _highest(points: Sequence[PlotPoint]) -> dict[str, str]:
 
 HIGHEST = Sentence[Sequence[PlotPoint]](
     code="plot-highest-mean",
-    text="{name} has the highest value, {mean} ({ends}). From which of the others it can be told is in the "
-    "column Verdict.",
+    text="{name} has the highest value, {mean} ({ends}); the verdicts say which differences are "
+    "more than chance.",
     when="two or more are drawn, one alone has the highest value, and it has an interval",
     holds=lambda points: (
         len(_ordered(points)) > 1

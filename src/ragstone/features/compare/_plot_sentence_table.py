@@ -68,7 +68,7 @@ BEYOND = Sentence[Comparison](
     when="two intervals or more are drawn, and at least one lies wholly on one side of 0",
     holds=lambda comparison: sum(map(len, _sides(comparison).values())) > 1 and bool(_beyond(comparison)),
     needs={
-        "parts": "how many lie with both ends above 0, with both below 0, and otherwise; only those there are",
+        "parts": "how many have both ends above 0, both below 0, and how many others; those there are",
     },
     fills=_counts,
     never_beside=("compare-plot-all-hold-zero",),

@@ -293,7 +293,7 @@ class _Both:
         n_down, n_up = int((differences < 0).sum()), int((differences > 0).sum())
         down = min(n_down, max(MOST_MOVES // 2, MOST_MOVES - n_up))
         up = min(n_up, MOST_MOVES - down)
-        rising = np.argsort(-differences, kind="stable")[:up][::-1]
+        rising = sorted(np.argsort(-differences, kind="stable")[:up], key=lambda at: (differences[at], at))
         return ScoreMoves(
             n_up=n_up,
             n_down=n_down,

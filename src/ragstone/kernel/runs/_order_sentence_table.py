@@ -2,20 +2,11 @@
 
 import msgspec
 
-from ragstone.kernel.document.numbers import count, percent
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, unbeaten
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.document.plots.values import Frontier, PlotPoint, share_text
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.ranks import RankShares
-
-ALMOST = 0.995  # from here on a share is rounded to all
-
-
-def share_text(share: float) -> str:
-    """Return a share in per cent; one that is not quite all, or not quite none, is not rounded to it."""
-    if ALMOST <= share < 1:
-        return "more than 99 %"
-    return "less than 0.1 %" if 0 < share < 0.001 else percent(share)
 
 
 class RankFacts(msgspec.Struct, frozen=True):
@@ -83,17 +74,13 @@ def _priced(figure: Frontier) -> list[PlotPoint]:
     return [point for point in figure.points if point.is_known and point.x is not None]
 
 
-def _front(figure: Frontier) -> list[PlotPoint]:
-    return unbeaten(figure.points, is_low_best=figure.is_low_best)
-
-
 def _is_front(figure: Frontier, *, whole: bool) -> bool:
     n = len(_priced(figure))
-    return n > 1 and (len(_front(figure)) == n) is whole
+    return figure.has_frontier and n > 1 and (len(figure.best) == n) is whole
 
 
 def _names(figure: Frontier) -> dict[str, str]:
-    names = [point.name for point in _front(figure)]
+    names = [point.name for point in figure.best]
     more = len(names) - MOST_NAMES
     listed = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     return {"names": listed, "price": figure.across, "value": figure.upwards}

@@ -328,6 +328,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
                 unit="share",
                 across="questions left unanswered",
                 upwards="share of answers that is faithful",
+                has_frontier=False,  # conditions are no alternatives of each other
             ),
         ),
         *price_plots(

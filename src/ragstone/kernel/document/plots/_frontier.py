@@ -19,7 +19,7 @@ from ragstone.kernel.document.plots._pen import (
     ticks,
     write,
 )
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, price_text, unbeaten
+from ragstone.kernel.document.plots.values import Frontier, PlotPoint, price_text
 
 MOST = 60
 LEFT, TOP, EDGE, TALL, FREE = 52, 26, 16, 260, 70
@@ -76,7 +76,7 @@ def draw_frontier(figure: Frontier, width: int) -> Sketch:
     known = [point for point in figure.points if point.is_known and point.x is not None and point.x >= 0]
     points = known[:MOST]
     axes = _Axes(figure, points, width)
-    front = unbeaten(points, is_low_best=figure.is_low_best)
+    front = [point for point in figure.best if point in points]
     parts = [write(0, 14, f"Upwards: {figure.upwards}", "muted", room=width), *_grid(figure, axes, width)]
     if len(front) > 1:
         steps = [(place(axes.x(point.x or 0.0)), place(axes.y(point.value or 0.0))) for point in front]
@@ -86,7 +86,7 @@ def draw_frontier(figure: Frontier, width: int) -> Sketch:
     under = _under(ordered, axes)
     parts += _names([point for point in ordered if id(point) in under], under, axes, width)
     for point in reversed(ordered):
-        parts += _point(figure, point, axes, is_best=point in front)
+        parts += _point(figure, point, axes, is_best=point in front or not figure.has_frontier)
     across = f"To the right: {figure.across}"
     parts.append(write(width, axes.bottom + 38, across, "muted", "end", room=width))
     height = axes.bottom + 46.0
@@ -112,7 +112,9 @@ def _tick(price: float, figure: Frontier) -> str:
     """Return a round price; of US dollars, that of a thousand."""
     if figure.unit == "usd":
         return f"{round(1000 * price, 9):,g} USD"
-    return f"{price:,.0f} s" if figure.unit == "seconds" and price >= 1 else price_text(price, figure.unit)
+    if figure.unit == "share":
+        return price_text(price, figure.unit)
+    return f"{price:,.0f} s" if price >= 1 else f"{round(1000 * price, 6):g} ms"
 
 
 def _point(figure: Frontier, point: PlotPoint, axes: _Axes, *, is_best: bool) -> list[str]:

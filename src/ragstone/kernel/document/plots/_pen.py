@@ -13,8 +13,6 @@ from ragstone.kernel.errors import harmless
 WIDE, NARROW = 720, 340  # units of a drawing, which are pixels where there is room for all of it
 FONT = 13
 LETTER = 0.56 * FONT  # width of a letter, on average; those of East Asia are twice as wide
-# First strong isolate and its end: a name from right to left does not turn the text around it.
-ISOLATE, ISOLATE_END = "\u2068", "\u2069"
 N_GROUPS = 8
 # For a drawing that stands alone, on white: what page.css gives these classes in a page.
 GROUP_COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040", "#2f6fb5", "#b0437c")
@@ -101,7 +99,7 @@ def write(x: float, y: float, text: str, kind: str = "label", anchor: str = "", 
     """Return a text. anchor: "middle" or "end" of it, else its start, stands at x."""
     at = f' text-anchor="{anchor}"' if anchor else ""
     content = escape(cut(text, room))
-    return f'<text class="c-{kind}" x="{place(x)}" y="{place(y)}"{at}>{ISOLATE}{content}{ISOLATE_END}</text>'
+    return f'<text class="c-{kind}" x="{place(x)}" y="{place(y)}"{at}>{content}</text>'
 
 
 def path(d: str, kind: str) -> str:
@@ -118,7 +116,10 @@ def box(x: float, y: float, width: float, height: float, kind: str, tip: str = "
 def dot(x: float, y: float, group: int, tip: str, *, is_open: bool = False, r: float = 5) -> str:
     """Return a point in the shape and the colour of its group."""
     kind = f"{'open' if is_open else 'dot'} g{group % N_GROUPS}"
-    return f'<path class="c-{kind}" d="{_SHAPES[group % N_GROUPS](x, y, r)}">{_tip(tip)}</path>'
+    if group % N_GROUPS == 0:
+        at = f'cx="{place(x)}" cy="{place(y)}" r="{place(r)}"'
+        return f'<circle class="c-{kind}" {at}>{_tip(tip)}</circle>'
+    return f'<path class="c-{kind}" d="{_SHAPES[group % N_GROUPS - 1](x, y, r)}">{_tip(tip)}</path>'
 
 
 def place(value: float) -> str:
@@ -137,13 +138,8 @@ def _polygon(*corners: tuple[float, float]) -> Callable[[float, float, float], s
     return shape
 
 
-def _circle(x: float, y: float, r: float) -> str:
-    size, left, twice = place(r), place(x - r), place(2 * r)
-    return f"M{left} {place(y)}a{size} {size} 0 1 0 {twice} 0a{size} {size} 0 1 0 -{twice} 0Z"
-
-
+# Of all groups but the first, which has a circle.
 _SHAPES: tuple[Callable[[float, float, float], str], ...] = (
-    _circle,
     _polygon((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     _polygon((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
     _polygon((0, -1.2), (1.15, 0.9), (-1.15, 0.9)),

@@ -1,6 +1,5 @@
 """Bars of ordered parts, from the first, which is dark, to the last."""
 
-from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.document.plots._pen import (
     RAMP_COLOURS,
     WIDE,
@@ -14,7 +13,7 @@ from ragstone.kernel.document.plots._pen import (
     tick_label,
     write,
 )
-from ragstone.kernel.document.plots.values import Shares
+from ragstone.kernel.document.plots.values import Shares, share_text
 
 MOST, NAMES, VALUES, EDGE = 40, 260, 56, 10
 
@@ -43,10 +42,10 @@ def draw_shares(figure: Shares, width: int) -> Sketch:
             tone = round((len(RAMP_COLOURS) - 1) * rank / last)
             if wide > 0:
                 parts.append(
-                    box(start, y, wide, 18, f"part r{tone}", f"{each.name}: {label}, {percent(share)}")
+                    box(start, y, wide, 18, f"part r{tone}", f"{each.name}: {label}, {share_text(share)}")
                 )
             start += wide
-        first = percent(each.parts[0][1]) if each.parts else ""
+        first = share_text(each.parts[0][1]) if each.parts else ""
         if beside:
             parts.append(write(0, y + 13, each.name, room=names))
             parts.append(write(width, y + 13, first, "muted", "end"))

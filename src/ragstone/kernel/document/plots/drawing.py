@@ -13,7 +13,7 @@ from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, Plo
 from ragstone.kernel.errors import harmless
 
 MARGIN, TITLE = 16, 34  # of a drawing that stands alone: around it, and for its title
-SAFE = " =/:;,.()!$*@-_~+'?"
+SAFE = " =;,.()!$*@-_~+'?"
 
 
 def sketch(figure: PlotFigure, width: int) -> Sketch:

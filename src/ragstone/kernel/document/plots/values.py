@@ -9,6 +9,7 @@ import msgspec
 from ragstone.kernel.document.blocks import Block
 from ragstone.kernel.document.numbers import count, number, percent, seconds, signed, usd
 
+ALMOST = 0.995  # from here on a share is rounded to all
 PriceUnit = Literal["usd", "seconds", "share"]
 NumberTable = tuple[list[str], list[list[str]]]
 
@@ -80,7 +81,8 @@ class Frontier(msgspec.Struct, frozen=True, kw_only=True):
     """Values upwards against a price to the right (x). An unknown price is listed, and not drawn.
 
     unit: of the price; that of a share lies on a linear scale, others on a logarithmic one. nothing: what
-    a price of 0 is called. is_low_best: less is better upwards too.
+    a price of 0 is called. is_low_best: less is better upwards too. has_frontier: the points are
+    alternatives, of which some are not beaten on both; else none is marked.
     """
 
     points: list[PlotPoint]
@@ -89,6 +91,12 @@ class Frontier(msgspec.Struct, frozen=True, kw_only=True):
     upwards: str
     nothing: str = "0"
     is_low_best: bool = False
+    has_frontier: bool = True
+
+    @property
+    def best(self) -> list[PlotPoint]:
+        """The points that no other one beats on both, in the order of price."""
+        return unbeaten(self.points, is_low_best=self.is_low_best) if self.has_frontier else []
 
 
 class ShareRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,13 +175,20 @@ def numbers_of(figure: PlotFigure) -> NumberTable:
         case Frontier():
             return _frontier_numbers(figure)
         case Shares():
+            counted = any(n is not None for row in figure.rows for _, _, n in row.parts)
             parts = [
-                [row.name, label, percent(share), *([count(n)] if n is not None else [])]
+                [row.name, label, share_text(share), *(["" if n is None else count(n)] if counted else [])]
                 for row in figure.rows
                 for label, share, n in row.parts
             ]
-            counted = any(n is not None for row in figure.rows for _, _, n in row.parts)
             return [figure.of, figure.head, "Share", *(["Rows"] if counted else [])], parts
+
+
+def share_text(share: float) -> str:
+    """Return a share in per cent; one that is not quite all, or not quite none, is not rounded to it."""
+    if ALMOST <= share < 1:
+        return "over 99 %"
+    return "under 0.1 %" if 0 < share < 1 - ALMOST and percent(share) == "0.0 %" else percent(share)
 
 
 def price_text(value: float, unit: PriceUnit) -> str:
@@ -216,24 +231,29 @@ def _interval_numbers(figure: Intervals) -> NumberTable:
 
 
 def _frontier_numbers(figure: Frontier) -> NumberTable:
-    best = {id(point) for point in unbeaten(figure.points, is_low_best=figure.is_low_best)}
+    best = {id(point) for point in figure.best}
+
+    def price(point: PlotPoint) -> str:
+        if point.x is None:
+            return "unknown"
+        is_free = point.x == 0 and figure.unit != "share"
+        return figure.nothing if is_free else price_text(point.x, figure.unit)
+
+    def is_best(point: PlotPoint) -> str:
+        return "yes" if id(point) in best else "" if point.x is None or not point.is_known else "no"
+
     rows = [
         [
             point.name,
-            "unknown" if point.x is None else price_text(point.x, figure.unit),
+            price(point),
             _number(point.value),
             _ends(point, number),
-            "yes" if id(point) in best else "" if point.x is None or not point.is_known else "no",
+            *([is_best(point)] if figure.has_frontier else []),
         ]
         for point in figure.points
     ]
-    return [
-        "Name",
-        figure.across.capitalize(),
-        figure.upwards.capitalize(),
-        "Interval",
-        "Not beaten on both",
-    ], rows
+    heads = [figure.across.capitalize(), figure.upwards.capitalize(), "Interval"]
+    return ["Name", *heads, *(["Not beaten on both"] if figure.has_frontier else [])], rows
 
 
 def _number(value: float | None) -> str:
