@@ -147,3 +147,12 @@ def test_names_of_questions_stay_text():
         assert "<script" not in svg
         assert "\u202e" not in svg
     assert len(numbers_of(plot.figure)[1]) == 2
+
+
+def test_intervals_that_all_hold_0_and_a_verdict_that_is_open_off_0_are_said(says):
+    doubt = compared({"a": [(0.0, 1.0), (1.0, 0.0)] * 11, "b": [(1.0, 0.0), (0.0, 1.0)] * 11})
+    [plot] = difference_plot(doubt)
+    off = compared({"a": [(0.0, 1.0)] * 12 + [(1.0, 1.0)] * 10, "b": [(1.0, 2.0), (2.0, 1.0)] * 11})
+    rows = [msgspec.structs.replace(row, verdict="cannot tell") for row in off.metrics]
+    [explained] = difference_plot(msgspec.structs.replace(off, metrics=rows))
+    says("\n\n".join([" ".join(plot.said), " ".join(explained.said)]))

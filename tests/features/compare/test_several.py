@@ -77,20 +77,20 @@ def test_a_run_twice_or_without_that_judge_is_refused(three, says):
 
 def test_several_runs_are_drawn_with_their_means_how_far_the_order_holds_and_their_cost(tmp_path, says):
     for name, scores, cost in (
-        ("may", [1, 0, 0, 0], 0.001),
-        ("june", [1, 1, 0, 1], 0.002),
-        ("july", [0] * 4, None),
+        ("may", [1, 0, 0, 0] * 3, 0.001),
+        ("june", [1, 1, 0, 0] * 3, 0.002),
+        ("july", [0] * 12, None),
     ):
         write_run(tmp_path / name, judged(scores))
         answers = [
             {"question_id": f"q{at}", "system": "s", "answer": "a"}
             | ({"cost_usd": cost * (1 + at)} if cost else {})
-            for at in range(4)
+            for at in range(12)
         ]
         (tmp_path / name / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
     several = compare_several([tmp_path / name for name in ("may", "june", "july")])
     assert set(several.usd) == {"may", "june"}
-    assert several.usd["may"].value == pytest.approx(0.0025)
+    assert several.usd["may"].value == pytest.approx(0.0065)
     plots = plots_in(several_document(several))
     assert list(plots) == ["means-0", "ranks-0", "cost-0"]
     assert [point.x for point in plots["cost-0"].figure.points][2] is None

@@ -50,11 +50,15 @@ def test_ranks_beyond_the_eighth_are_one_part_and_every_bar_is_whole():
 
 
 def test_ranks_are_of_questions_that_all_have_and_whole_documents_are_drawn():
-    scores = {"a": {"q1": 1.0, "q2": 0.0, "q3": 1.0}, "b": {"q1": 0.0, "q2": 1.0, "q4": 1.0}}
+    names = [f"q{at}" for at in range(14)]
+    scores = {
+        "a": {name: at % 2 for at, name in enumerate(names[:12])},
+        "b": {name: at % 3 for at, name in enumerate(names[2:])},
+    }
     found = ranks_of(scores, {})
     assert found
-    assert (found.n, found.n_clusters) == (2, 2)
-    assert ranks_of(scores, {"q1": "d", "q2": "d"}) is None
+    assert (found.n, found.n_clusters) == (10, 10)  # q2 to q11
+    assert ranks_of(scores, {"q2": "d", "q3": "d"}) is None  # 9 documents: too few
     assert ranks_of({"a": scores["a"]}, {}) is None
     assert ranks_of({"a": scores["a"], "b": {"q9": 1.0}}, {}) is None
     assert ranks_of({}, {}) is None

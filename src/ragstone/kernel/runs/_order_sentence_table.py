@@ -8,6 +8,8 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.ranks import RankShares
 
+TIE = 0.001  # of the resamples: by less two shares are told as one
+
 
 class RankFacts(msgspec.Struct, frozen=True):
     """What is said of an order. fixed: what every resample leaves as it is: "the rankings"."""
@@ -42,20 +44,47 @@ NEEDS = {
     "questions": "questions that all have a score of",
     "fixed": "what every resample leaves as it is: the rankings, or the answers and the judge",
 }
+NO_TEST = (
+    "That is how far the order depends on the questions, with {fixed} as they are: it is no test of a "
+    "difference."
+)
+OTHER = {
+    **NEEDS,
+    "share": "share of the resamples in which it has, ties divided",
+    "other": "the one that has the highest mean second most often",
+}
+
+
+def _is_open(facts: RankFacts) -> bool:
+    return len(facts.ranks.names) > 1 and by_first(facts.ranks)[0][0] < 1
+
+
+def _is_tied(facts: RankFacts) -> bool:
+    """Whether the two that have the highest mean most often have it equally often."""
+    (first, _), (second, _) = by_first(facts.ranks)[:2]
+    return first - second < TIE
+
+
 OFTEN_FIRST = Sentence[RankFacts](
     code="ranks-often-first",
     text="{name} has the highest mean in {share} of {draws} resamples of the same {questions}, {other} in "
-    "{next}. That is how far the order depends on the questions, with {fixed} as they are: "
-    "it is no test of a difference.",
-    when="two or more are ranked, and no one has the highest mean in every resample",
-    holds=lambda facts: len(facts.ranks.names) > 1 and by_first(facts.ranks)[0][0] < 1,
-    needs={
-        **NEEDS,
-        "share": "share of the resamples in which it has, ties divided",
-        "other": "the one that has the highest mean second most often",
-        "next": "share of the resamples in which it has",
-    },
+    "{next}, ties divided. " + NO_TEST,
+    when="two or more are ranked, no one has the highest mean in every resample, and one has it more often "
+    "than each other",
+    holds=lambda facts: _is_open(facts) and not _is_tied(facts),
+    needs={**OTHER, "next": "share of the resamples in which it has"},
     fills=_first,
+)
+TIED_FIRST = Sentence[RankFacts](
+    code="ranks-tied-first",
+    text="{name} and {other} have the highest mean equally often in {draws} resamples of the same "
+    "{questions}, ties divided: in {share} each. " + NO_TEST,
+    when="two or more are ranked, and the two that have the highest mean most often differ by less than a "
+    "thousandth of the resamples",
+    holds=lambda facts: _is_open(facts) and _is_tied(facts),
+    needs=OTHER,
+    fills=_first,
+    never_beside=("ranks-often-first", "ranks-always-first"),
 )
 ALWAYS_FIRST = Sentence[RankFacts](
     code="ranks-always-first",
@@ -110,4 +139,4 @@ NONE_BEATEN = Sentence[Frontier](
     fills=_names,
     never_beside=("plot-not-beaten",),
 )
-SENTENCES = (OFTEN_FIRST, ALWAYS_FIRST, NOT_BEATEN, NONE_BEATEN)
+SENTENCES = (OFTEN_FIRST, TIED_FIRST, ALWAYS_FIRST, NOT_BEATEN, NONE_BEATEN)

@@ -11,12 +11,14 @@ from ragstone.kernel.runs._order_sentence_table import (
     NONE_BEATEN,
     NOT_BEATEN,
     OFTEN_FIRST,
+    TIED_FIRST,
     RankFacts,
 )
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics.ranks import RankShares, rank_shares
 
 SHOWN_RANKS = 8  # of more, the others are one part
+FEWEST = 10  # independent questions from which on an order is resampled
 
 
 def ranks_of(
@@ -25,10 +27,11 @@ def ranks_of(
     """Return how often each has each rank, on the questions that all have a score of; None without an order.
 
     scores: name -> question -> score, more is better. clusters: question -> its document, where questions
-    share one. None of fewer than two names, or where fewer than two of such questions are independent.
+    share one. None of fewer than two names, or of fewer than FEWEST independent questions: their resamples
+    are too much alike to say how the order would be on others.
     """
     common = sorted(set.intersection(*map(set, scores.values()))) if scores else []
-    if len(scores) < 2 or len(common) < 2:
+    if len(scores) < 2 or len({clusters.get(name, name) for name in common}) < FEWEST:
         return None
     values = np.array([[scores[name][question] for name in scores] for question in common], dtype=np.float64)
     shared = [f"shared {clusters[name]}" if name in clusters else f"question {name}" for name in common]
@@ -54,7 +57,7 @@ def rank_plot(ranks: RankShares, name: str, of: str, fixed: str) -> Plot:
         first="first",
         last="last" if k <= SHOWN_RANKS else "below",
     )
-    said = say(RankFacts(ranks, fixed), OFTEN_FIRST, ALWAYS_FIRST)
+    said = say(RankFacts(ranks, fixed), TIED_FIRST, OFTEN_FIRST, ALWAYS_FIRST)
     return Plot(
         name=name, title="How the order depends on the questions", figure=figure, said=[said], where="page"
     )
