@@ -9,6 +9,7 @@ from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status
+from ragstone.kernel.runs.matrix import Matrix
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict
@@ -280,9 +281,11 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
     usd: column -> mean cost of an answer in US dollars; of a column of which an answer does not say it, none.
+    matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
     """
 
     columns: list[str]
     metrics: list[SeveralMeans]
     settings: dict[str, dict[str, str]]
+    matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
     usd: dict[str, Estimate] | msgspec.UnsetType = msgspec.UNSET
