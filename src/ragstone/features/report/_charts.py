@@ -26,6 +26,7 @@ def means_chart(metrics: Sequence[MetricSummary]) -> Plot | None:
         figure=Intervals(points=points, axis=SHARE_OF_SCALE, of="Judge", by="System", ends=(0.0, 1.0)),
         said=_said(say(DrawnMeans(points), WIDEST)),
         where="page",
+        in_markdown=True,
     )
 
 
@@ -51,7 +52,17 @@ def tag_charts(
             title, drawn = f"{' / '.join(judges)} by {grouping.by}", DrawnMeans(largest)
             said = _said(say(drawn, OUTER))
             charts.append(
-                (grouping, Plot(name=f"tag-{at}", title=title, figure=figure, said=said, where="page"))
+                (
+                    grouping,
+                    Plot(
+                        name=f"tag-{at}",
+                        title=title,
+                        figure=figure,
+                        said=said,
+                        where="page",
+                        in_markdown=True,
+                    ),
+                )
             )
     return charts
 
@@ -95,6 +106,7 @@ def distribution_chart(distributions: Sequence[Distribution]) -> Plot | None:
         ),
         said=_said(say(rows, ALIKE)),
         where="page",
+        in_markdown=True,
     )
 
 
@@ -110,6 +122,7 @@ def agreement_chart(cards: Sequence[ReportCard]) -> Plot | None:
         figure=Intervals(points=points, axis=axis, of="Judge", by="Judge", ends=(0.0, 1.0)),
         said=_said(*(say(card, CONSTANT) for card in cards[:SHOWN_CARDS])),
         where="page",
+        in_markdown=True,
     )
 
 

@@ -60,7 +60,7 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
             case Chart(title=title, head=head, rows=rows):
                 table = Table([Column(name) for name in head], rows, title)
                 yield from _parts([Fold(f"{title}: numbers", [table])])
-            case Plot(title=title, figure=figure, said=said):
+            case Plot(title=title, figure=figure, said=said, in_markdown=True):
                 head, rows = numbers_of(figure)
                 yield from map(_line, said)
                 table = Table([Column(name) for name in head], rows, title)

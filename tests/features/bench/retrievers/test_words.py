@@ -85,9 +85,11 @@ def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_fir
     says(text)
 
 
-def test_chart_has_the_median_time_to_the_right_and_the_measure_upwards():
+def test_chart_has_the_median_time_to_the_right_and_the_measure_upwards(says):
     summary = bench()
-    plot = plots_in(bench_document(summary))["price-time"]
+    plots = plots_in(bench_document(summary))
+    says("\n\n".join(" ".join(plot.said) for plot in plots.values()))
+    plot = plots["price-time"]
     assert [point.place for point in plot.figure.points] == [1, 2, 3]
     assert [point.x for point in plot.figure.points] == [0.002, 0.02, 0.2]
     assert "1 ms" in "".join(page_svgs(plot))

@@ -124,12 +124,16 @@ PlotFigure = Intervals | Slopes | Reliability | Frontier | Shares
 
 
 class Plot(Block, frozen=True, kw_only=True):
-    """A chart. name: unique in its page, an id and a file's name. said: sentences on what to see in it."""
+    """A chart. name: unique in its page, an id and a file's name. said: sentences on what to see in it.
+
+    in_markdown: its sentences and numbers are in Markdown too, which draws nothing: no table beside has them.
+    """
 
     name: str
     title: str
     figure: PlotFigure
     said: Sequence[str] = ()
+    in_markdown: bool = False
 
 
 def unbeaten(points: Sequence[PlotPoint], *, is_low_best: bool = False) -> list[PlotPoint]:
