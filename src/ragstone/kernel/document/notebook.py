@@ -5,14 +5,14 @@ drawing (SVG) for who does not show that; a plot is that drawing alone. Both hav
 for neither knows whether the page around them is dark.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.kernel.document.blocks import Dot, Dots, ReportDocument
+from ragstone.kernel.document.blocks import Block, Dot, Dots, Fold, ReportDocument, SurfacePart
 from ragstone.kernel.document.plots.drawing import lone_svg
 from ragstone.kernel.document.plots.values import Intervals, Plot, PlotPoint
 from ragstone.kernel.document.terminal import render_terminal
@@ -55,7 +55,7 @@ def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
     drawn = [
         {VEGA_LITE: vega_lite(chart), "image/svg+xml": svg(chart), "text/plain": f"Chart: {chart.title}"}
         if isinstance(chart, Dots)
-        else {"image/svg+xml": lone_svg(chart), "text/plain": f"Chart: {chart.title}. {' '.join(chart.said)}"}
+        else {"image/svg+xml": _fitted(chart), "text/plain": f"Chart: {chart.title}. {' '.join(chart.said)}"}
         for chart in _charts(documents)
     ]
     return [{"text/html": fragment(plain_texts), "text/plain": plain(plain_texts)}, *drawn]
@@ -64,10 +64,23 @@ def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
 def render_html(documents: Sequence[ReportDocument]) -> str:
     """Return the words, the tables and the drawn charts as one piece of HTML."""
     charts = "".join(
-        f"<div>{svg(chart) if isinstance(chart, Dots) else lone_svg(chart)}</div>\n"
+        f"<div>{svg(chart) if isinstance(chart, Dots) else _fitted(chart)}</div>\n"
         for chart in _charts(documents)
     )
     return fragment(map(render_terminal, documents)) + charts
+
+
+def render_svgs(documents: Sequence[ReportDocument]) -> dict[str, str]:
+    """Return every plot of the documents by name, those of their parts too, as drawings that stand alone."""
+
+    def plots(blocks: Iterable[Block]) -> Iterator[Plot]:
+        for block in blocks:
+            if isinstance(block, Plot):
+                yield block
+            elif isinstance(block, SurfacePart | Fold):
+                yield from plots(block.blocks)
+
+    return {plot.name: lone_svg(plot) for document in documents for plot in plots(document.blocks)}
 
 
 def _charts(documents: Sequence[ReportDocument]) -> list[Dots | Plot]:
@@ -224,7 +237,12 @@ def svg(chart: Dots) -> str:
         for dot in _shown(chart)
     ]
     figure = Intervals(points=points, axis="", of="Name", ends=_ends(chart))
-    return lone_svg(Plot(name="dots", title=chart.title, figure=figure))
+    return _fitted(Plot(name="dots", title=chart.title, figure=figure))
+
+
+def _fitted(plot: Plot) -> str:
+    """Return the drawing of a plot, no wider than the cell that shows it."""
+    return lone_svg(plot).replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
 
 def _shown(chart: Dots) -> list[Dot]:

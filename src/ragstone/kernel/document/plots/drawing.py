@@ -54,8 +54,7 @@ def lone_svg(plot: Plot) -> str:
     title = lone([write(0, 14, plot.title, "strong", room=WIDE)])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="13" '
-        f'style="max-width:100%;height:auto">'
+        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="13">'
         f"<title>{escape(harmless(plot.title))}</title><desc>{escape(harmless(_about(plot)))}</desc>"
         f'<rect width="100%" height="100%" fill="#fff"/><g transform="translate({MARGIN} {MARGIN})">'
         f'{title}<g transform="translate(0 {TITLE})">{lone(drawn.parts)}</g></g></svg>'
