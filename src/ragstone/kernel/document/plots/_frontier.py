@@ -19,7 +19,7 @@ from ragstone.kernel.document.plots._pen import (
     ticks,
     write,
 )
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, price_text
+from ragstone.kernel.document.plots.values import Frontier, PlotPoint, PriceUnit, price_text
 
 MOST = 60
 LEFT, TOP, EDGE, TALL, FREE = 52, 26, 16, 260, 70
@@ -37,6 +37,7 @@ class _Axes:
 
     def __init__(self, figure: Frontier, points: Sequence[PlotPoint], width: int) -> None:
         self.right, self.bottom = width - EDGE, TOP + TALL
+        self.unit = figure.unit
         self.is_log = figure.unit != "share"
         self.free = self.is_log and any(point.x == 0 for point in points)
         self.left = LEFT + (FREE if self.free else EDGE)
@@ -67,8 +68,10 @@ class _Axes:
         """Return the prices that have a line."""
         if not self.is_log:
             return ticks(self.start, self.end, 5)
-        powers = range(round(self.start), round(self.end) + 1)
-        return [10.0**power for power in powers[:: math.ceil(len(powers) / 6)]]
+        prices = [10.0**power for power in range(round(self.start), round(self.end) + 1)]
+        wide = max(text_width(_tick(price, self.unit)) for price in prices) + 12
+        most = max(int((self.right - self.left) / wide), 1)
+        return prices[:: math.ceil(len(prices) / most)]
 
 
 def draw_frontier(figure: Frontier, width: int) -> Sketch:
@@ -101,19 +104,19 @@ def _grid(figure: Frontier, axes: _Axes, width: int) -> list[str]:
     for tick in ticks(axes.low, axes.high, 6):
         parts.append(path(f"M{LEFT} {place(axes.y(tick))}H{axes.right}", "grid"))
         parts.append(write(LEFT - 8, axes.y(tick) + 4, tick_text(tick), "muted", "end"))
-    labels = [(axes.x(mark), _tick(mark, figure)) for mark in axes.price_ticks()]
+    labels = [(axes.x(mark), _tick(mark, figure.unit)) for mark in axes.price_ticks()]
     for x, label in [*([(axes.x(0.0), figure.nothing)] if axes.free else []), *labels]:
         parts.append(path(f"M{place(x)} {TOP}V{axes.bottom + 4}", "grid"))
         parts.append(tick_label(x, axes.bottom + 18, label, width))
     return parts
 
 
-def _tick(price: float, figure: Frontier) -> str:
+def _tick(price: float, unit: PriceUnit) -> str:
     """Return a round price; of US dollars, that of a thousand."""
-    if figure.unit == "usd":
+    if unit == "usd":
         return f"{round(1000 * price, 9):,g} USD"
-    if figure.unit == "share":
-        return price_text(price, figure.unit)
+    if unit == "share":
+        return price_text(price, unit)
     return f"{price:,.0f} s" if price >= 1 else f"{round(1000 * price, 6):g} ms"
 
 
