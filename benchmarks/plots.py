@@ -13,7 +13,15 @@ import numpy as np
 
 from ragstone.kernel.document.blocks import Heading, ReportDocument
 from ragstone.kernel.document.html import libraries, render_page
-from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotPoint, Reliability, Slopes
+from ragstone.kernel.document.plots.values import (
+    Frontier,
+    Intervals,
+    Plot,
+    PlotFigure,
+    PlotPoint,
+    Reliability,
+    Slopes,
+)
 from ragstone.kernel.runs.order_plots import rank_plot
 from ragstone.kernel.statistics.ranks import rank_shares
 
@@ -39,9 +47,9 @@ def _plots(n: int) -> list[Plot]:
     ]
     bins = [PlotPoint(name=str(at), x=at / 10, value=at / 10, low=0.0, high=1.0, n=50) for at in range(10)]
     ranks = rank_shares(
-        [point.name for point in points], rng.binomial(1, means, (QUESTIONS, n)).astype(float), None
+        [point.name for point in points], rng.binomial(1, means, (QUESTIONS, n)).astype(float)
     )
-    figures = {
+    figures: dict[str, PlotFigure] = {
         "intervals": Intervals(points=points, axis="share of the scale", of="System"),
         "moves": Slopes(
             points=moves, before="A", after="B", axis="score", n_same=800, n_more=170, ends=(0, 1)
@@ -85,7 +93,7 @@ def main() -> None:
     for n, questions in ((5, 300), (20, 1000), (200, 1000)):
         values = np.random.default_rng(1).integers(0, 2, (questions, n)).astype(float)
         start = time.perf_counter()
-        rank_shares([str(at) for at in range(n)], values, None)
+        rank_shares([str(at) for at in range(n)], values)
         print(f"| {n} | {questions:,} | {time.perf_counter() - start:.2f} s |")
 
 

@@ -6,7 +6,7 @@ from tests.support.tiny_run import card
 from ragstone.features.agree._sentence_table import HOLD, OFF
 from ragstone.features.agree.words import reliability_plot
 from ragstone.kernel.document.plots.drawing import page_svgs
-from ragstone.kernel.document.plots.values import numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Calibration, Estimate
 from ragstone.kernel.statistics.calibration import ReliabilityBin

@@ -13,7 +13,7 @@ from ragstone.features.compare.paired import MOST_MOVES
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.kernel.document.plots.drawing import page_svgs
-from ragstone.kernel.document.plots.values import numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.sentences import say
 
 GRADES = (0, 1, 2, 3)

@@ -12,7 +12,7 @@ from ragstone.features.run._breakdown import distributions, means_by_tag
 from ragstone.kernel.document.blocks import Chart
 from ragstone.kernel.document.html import LIBRARIES, draw
 from ragstone.kernel.document.plots.drawing import page_svgs
-from ragstone.kernel.document.plots.values import numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
 
 
 def numbers(plot) -> list[list[str]]:

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from ragstone.kernel.document.plots.drawing import page_svgs
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
+from ragstone.kernel.document.plots.values import Frontier, PlotPoint
 from ragstone.kernel.runs.order_plots import price_plot, rank_plot, ranks_of
 from ragstone.kernel.statistics.ranks import RankShares
 

@@ -77,7 +77,7 @@ STILL_OPEN = Sentence[Comparison](
     code="compare-plot-open-beside-zero",
     text="An interval is of one metric alone; the verdicts rest on tests that are corrected for all "
     "metrics, and cannot tell for {metrics}.",
-    when="an interval lies wholly on one side of 0, and the verdict of its metric is that nobody can tell",
+    when="an interval lies wholly on one side of 0, and the verdict of its metric is `cannot tell`",
     holds=lambda comparison: any(row.verdict == "cannot tell" for row in _beyond(comparison)),
     needs={"metrics": "metrics for which this is so"},
     fills=_counts,

@@ -37,14 +37,10 @@ def _width(point: PlotPoint) -> float:
     return (point.high or 0.0) - (point.low or 0.0)
 
 
-def _named(point: PlotPoint, means: DrawnMeans) -> str:
-    return f"{point.name} ({point.group})" if means.has_groups else point.name
-
-
 def _widest(means: DrawnMeans) -> dict[str, str]:
     point = means.by_width[0]
     return {
-        "name": _named(point, means),
+        "name": f"{point.name} ({point.group})" if means.has_groups else point.name,
         "ends": f"{number(point.low or 0.0)} to {number(point.high or 0.0)}",
         "rows": plural(point.n or 0, "row"),
     }
@@ -97,9 +93,9 @@ OUTER = Sentence[DrawnMeans](
 )
 
 
-def _alike(rows: Sequence[ShareRow]) -> tuple[str, str, float, int]:
-    """Return the judge, the score, the share and the rows of the score that one judge gave most often."""
-    return max(
+def _alike(rows: Sequence[ShareRow]) -> tuple[float, dict[str, str]]:
+    """Return the share of the score that one judge gave most often, and what is said of it."""
+    name, score, share, n = max(
         (
             (row.name, label, share, sum(n or 0 for _, _, n in row.parts))
             for row in rows
@@ -107,25 +103,21 @@ def _alike(rows: Sequence[ShareRow]) -> tuple[str, str, float, int]:
         ),
         key=lambda part: part[2],
     )
-
-
-def _most_alike(rows: Sequence[ShareRow]) -> dict[str, str]:
-    name, score, share, n = _alike(rows)
-    return {"judge": name, "score": score, "share": percent(share), "rows": plural(n, "row")}
+    return share, {"judge": name, "score": score, "share": percent(share), "rows": plural(n, "row")}
 
 
 ALIKE = Sentence[Sequence[ShareRow]](
     code="chart-scores-alike",
     text="The most alike are the scores of {judge}: {score} in {share} of {rows}.",
     when="a judge gave one score, or scores of one bin, to more than half of its rows",
-    holds=lambda rows: bool(rows) and _alike(rows)[2] > 0.5,
+    holds=lambda rows: bool(rows) and _alike(rows)[0] > 0.5,
     needs={
         "judge": "the judge, with the system where there are several",
         "score": "the score, or the ends of its bin",
         "share": "share of the scored rows",
         "rows": "rows that the judge scored",
     },
-    fills=_most_alike,
+    fills=lambda rows: _alike(rows)[1],
 )
 
 

@@ -28,7 +28,7 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.plots.drawing import page_svgs, svg_address
-from ragstone.kernel.document.plots.values import numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
 from ragstone.kernel.errors import explaining, plural
 

@@ -26,7 +26,8 @@ from ragstone.kernel.document.blocks import (
     Table,
     flat,
 )
-from ragstone.kernel.document.plots.values import Plot, numbers_of
+from ragstone.kernel.document.plots.tables import numbers_of
+from ragstone.kernel.document.plots.values import Plot
 from ragstone.kernel.errors import harmless
 
 LONGEST_CELL = 200

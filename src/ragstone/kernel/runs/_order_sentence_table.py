@@ -3,7 +3,8 @@
 import msgspec
 
 from ragstone.kernel.document.numbers import count
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, share_text
+from ragstone.kernel.document.plots.tables import share_text
+from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.ranks import RankShares
@@ -99,12 +100,8 @@ ALWAYS_FIRST = Sentence[RankFacts](
 MOST_NAMES = 4
 
 
-def _priced(figure: Frontier) -> list[PlotPoint]:
-    return [point for point in figure.points if point.is_known and point.x is not None]
-
-
 def _is_front(figure: Frontier, *, whole: bool) -> bool:
-    n = len(_priced(figure))
+    n = sum(point.is_known and point.x is not None for point in figure.points)
     return figure.has_frontier and n > 1 and (len(figure.best) == n) is whole
 
 

@@ -28,14 +28,15 @@ class RankShares(msgspec.Struct, frozen=True, kw_only=True):
 def rank_shares(
     names: Sequence[str],
     values: Floats,
-    clusters: Clusters,
+    clusters: Clusters | None = None,
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> RankShares | None:
     """Return how often each thing has each rank by its mean; None of fewer than two things or clusters.
 
-    values: (rows, k), of k things, all known, more is better. clusters: of each row. The resamples are drawn
+    values: (rows, k), of k things, all known, more is better. clusters: of each row, None if
+    all are independent. The resamples are drawn
     as those of bootstrap_estimates are: whole clusters, with replacement. They hold the noise of the rows
     that were drawn alone: not that of answers or verdicts made anew.
     """

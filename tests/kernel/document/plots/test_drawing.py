@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.kernel.document.plots._pen import NARROW, WIDE, cut, text_width, ticks
+from ragstone.kernel.document.plots._axes import ticks
+from ragstone.kernel.document.plots._pen import NARROW, WIDE
+from ragstone.kernel.document.plots._text import cut, text_width
 from ragstone.kernel.document.plots.drawing import lone_svg, page_svgs, sketch, svg_address
+from ragstone.kernel.document.plots.tables import numbers_of, share_text
 from ragstone.kernel.document.plots.values import (
     Frontier,
     Intervals,
@@ -20,8 +23,6 @@ from ragstone.kernel.document.plots.values import (
     ShareRow,
     Shares,
     Slopes,
-    numbers_of,
-    share_text,
     unbeaten,
 )
 

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
     asked_text,
     bench_report,
-    board_plot,
     measures_in,
     named,
     not_measured,
-    price_plots,
     verdict,
 )
 from ragstone.features.bench.answerers._basis import basis_text
@@ -333,10 +332,11 @@ def _ranks(board: AnswerBoard) -> list[Block]:
     return blocks
 
 
-def _prices(board: AnswerBoard) -> list[Block]:
+def _trade_offs(board: AnswerBoard) -> list[Block]:
+    """Return what is faithful against what is left unanswered, and the score against cost and time."""
     measure, priced = board.measure.capitalize(), priced_condition(board)
     under = [row for row in board.standings if row.cell.condition == priced and row.score is not None]
-    charts: list[Block] = [
+    return [
         *price_plots(
             (
                 (row.place, row.cell.name, row.measures["unanswered"].value, row.measures["faithful"])
@@ -382,6 +382,9 @@ def _prices(board: AnswerBoard) -> list[Block]:
             ),
         ),
     ]
+
+
+def _prices(board: AnswerBoard) -> list[Block]:
     lead = (
         "Numbers are rows of the leaderboard. Upwards: the mean with its interval. The tables have the "
         "same numbers."
@@ -412,7 +415,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
     return [
         Heading("Trade-offs", anchor="trade"),
         Paragraph(lead, tone="lead"),
-        SurfacePart(charts, kind="charts"),
+        SurfacePart(_trade_offs(board), kind="charts"),
         _table(board, caption, columns, caption=caption),
         Paragraph(basis, tone="muted"),
         Heading("How scores and times are distributed", anchor="spread"),

@@ -9,17 +9,16 @@ import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench._detection import AT_THRESHOLD, DETECTION
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
     asked_text,
     bench_report,
-    board_plot,
     family_text,
     measures_in,
     named,
     not_measured,
-    price_plots,
     size,
     verdict,
 )

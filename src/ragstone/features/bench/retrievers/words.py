@@ -6,15 +6,14 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     PLACE,
     bench_report,
-    board_plot,
     family_text,
     measures_in,
     named,
     not_measured,
-    price_plots,
     verdict,
 )
 from ragstone.features.bench.retrievers._values import (

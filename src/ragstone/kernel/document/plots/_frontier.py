@@ -4,22 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ragstone.kernel.document.numbers import number
-from ragstone.kernel.document.plots._pen import (
-    FONT,
-    WIDE,
-    Sketch,
-    cut,
-    dot,
-    path,
-    place,
-    spread,
-    text_width,
-    tick_label,
-    tick_text,
-    ticks,
-    write,
-)
-from ragstone.kernel.document.plots.values import Frontier, PlotPoint, PriceUnit, price_text
+from ragstone.kernel.document.plots._axes import spread, tick_label, tick_text, ticks
+from ragstone.kernel.document.plots._pen import WIDE, Sketch, dot, path, place, write
+from ragstone.kernel.document.plots._text import FONT, cut, text_width
+from ragstone.kernel.document.plots.tables import price_text
+from ragstone.kernel.document.plots.values import Frontier, PlotPoint, PriceUnit
 
 MOST = 60
 LEFT, TOP, EDGE, TALL, FREE = 52, 26, 16, 260, 70
@@ -44,10 +33,11 @@ class _Axes:
         prices = [
             price for point in points for price in (point.x, point.x_low, point.x_high) if price is not None
         ]
+        self.start, self.end = spread(prices, (0.0, 1.0))
         if self.is_log:
-            self.start, self.end = _powers([price for price in prices if price > 0])
-        else:
-            self.start, self.end = spread(prices, (0.0, 1.0))
+            powers = [math.log10(price) for price in prices if price > 0] or [0.0, 1.0]
+            self.start, self.end = math.floor(min(powers)), math.ceil(max(powers))
+            self.end = max(self.end, self.start + 1)
         values = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
         low, high = spread(values, None)
         self.low, self.high = low - ROOM * (high - low), high + ROOM * (high - low)
@@ -187,11 +177,3 @@ def _not_drawn(figure: Frontier, n_known: int) -> list[str]:
     rest = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
     lines = [f"Unknown, so not drawn: {', '.join(unknown[:3])}{rest}"] if unknown else []
     return [*lines, *([f"{n_known - MOST:,} more are in the table."] if n_known > MOST else [])]
-
-
-def _powers(values: Sequence[float]) -> tuple[float, float]:
-    """Return the powers of ten that hold all values."""
-    if not values:
-        return 0.0, 1.0
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    return low, max(high, low + 1)

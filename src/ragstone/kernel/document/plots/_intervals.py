@@ -3,25 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from ragstone.kernel.document.numbers import number
-from ragstone.kernel.document.plots._pen import (
-    FONT,
-    WIDE,
-    Sketch,
-    box,
-    captions,
-    column,
-    dot,
-    legend,
-    path,
-    place,
-    spread,
-    text_width,
-    tick_label,
-    tick_text,
-    ticks,
-    write,
-)
-from ragstone.kernel.document.plots.values import Intervals, PlotPoint, difference_text
+from ragstone.kernel.document.plots._axes import captions, spread, tick_label, tick_text, ticks
+from ragstone.kernel.document.plots._pen import WIDE, Sketch, box, dot, legend, path, place, write
+from ragstone.kernel.document.plots._text import FONT, column, text_width
+from ragstone.kernel.document.plots.tables import difference_text
+from ragstone.kernel.document.plots.values import Intervals, PlotPoint
 
 MOST = 40  # lines of a drawing; the table has them all
 NAMES = 260  # the widest column of names

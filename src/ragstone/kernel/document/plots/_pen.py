@@ -1,18 +1,14 @@
-"""Elements of a drawing: text that is escaped and cut to its room, lines, points of a group, ticks."""
+"""Elements of a drawing: text that is escaped and cut to its room, lines, points of a group."""
 
-import math
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from html import escape
 
 import msgspec
 
-from ragstone.kernel.errors import harmless
+from ragstone.kernel.document.plots._text import cut, text_width
 
 WIDE, NARROW = 720, 340  # units of a drawing, which are pixels where there is room for all of it
-FONT = 13
-LETTER = 0.56 * FONT  # width of a letter, on average; those of East Asia are twice as wide
 N_GROUPS = 8
 # For a drawing that stands alone, on white: what page.css gives these classes in a page.
 GROUP_COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040", "#2f6fb5", "#b0437c")
@@ -45,54 +41,6 @@ class Sketch(msgspec.Struct, frozen=True):
     height: int
     parts: list[str]
     box: tuple[float, float, float, float]
-
-
-def cut(text: str, room: float) -> str:
-    """Return as much of a text, on one line, as fits so many units; its width is estimated, not measured."""
-    line = " ".join(harmless(text).split())
-    used = 0.0
-    for at, letter in enumerate(line):
-        used += LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1)
-        if used > room:
-            return line[: max(at - 1, 0)].rstrip() + "…"
-    return line
-
-
-def text_width(text: str) -> float:
-    """Return about how wide a text is."""
-    return sum(LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1) for letter in text)
-
-
-def wrapped(text: str, room: float) -> list[str]:
-    """Return a text of ours in lines that fit; a word that is too long is cut."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}") <= room:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(cut(word, room))
-    return lines
-
-
-def captions(text: str, middle: float, y: float, width: float) -> tuple[list[str], float]:
-    """Return what an axis shows, in lines under it and within the drawing, and where the next line begins."""
-    parts = []
-    for line in wrapped(text, width):
-        half = text_width(line) / 2
-        parts.append(write(min(max(middle, half), width - half), y, line, "muted", "middle"))
-        y += FONT + 4
-    return parts, y
-
-
-def tick_label(x: float, y: float, text: str, width: float) -> str:
-    """Return the label of a line of the grid, within the drawing."""
-    half = text_width(text) / 2
-    return write(min(max(x, half), width - half), y, text, "muted", "middle")
-
-
-def column(texts: Sequence[str], most: float) -> float:
-    """Return how wide a column of texts is, with a gap beside it."""
-    return min(max((text_width(text) for text in texts), default=0.0), most) + 14
 
 
 def write(x: float, y: float, text: str, kind: str = "label", anchor: str = "", room: float = 1000) -> str:
@@ -161,31 +109,6 @@ def legend(names: Sequence[str], width: float, y: float) -> tuple[list[str], flo
         parts += [dot(x + 4, y - 4, at, ""), write(x + 16, y, line)]
         x += 34 + text_width(line)
     return parts, y + 18
-
-
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers from low to high, about `most` of them at the most; both ends are finite."""
-    span = high - low
-    power = 10.0 ** math.floor(math.log10(span / most))
-    step = next(power * n for n in (1, 2, 5, 10, 20) if span / (power * n) <= most)
-    first = math.ceil(low / step - 1e-9)
-    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def tick_text(value: float, *, is_signed: bool = False) -> str:
-    """Return a round number as short as it is."""
-    text = f"{value:.6g}" if abs(value) > 1e-12 else "0"
-    return ("+" if is_signed and value > 1e-12 else "") + text.replace("-", "−")
-
-
-def spread(values: Sequence[float], ends: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the ends of an axis: those given, and those of every value; never the same."""
-    shown = [value for value in (*values, *(ends or ())) if math.isfinite(value)] or [0.0, 1.0]
-    low, high = min(shown), max(shown)
-    if low < high:
-        return low, high
-    wide = max(abs(low), 1.0) / 2
-    return low - wide, high + wide
 
 
 def lone(parts: Sequence[str]) -> str:

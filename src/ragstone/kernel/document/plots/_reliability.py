@@ -3,17 +3,9 @@
 from collections.abc import Callable
 
 from ragstone.kernel.document.numbers import percent
-from ragstone.kernel.document.plots._pen import (
-    FONT,
-    Sketch,
-    box,
-    dot,
-    path,
-    place,
-    tick_label,
-    wrapped,
-    write,
-)
+from ragstone.kernel.document.plots._axes import tick_label
+from ragstone.kernel.document.plots._pen import Sketch, box, dot, path, place, write
+from ragstone.kernel.document.plots._text import FONT, wrapped
 from ragstone.kernel.document.plots.values import PlotPoint, Reliability
 
 LEFT, TOP, COUNTS, EDGE = 62, 30, 56, 12

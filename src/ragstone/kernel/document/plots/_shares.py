@@ -1,19 +1,10 @@
 """Bars of ordered parts, from the first, which is dark, to the last."""
 
-from ragstone.kernel.document.plots._pen import (
-    RAMP_COLOURS,
-    WIDE,
-    Sketch,
-    box,
-    captions,
-    column,
-    path,
-    place,
-    text_width,
-    tick_label,
-    write,
-)
-from ragstone.kernel.document.plots.values import Shares, share_text
+from ragstone.kernel.document.plots._axes import captions, tick_label
+from ragstone.kernel.document.plots._pen import RAMP_COLOURS, WIDE, Sketch, box, path, place, write
+from ragstone.kernel.document.plots._text import column, text_width
+from ragstone.kernel.document.plots.tables import share_text
+from ragstone.kernel.document.plots.values import Shares
 
 MOST, NAMES, VALUES, EDGE = 40, 260, 56, 10
 

@@ -1,22 +1,9 @@
 """What moved from before to after, a line each: an open point before, a filled one after."""
 
 from ragstone.kernel.document.numbers import number
-from ragstone.kernel.document.plots._pen import (
-    FONT,
-    WIDE,
-    Sketch,
-    captions,
-    column,
-    dot,
-    path,
-    place,
-    spread,
-    text_width,
-    tick_label,
-    tick_text,
-    ticks,
-    write,
-)
+from ragstone.kernel.document.plots._axes import captions, spread, tick_label, tick_text, ticks
+from ragstone.kernel.document.plots._pen import WIDE, Sketch, dot, path, place, write
+from ragstone.kernel.document.plots._text import FONT, column, text_width
 from ragstone.kernel.document.plots.values import Slopes
 from ragstone.kernel.errors import plural
 
