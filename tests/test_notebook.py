@@ -36,7 +36,7 @@ summary, write_run = tiny.summary, tiny.write_run  # fixtures
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&[bold]\x1b[31m\u202e"
 MARKUP = {
     *("style", "div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "pre"),
-    *("svg", "rect", "path", "circle", "text"),
+    *("svg", "rect", "path", "circle", "text", "g", "title", "desc"),
 }
 
 
@@ -120,11 +120,11 @@ def test_every_summary_is_shown_and_text_from_outside_stays_text(kind):
 
 
 def check_chart(chart: dict) -> None:
-    """A specification that holds its data and asks for nothing, beside a drawing that needs no script."""
-    spec = chart[VEGA_LITE]
-    assert spec["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
-    assert "url" not in json.dumps(spec["data"])
-    assert spec["data"]["values"]
+    """A drawing without a script; of dots beside a specification that holds its data and asks for nothing."""
+    if spec := chart.get(VEGA_LITE):
+        assert spec["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
+        assert "url" not in json.dumps(spec["data"])
+        assert spec["data"]["values"]
     check_harmless(chart["image/svg+xml"])
     ElementTree.fromstring(chart["image/svg+xml"])
     assert chart["text/plain"].startswith("Chart: ")
@@ -259,7 +259,7 @@ def test_a_chart_has_one_line_for_each_value_and_no_more_than_fit():
 def test_a_chart_of_one_value_has_a_scale(value):
     drawn = svg(Dots(title="t", dots=[Dot(name="n", value=value)], ends=None))
     assert "nan" not in drawn
-    assert 250 < float(re.search(r'cx="([\d.]+)"', drawn)[1]) < 570
+    assert 0 < float(re.search(r'cx="([\d.]+)"', drawn)[1]) < 720
 
 
 def test_a_frontend_that_takes_html_alone_gets_all_in_one():

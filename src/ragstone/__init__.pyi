@@ -31,9 +31,9 @@ from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
 from .features.compare.comparing import compare as compare
-from .features.compare.several import SeveralRuns as SeveralRuns
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
+from .features.compare.values import SeveralRuns as SeveralRuns
 from .features.export.events import send_judgements as send_judgements
 from .features.export.mlflow import log_to_mlflow as log_to_mlflow
 from .features.export.records import ExportedRecord as ExportedRecord

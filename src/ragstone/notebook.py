@@ -21,7 +21,7 @@ from ragstone.kernel.document.blocks import (
     Table,
     table_of,
 )
-from ragstone.kernel.document.notebook import render_bundles, render_html
+from ragstone.kernel.document.notebook import render_bundles, render_html, render_svgs
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary, summarise
@@ -48,6 +48,11 @@ def bundles(value: object) -> list[Bundle]:
 def html(value: object) -> str:
     """Return the words, the tables and the drawn charts as one piece of HTML."""
     return render_html(_documents(value))
+
+
+def svgs(value: object) -> dict[str, str]:
+    """Return the plots of a value's report by name, also those that only its page draws."""
+    return render_svgs(_documents(value))
 
 
 def _documents(value: object) -> list[ReportDocument]:

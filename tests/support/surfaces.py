@@ -1,6 +1,7 @@
 """What a document is on each surface, for tests."""
 
 import io
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from rich.cells import cell_len
@@ -14,7 +15,6 @@ from ragstone.kernel.document.blocks import (
     ChartPanel,
     ChartPanels,
     Column,
-    Drawing,
     Fold,
     Heading,
     Link,
@@ -27,7 +27,7 @@ from ragstone.kernel.document.blocks import (
     Table,
 )
 from ragstone.kernel.document.html import render_page
-from ragstone.kernel.document.scatter import decade_s, draw_scatter, point
+from ragstone.kernel.document.plots.values import Frontier, Plot, PlotPoint
 from ragstone.kernel.document.terminal import render_terminal
 from ragstone.kernel.statistics import Estimate
 
@@ -45,6 +45,19 @@ def shown(document: ReportDocument, width: int = 100) -> str:
 def page_text(document: ReportDocument) -> str:
     """Return what a page says."""
     return Page(render_page(document)).text
+
+
+def plots_in(document: ReportDocument) -> dict[str, Plot]:
+    """Return the plots of a page, by name."""
+
+    def of(blocks: Iterable[Block]) -> Iterator[Plot]:
+        for block in blocks:
+            if isinstance(block, Plot):
+                yield block
+            elif isinstance(block, SurfacePart | Fold):
+                yield from of(block.blocks)
+
+    return {plot.name: plot for plot in of(document.blocks)}
 
 
 def document(*blocks: Block) -> ReportDocument:
@@ -78,7 +91,7 @@ def every_block(words: str) -> ReportDocument:
         Listing([words], prose=True),
         Pairs([(words, words)]),
         Table(columns, [[words], cells], words, words),
-        Drawing(draw_scatter([point(1, words, "best", 0.1, found)], decade_s), words, words, words),
+        Plot(name="p", title=words, figure=_frontier(words, found), said=[words]),
     ]
     return ReportDocument(
         title=words,
@@ -98,6 +111,13 @@ def every_block(words: str) -> ReportDocument:
         last=words,
         back=Link(words, words),
     )
+
+
+def _frontier(words: str, found: Estimate) -> Frontier:
+    points = [
+        PlotPoint(name=words, value=found.value, low=found.low, high=found.high, x=x) for x in (0.1, None)
+    ]
+    return Frontier(points=points, unit="usd", across=words, upwards=words, nothing=words)
 
 
 def every_block_and_chart(words: str) -> ReportDocument:

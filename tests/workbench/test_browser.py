@@ -93,7 +93,7 @@ def test_a_run_is_found_opened_and_read_with_keys_alone(project):
         tab.until(SHOWN, "1 of 4 questions")
         assert "judge=0" in tab.run("location.search")
         tab.page.locator("#right").scroll_into_view_if_needed()
-        tab.until("document.querySelectorAll('.canvas svg').length > 0", value=True)
+        assert tab.page.locator("#means svg.chart.wide").is_visible()
         tab.visit(f"{address}/workbench/runs/0/wheat#q-q4%20%26%205")
         tab.until("document.querySelector('details[open].question')?.id", "q-q4 & 5")
         assert tab.complaints == []

@@ -18,8 +18,6 @@ from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
 from ragstone.features.try_.pages import offered
 from ragstone.kernel.document.html import (
-    charts_in,
-    draw,
     policy_in,
     render_blocks,
     render_page,
@@ -79,7 +77,6 @@ def run(
             "made": render_blocks(made_blocks(summary, view.run))
             if (folder / "summary.json").is_file()
             else "",
-            "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
             "n_unmeasured": len(by_model - {(card.judge, card.model) for card in summary.cards}),
         }

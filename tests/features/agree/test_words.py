@@ -8,10 +8,11 @@ from tests.features.report.test_page import Page
 from tests.support.plain_rows import judgement_row
 from tests.support.surfaces import shown as surface
 
-from ragstone.features.agree.words import card_document, cards_document, dots, shade
+from ragstone.features.agree.words import card_document, cards_document, reliability_plot, shade
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.document.html import render_page
+from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.records import Label
 
 
@@ -116,10 +117,10 @@ def test_page_and_terminal_say_which_answers_people_and_judge_rest_on():
 def test_page_draws_calibration_and_biases():
     card = cards(top=100)[0]
     assert card.calibration is not None
-    html = render_cards([card])
-    assert html.count("<circle") == len(card.calibration.bins)  # no common unit, so no bias is drawn
-    found = dots(card.calibration)
-    assert all(dot.high <= dot.y <= dot.low for dot in found)  # upwards is less
+    points = reliability_plot(card, card.calibration).figure.points
+    assert [(point.x, point.value, point.n) for point in points] == [
+        (part.mean, part.right.value, part.right.n) for part in card.calibration.bins
+    ]
     assert render_cards(cards()).count('class="range"') == 3  # one bias has no interval
 
 
@@ -127,14 +128,15 @@ def test_page_names_the_axes_and_has_the_curve_as_numbers_too():
     card = cards(top=100)[0]
     assert card.calibration is not None
     page = Page(render_cards([card]))
-    for words in ("mean score of a bin", "share that people call right", "The same as numbers"):
+    for words in ("how sure the judge is that the answer is right", "how often people say that it is right"):
         assert words in page.text, words
     first = card.calibration.bins[0]
-    assert f"{first.low:.2f} to {first.high:.2f} {first.right.n} {first.mean:.2f}" in page.text
+    numbers = f"{percent(first.low)} to {percent(first.high)} {first.right.n} {percent(first.mean)}"
+    assert numbers in page.text
     assert card.selective is not None
     assert "Right among the answers it is surest of" in page.text
     assert "Area under wrong verdicts against coverage" in shown(card)
-    assert "The same as numbers" not in shown(card)
+    assert "Numbers of this chart" not in shown(card)
 
 
 def test_the_price_of_verdicts_is_said_where_it_is_known_and_not_0():

@@ -5,8 +5,10 @@ import json
 import pytest
 from tests.support.command import ragstone
 from tests.support.judged_runs import judged, write_run
+from tests.support.surfaces import plots_in
 
 from ragstone import compare_several
+from ragstone.features.compare.several import several_document
 from ragstone.kernel.errors import DataError
 
 
@@ -71,6 +73,33 @@ def test_a_run_twice_or_without_that_judge_is_refused(three, says):
     with pytest.raises(DataError) as error:
         compare_several(three, metrics=["f1"])
     says(error.value)
+
+
+def test_several_runs_are_drawn_with_their_means_how_far_the_order_holds_and_their_cost(tmp_path, says):
+    for name, scores, cost in (
+        ("may", [1, 0, 0, 0] * 3, 0.001),
+        ("june", [1, 1, 0, 0] * 3, 0.002),
+        ("july", [0] * 12, None),
+    ):
+        write_run(tmp_path / name, judged(scores))
+        answers = [
+            {"question_id": f"q{at}", "system": "s", "answer": "a"}
+            | ({"cost_usd": cost * (1 + at)} if cost else {})
+            for at in range(12)
+        ]
+        (tmp_path / name / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    several = compare_several([tmp_path / name for name in ("may", "june", "july")])
+    assert set(several.usd) == {"may", "june"}
+    assert several.usd["may"].value == pytest.approx(0.0065)
+    plots = plots_in(several_document(several))
+    assert list(plots) == ["means-0", "ranks-0", "cost-0"]
+    assert [point.x for point in plots["cost-0"].figure.points][2] is None
+    says("\n\n".join(sentence for plot in plots.values() for sentence in plot.said))
+
+
+def test_one_run_with_a_metric_has_no_order(three):
+    found = compare_several(three[:1])
+    assert list(plots_in(several_document(found))) == []
 
 
 def test_means_are_laid_out_by_two_settings_that_cross(tmp_path, says):

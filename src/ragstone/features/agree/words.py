@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from zlib import crc32
 
 import msgspec
 
+from ragstone.features.agree._sentence_table import HOLD, OFF
 from ragstone.kernel.agreement.card import (
     BEYOND_CHANCE,
     AnswerGroup,
@@ -21,7 +23,6 @@ from ragstone.kernel.agreement.card import (
 from ragstone.kernel.agreement.corrected_mean import precise
 from ragstone.kernel.document.blocks import (
     Block,
-    CalibrationPlot,
     Cell,
     Column,
     Dots,
@@ -32,7 +33,6 @@ from ragstone.kernel.document.blocks import (
     Made,
     Pairs,
     Paragraph,
-    PlotDot,
     ReportDocument,
     Row,
     SurfacePart,
@@ -45,11 +45,12 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import count, interval, number, one_line, percent, usd, with_ends
+from ragstone.kernel.document.plots.values import Plot, PlotPoint, Reliability
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt, judge_name, labelled, tau_told
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
-from ragstone.kernel.statistics.calibration import ReliabilityBin
 from ragstone.kernel.statistics.selective import SelectivePoint
 from ragstone.kernel.version import __version__
 
@@ -71,7 +72,6 @@ MEANINGS = {
 }
 SHOWN_DISAGREEMENTS = 3  # in a terminal
 SHOWN_TEXT = 240  # characters of a question or a reason there
-SIDE, EDGE = 300, 36  # of the calibration plot: its square, and the room for its labels
 INTERVALS = "Intervals are at 95 % unless said otherwise, over whole questions."
 
 
@@ -260,25 +260,11 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
         else f" Over ten bins of equal width and with what chance adds, as most tools print it: "
         f"{number3(calibration.usual_error)}."
     )
-    bins: list[Made[ReliabilityBin]] = [
-        (Column(f"{what.capitalize()}s", text=True), lambda part: f"{part.low:.2f} to {part.high:.2f}"),
-        ("Answers", lambda part: count(part.right.n)),
-        (f"Mean {what}", lambda part: number(part.mean)),
-        (Column("Share right", beside="interval"), lambda part: estimated(part.right)),
-    ]
     question = f"Calibration: is a {what} of 0.8 right 80 times out of 100?"
     return [
         Heading(question, level=4, where="page"),
         *map(Paragraph, card.probability_notes),
-        CalibrationPlot(dots(calibration), SIDE, EDGE, f"mean {what} of a bin", f"share that {right}"),
-        table_of(
-            f"Calibration of {judge_name(card)}",
-            calibration.bins,
-            bins,
-            caption="The same as numbers",
-            kind="",
-            where="page",
-        ),
+        reliability_plot(card, calibration),
         Paragraph(
             f"Expected calibration error {with_ends3(calibration.error)}: the average distance between the "
             f"{what} and the share of answers that {right}, less what chance is estimated to add.{usual}"
@@ -331,25 +317,32 @@ def with_ends3(estimate: Estimate) -> str:
     return f"{number3(estimate.value)} ({number3(estimate.low)} to {number3(estimate.high)})"
 
 
-def dots(calibration: Calibration) -> list[PlotDot]:
-    """Return the bins of the calibration plot: the mean score to the right, the share of right upwards."""
-    most = max(part.right.n for part in calibration.bins)
-    return [
-        PlotDot(
-            x=round(EDGE + part.mean * SIDE, 1),
-            y=_upwards(part.right.value),
-            low=_upwards(part.right.value if part.right.low is None else part.right.low),
-            high=_upwards(part.right.value if part.right.high is None else part.right.high),
-            radius=round(3 + 7 * (part.right.n / most) ** 0.5, 1),
-            words=f"{part.low:.2f} to {part.high:.2f}, mean {part.mean:.2f}: {with_ends(part.right)} right "
-            f"of {part.right.n:,}",
+def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
+    """Return what the judge says against what people say, by bins: in plain words, with the counts."""
+    graded = card.probability_of == "its grade"
+    points = [
+        PlotPoint(
+            name=f"{percent(part.low)} to {percent(part.high)}",
+            x=part.mean,
+            value=part.right.value,
+            low=part.right.low,
+            high=part.right.high,
+            n=part.right.n,
         )
         for part in calibration.bins
     ]
-
-
-def _upwards(share: float) -> float:
-    return round(8 + (1 - share) * SIDE, 1)
+    figure = Reliability(
+        points=points,
+        across="how sure the judge is " + ("of its grade" if graded else "that the answer is right"),
+        upwards="how often people " + ("give the same grade" if graded else "say that it is right"),
+    )
+    said = filter(None, [say(calibration, OFF, HOLD)])
+    return Plot(
+        name=f"calibration-{crc32(title(card).encode()):08x}",
+        title=f"What {judge_name(card)} says, and what people say",
+        figure=figure,
+        said=["On the dashed line both say the same; under it the judge says more than people.", *said],
+    )
 
 
 def _rivals(card: ReportCard) -> list[Baseline]:

@@ -4,9 +4,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ragstone.features.bench._board import LeftOutCell
-from ragstone.kernel.document.blocks import Block, Cell, Column, Listing, Made, ReportDocument, Tone
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Listing,
+    Made,
+    ReportDocument,
+    Tone,
+)
 from ragstone.kernel.document.numbers import count, with_ends
-from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import asked_line, made_of
@@ -94,29 +101,6 @@ def asked_text(spent: Sequence[Spent], of: str = "") -> str:
     calls = plural(sum(cell.n_calls for cell in spent), "call")
     tokens_in, tokens_out = sum(cell.input for cell in spent), sum(cell.output for cell in spent)
     return f"{calls}{of}, {count(tokens_in)} tokens in, {count(tokens_out)} out"
-
-
-Priced = tuple[int, str, str, float | None, Estimate]
-"""Place, name and group of a point, its price if that is known, and its value."""
-
-
-def draw_costs(points: Iterable[Priced]) -> ScatterChart | None:
-    """Return values against US dollars; None unless a price above 0 is known."""
-    return _draw(points, decade_usd, "0 USD")
-
-
-def draw_times(points: Iterable[Priced], nothing: str) -> ScatterChart | None:
-    """Return values against seconds; None unless a time above 0 is known. nothing: what no time is called."""
-    return _draw(points, decade_s, nothing)
-
-
-def _draw(points: Iterable[Priced], decade: Callable[[int], str], nothing: str) -> ScatterChart | None:
-    known = [
-        point(number, name, group, price, value)
-        for number, name, group, price, value in points
-        if price is not None
-    ]
-    return draw_scatter(known, decade, nothing) if any(each.x for each in known) else None
 
 
 class BenchNumbers(Protocol):

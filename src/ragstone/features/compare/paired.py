@@ -30,6 +30,8 @@ from ragstone.features.compare.values import (
     MetricComparison,
     Outcome,
     Outlook,
+    ScoreMove,
+    ScoreMoves,
     Side,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
@@ -54,6 +56,7 @@ from ragstone.kernel.statistics.families import ALPHA, difference_and_test
 from ragstone.kernel.statistics.paired import PairedTest, Verdict
 from ragstone.kernel.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 
+MOST_MOVES = 30  # questions of a metric that are named among its moves
 EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
 
 
@@ -278,9 +281,32 @@ class _Both:
             outlook=_outlook(row, width, effect * (width or 0), ALPHA / family),
             corrected=corrected,
             length=length,
+            moves=self._moves(row, differences) if n_changed else UNSET,
             label_cost=label_cost(differences, width)
             if width and n_changed and model != NO_MODEL and not corrected
             else None,
+        )
+
+    def _moves(self, row: _Paired, differences: Floats) -> ScoreMoves:
+        """Return where scores went; of questions that moved as far, those that come first are named."""
+        order = np.argsort(differences, kind="stable")
+        n_down, n_up = int((differences < 0).sum()), int((differences > 0).sum())
+        down = min(n_down, max(MOST_MOVES // 2, MOST_MOVES - n_up))
+        up = min(n_up, MOST_MOVES - down)
+        rising = sorted(np.argsort(-differences, kind="stable")[:up], key=lambda at: (differences[at], at))
+        return ScoreMoves(
+            n_up=n_up,
+            n_down=n_down,
+            n_same=len(differences) - n_up - n_down,
+            largest=[
+                ScoreMove(
+                    question_id=row.ids[at],
+                    score_a=float(row.values[at, 0]),
+                    score_b=float(row.values[at, 1]),
+                    question=self._texts.get(row.ids[at]),
+                )
+                for at in [*order[:down], *rising]
+            ],
         )
 
     def _side(self, row: _Paired, at: int, scale: tuple[float, float] | None) -> Side:

@@ -6,8 +6,10 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.compare._repeats import fold_repeats
+from ragstone.features.compare._several_plots import several_plots
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -24,37 +26,14 @@ from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
+from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.statistics import Estimate, mean_estimate
+from ragstone.kernel.statistics.ranks import RankShares
 from ragstone.kernel.version import __version__
 
 LONGEST_SETTING = 30
-
-
-class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
-    """One judge over several runs. means: column -> mean.
-
-    n_flips: questions that pass in one of the columns, with at least the middle of the scale, and fail in
-    another; None where a scale is unknown.
-    """
-
-    judge: str
-    metric: str
-    means: dict[str, MetricSummary]
-    n_flips: int | None
-
-
-class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs side by side. columns: a run each, or a system of a run with several.
-
-    settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
-    matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
-    """
-
-    columns: list[str]
-    metrics: list[SeveralMeans]
-    settings: dict[str, dict[str, str]]
-    matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
 
 
 def compare_several(
@@ -72,12 +51,17 @@ def compare_several(
     read = [read_judged(run, f"list {at}", []) for at, run in enumerate(runs, 1)]
     names = _names(read)
     columns: dict[str, list[Judgement]] = {}
+    clusters: dict[str, str] = {}
+    usd: dict[str, Estimate] = {}
     means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
     points: dict[str, list[MatrixPoint]] = {}
     for name, run in zip(names, read, strict=True):
         several = len({split_repeat(row.system)[0] for row in run.judgements}) > 1
+        clusters |= question_clusters(run.questions, run.judgements)
         for row in fold_repeats(run).judgements:
             columns.setdefault(f"{name}: {row.system}" if several else name, []).append(row)
+        for system, cost in _costs(run, seed).items():
+            usd[f"{name}: {system}" if several else name] = cost
         for mean in summarise(run.judgements, clusters=question_clusters(run.questions), seed=seed):
             if not metrics or {mean.judge, mean.metric} & set(metrics):
                 column = f"{name}: {mean.system}" if several else name
@@ -87,13 +71,20 @@ def compare_several(
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
     compared = [
-        SeveralMeans(judge=judge, metric=metric, means=own, n_flips=_flips(columns, own))
+        SeveralMeans(
+            judge=judge,
+            metric=metric,
+            means=own,
+            n_flips=_flips(columns, own),
+            ranks=_ranks(columns, own, clusters, seed),
+        )
         for (judge, metric), own in means.items()
     ]
     return SeveralRuns(
         columns=list(columns),
         metrics=compared,
         settings=_differing(names, read),
+        usd=usd or msgspec.UNSET,
         matrices=_matrices(points, by) or msgspec.UNSET,
     )
 
@@ -130,6 +121,39 @@ def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSum
     return sum(len(outcomes) > 1 for outcomes in passed.values())
 
 
+def _ranks(
+    columns: Mapping[str, list[Judgement]],
+    means: Mapping[str, MetricSummary],
+    clusters: Mapping[str, str],
+    seed: int,
+) -> RankShares | msgspec.UnsetType:
+    if any(mean.labels for mean in means.values()):
+        return msgspec.UNSET
+    scores: dict[str, dict[str, float]] = {}
+    for column, mean in means.items():
+        key = (mean.system, mean.judge, mean.metric, mean.model)
+        scores[column] = {
+            row.question_id: row.score
+            for row in columns[column]
+            if row.score is not None and (row.system, row.judge, row.metric, row.model) == key
+        }
+    return ranks_of(scores, clusters, seed=seed) or msgspec.UNSET
+
+
+def _costs(run: JudgedRun, seed: int) -> dict[str, Estimate]:
+    """Return the mean cost of an answer of each system all of whose answers say it."""
+    costs: dict[str, list[float | None]] = {}
+    for answer in run.answers:
+        costs.setdefault(split_repeat(answer.system)[0], []).append(answer.cost_usd)
+    known = {
+        system: [cost for cost in values if cost is not None]
+        for system, values in costs.items()
+        if None not in values
+    }
+    means = {system: mean_estimate(values, seed=seed, proportion=False) for system, values in known.items()}
+    return {system: mean for system, mean in means.items() if mean is not None}
+
+
 def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dict[str, str]]:
     known = {name: run_settings(run.manifest) for name, run in zip(names, runs, strict=True) if run.manifest}
     settings = dict.fromkeys(name for own in known.values() for name in own)
@@ -144,9 +168,10 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
 def several_document(several: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
     blocks: list[Block] = []
-    for metric in several.metrics:
+    for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)
         if metric.n_flips is not None:

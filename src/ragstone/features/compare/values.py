@@ -7,11 +7,13 @@ import msgspec
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.judging.noise import MetricComponents
-from ragstone.kernel.judging.summary import BOUNDS_FROM
+from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status
+from ragstone.kernel.runs.matrix import Matrix
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict
+from ragstone.kernel.statistics.ranks import RankShares
 from ragstone.kernel.tables.shown import Displayed
 
 Outcome = Literal["passed", "failed", "cannot tell"]
@@ -46,6 +48,28 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     answer_b: str | None = None
     documents_a: list[GivenDocument] | None = None
     documents_b: list[GivenDocument] | None = None
+
+
+class ScoreMove(msgspec.Struct, frozen=True, kw_only=True):
+    """A question whose score differs; its text where the runs hold one."""
+
+    question_id: str
+    score_a: float
+    score_b: float
+    question: str | None = None
+
+
+class ScoreMoves(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the scores of the questions went. n_up, n_down, n_same: higher in B, lower, the same in both.
+
+    largest: the questions that moved furthest, 30 at most, as many down as up where there are; from the one
+    that fell most to the one that rose most.
+    """
+
+    n_up: int
+    n_down: int
+    n_same: int
+    largest: list[ScoreMove]
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +128,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     outlook: None where too little is known of how scores vary. corrected: what people would say, where they
     have labelled answers of both; then verdict follows its p_holm, while p and p_holm here stay those of the
     judge's scores. length: None where too few errors are known. label_cost: of judges that ask a
-    model, where there are no labels and scores differ.
+    model, where there are no labels and scores differ. moves: absent where no score differs.
     """
 
     judge: str
@@ -137,6 +161,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     corrected: CorrectedDifference | None = None
     length: LengthSlope | None = None
     label_cost: LabelCost | None = None
+    moves: ScoreMoves | msgspec.UnsetType = msgspec.UNSET
 
 
 class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,3 +275,33 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds_from: float = BOUNDS_FROM
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
     chosen: ChosenQuestions | msgspec.UnsetType = msgspec.UNSET
+
+
+class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
+    """One judge over several runs. means: column -> mean.
+
+    n_flips: questions that pass in one of the columns, with at least the middle of the scale, and fail in
+    another; None where a scale is unknown. ranks: how often each column has each rank over resamples of the
+    questions that all have a score of; absent of one column, of labels, and of fewer than two questions.
+    """
+
+    judge: str
+    metric: str
+    means: dict[str, MetricSummary]
+    n_flips: int | None
+    ranks: RankShares | msgspec.UnsetType = msgspec.UNSET
+
+
+class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs side by side. columns: a run each, or a system of a run with several.
+
+    settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
+    usd: column -> mean cost of an answer in US dollars; of a column of which an answer does not say it, none.
+    matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
+    """
+
+    columns: list[str]
+    metrics: list[SeveralMeans]
+    settings: dict[str, dict[str, str]]
+    matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
+    usd: dict[str, Estimate] | msgspec.UnsetType = msgspec.UNSET

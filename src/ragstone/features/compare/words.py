@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, WHY_NOT
 from ragstone.features.compare._people_words import labelled, people_told
+from ragstone.features.compare._plots import difference_plot, move_plots
 from ragstone.features.compare._sentence_table import (
     CAUTION,
     COUNTED,
@@ -123,11 +124,13 @@ def comparison_document(
             Notes(comparison.notes),
             *_changed(comparison),
             Heading("Metric by metric", anchor="metrics"),
+            *difference_plot(comparison),
             _table(comparison),
             *_corrected(comparison),
             *map(Paragraph, noise_lines(comparison)),
             *explained,
             *_overlap(comparison),
+            *move_plots(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
             *_retrieval(comparison.retrieval),

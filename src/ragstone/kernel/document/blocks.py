@@ -6,15 +6,12 @@ too, `page` has room for everything. What both show stands once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from ragstone.kernel.document.numbers import interval, number
 from ragstone.kernel.statistics import Estimate
-
-if TYPE_CHECKING:
-    from ragstone.kernel.document.scatter import ScatterChart
 
 Where = Literal["everywhere", "page", "terminal"]
 Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]
@@ -243,15 +240,6 @@ class ChartPanels(Block, frozen=True, kw_only=True):
     where: Where = "page"
 
 
-class Drawing(Block, frozen=True):
-    """Points with intervals against a price (scatter.py), on a page; a table beside has the same numbers."""
-
-    chart: "ScatterChart"
-    label: str
-    below: str
-    caption: str = ""
-
-
 class Dot(msgspec.Struct, frozen=True, kw_only=True):
     """A value and the ends of its interval, None where there is none. group: what its colour stands for."""
 
@@ -268,30 +256,6 @@ class Dots(Block, frozen=True):
     title: str
     dots: list[Dot]
     ends: tuple[float, float] | None = (0.0, 1.0)
-
-
-class PlotDot(msgspec.Struct, frozen=True):
-    """A bin of the calibration plot: where it stands, the ends of its interval, its radius, its words."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    radius: float
-    words: str
-
-
-class CalibrationPlot(Block, frozen=True):
-    """The share of right answers against the score, on a page. side: of its square; edge: room for labels.
-
-    across, upwards: what the axes show.
-    """
-
-    dots: list[PlotDot]
-    side: int
-    edge: int
-    across: str
-    upwards: str
 
 
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):

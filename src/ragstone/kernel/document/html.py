@@ -27,6 +27,8 @@ from ragstone.kernel.document.blocks import (
     flat,
     told,
 )
+from ragstone.kernel.document.plots.drawing import page_svgs, svg_address
+from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
 from ragstone.kernel.errors import explaining, plural
 
@@ -207,6 +209,9 @@ def environment() -> "Environment":
         plural=plural,
         tones=TONES,
         grid_of=grid_of,
+        numbers_of=numbers_of,
+        page_svgs=lambda plot: map(safe, page_svgs(plot)),
+        svg_address=lambda plot: safe(svg_address(plot)),
         told=told,
         whole=whole,
         is_shortened=is_shortened,

@@ -26,6 +26,8 @@ from ragstone.kernel.document.blocks import (
     Table,
     flat,
 )
+from ragstone.kernel.document.plots.tables import numbers_of
+from ragstone.kernel.document.plots.values import Plot
 from ragstone.kernel.errors import harmless
 
 LONGEST_CELL = 200
@@ -57,6 +59,11 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
             case SurfacePart():
                 yield from _parts(block.blocks)
             case Chart(title=title, head=head, rows=rows):
+                table = Table([Column(name) for name in head], rows, title)
+                yield from _parts([Fold(f"{title}: numbers", [table])])
+            case Plot(title=title, figure=figure, said=said, in_markdown=True):
+                head, rows = numbers_of(figure)
+                yield from map(_line, said)
                 table = Table([Column(name) for name in head], rows, title)
                 yield from _parts([Fold(f"{title}: numbers", [table])])
             case Fold(summary=summary):

@@ -1,19 +1,20 @@
 """Documents -> the outputs of a notebook's cell: the words and tables of a terminal as HTML, and its charts.
 
 So every summary has one wording: whatever a command prints, a notebook can show. A chart is Vega-Lite, with a
-drawing (SVG) for who does not show that. Both have a white ground of their own, for neither knows whether the
-page around them is dark.
+drawing (SVG) for who does not show that; a plot is that drawing alone. Both have a white ground of their own,
+for neither knows whether the page around them is dark.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.kernel.document.blocks import Dot, Dots, ReportDocument
-from ragstone.kernel.document.numbers import number
+from ragstone.kernel.document.blocks import Block, Dot, Dots, Fold, ReportDocument, SurfacePart
+from ragstone.kernel.document.plots.drawing import lone_svg
+from ragstone.kernel.document.plots.values import Intervals, Plot, PlotPoint
 from ragstone.kernel.document.terminal import render_terminal
 from ragstone.kernel.errors import harmless
 from ragstone.kernel.tables.shown import Bundle
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 VEGA_LITE = "application/vnd.vegalite.v5+json"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"  # a name; nothing is loaded from there
 MOST_DOTS = 30  # a chart that fits a screen; the table has them all
-NAME_LENGTH = 38
 # Dark enough on white, and apart for people who see no red or green (Okabe and Ito 2008, in darker shades).
 COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040")
-LEFT, WIDTH, RIGHT, ROW, TOP, BOTTOM = 250, 320, 170, 20, 28, 24
+LEFT, WIDTH = 250, 320
 PLAIN_WIDTH = 100
 # No colour of text or ground is set: both are the notebook's, so that light and dark work.
 STYLE = """\
@@ -54,6 +54,8 @@ def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
     plain_texts = list(map(render_terminal, documents))
     drawn = [
         {VEGA_LITE: vega_lite(chart), "image/svg+xml": svg(chart), "text/plain": f"Chart: {chart.title}"}
+        if isinstance(chart, Dots)
+        else {"image/svg+xml": _fitted(chart), "text/plain": f"Chart: {chart.title}. {' '.join(chart.said)}"}
         for chart in _charts(documents)
     ]
     return [{"text/html": fragment(plain_texts), "text/plain": plain(plain_texts)}, *drawn]
@@ -61,12 +63,33 @@ def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
 
 def render_html(documents: Sequence[ReportDocument]) -> str:
     """Return the words, the tables and the drawn charts as one piece of HTML."""
-    charts = "".join(f"<div>{svg(chart)}</div>\n" for chart in _charts(documents))
+    charts = "".join(
+        f"<div>{svg(chart) if isinstance(chart, Dots) else _fitted(chart)}</div>\n"
+        for chart in _charts(documents)
+    )
     return fragment(map(render_terminal, documents)) + charts
 
 
-def _charts(documents: Sequence[ReportDocument]) -> list[Dots]:
-    return [block for document in documents for block in document.blocks if isinstance(block, Dots)]
+def render_svgs(documents: Sequence[ReportDocument]) -> dict[str, str]:
+    """Return every plot of the documents by name, those of their parts too, as drawings that stand alone."""
+
+    def plots(blocks: Iterable[Block]) -> Iterator[Plot]:
+        for block in blocks:
+            if isinstance(block, Plot):
+                yield block
+            elif isinstance(block, SurfacePart | Fold):
+                yield from plots(block.blocks)
+
+    return {plot.name: lone_svg(plot) for document in documents for plot in plots(document.blocks)}
+
+
+def _charts(documents: Sequence[ReportDocument]) -> list[Dots | Plot]:
+    return [
+        block
+        for document in documents
+        for block in document.blocks
+        if isinstance(block, Dots) or (isinstance(block, Plot) and block.where == "everywhere")
+    ]
 
 
 def fragment(parts: "Iterable[RenderableType]") -> str:
@@ -209,49 +232,17 @@ def vega_lite(chart: Dots) -> dict[str, Any]:
 
 def svg(chart: Dots) -> str:
     """Return the chart as a drawing that needs no script and no font."""
-    dots = _shown(chart)
-    low, high = _ends(chart)
-    groups = list(dict.fromkeys(dot.group for dot in dots))
-
-    def x_of(value: float) -> float:
-        return round(LEFT + (value - low) / (high - low) * WIDTH, 1)
-
-    bottom = TOP + ROW * len(dots)
-    parts = [_words(8, 16, chart.title, "font-weight:bold")]
-    for tick in (low, (low + high) / 2, high):
-        parts.append(f'<path d="M{x_of(tick)} {TOP}V{bottom}" stroke="#ddd"/>')
-        parts.append(_words(x_of(tick), bottom + 15, number(tick), "text-anchor:middle"))
-    for place, dot in enumerate(dots):
-        y, colour = TOP + ROW * place + ROW // 2, _colour(groups, dot.group)
-        name = f"{dot.name} · {dot.group}" if len(groups) > 1 and dot.group else dot.name
-        parts.append(
-            _words(
-                8,
-                y + 4,
-                name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…",
-                f"fill:{colour}",
-            )
-        )
-        ends = ""
-        if dot.low is not None and dot.high is not None:
-            parts.append(
-                f'<path d="M{x_of(dot.low)} {y}H{x_of(dot.high)}" stroke="{colour}" stroke-width="2"/>'
-            )
-            ends = f" ({number(dot.low)} to {number(dot.high)})"
-        parts.append(f'<circle cx="{x_of(dot.value)}" cy="{y}" r="4" fill="{colour}"/>')
-        parts.append(_words(LEFT + WIDTH + 12, y + 4, f"{number(dot.value)}{ends}", ""))
-    size = f"{LEFT + WIDTH + RIGHT} {bottom + BOTTOM}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{LEFT + WIDTH + RIGHT}" '
-        f'role="img" aria-label="{escape(harmless(chart.title))}" '
-        'style="max-width:100%;font:12px sans-serif;fill:#222;background:white">'
-        f'<rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>'
-    )
+    points = [
+        PlotPoint(name=dot.name, value=dot.value, low=dot.low, high=dot.high, group=dot.group)
+        for dot in _shown(chart)
+    ]
+    figure = Intervals(points=points, axis="", of="Name", ends=_ends(chart))
+    return _fitted(Plot(name="dots", title=chart.title, figure=figure))
 
 
-def _words(x: float, y: float, content: str, style: str) -> str:
-    styled = f' style="{style}"' if style else ""
-    return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(content))}</text>'
+def _fitted(plot: Plot) -> str:
+    """Return the drawing of a plot, no wider than the cell that shows it."""
+    return lone_svg(plot).replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
 
 def _shown(chart: Dots) -> list[Dot]:

@@ -19,11 +19,24 @@ class Displayed:
 
     __slots__ = ()
 
+    def svgs(self) -> dict[str, str]:
+        """Return the plots of its report by name, each as an SVG file's text: on white, without a script.
+
+        Empty where it has none. The names are those of the downloads of its page: "differences", "moves-0".
+        """
+        return svgs_of(self)
+
     def _repr_html_(self) -> str:
         return html_of(self)
 
     def _ipython_display_(self) -> None:
         display(self)
+
+
+def svgs_of(value: object) -> dict[str, str]:
+    """Return a value's plots by name, each an SVG drawing that stands alone."""
+    svgs: dict[str, str] = import_module(DRAWING).svgs(value)
+    return svgs
 
 
 def bundles_of(value: object) -> list[Bundle]:

@@ -2,21 +2,17 @@ import msgspec
 import pytest
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 from tests.support.golden import check_golden
-from tests.support.surfaces import page_text, shown
+from tests.support.surfaces import page_text, plots_in, shown
 
 from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench.answerers._sentences import bests, contrast_text, kinds_text, role_text
 from ragstone.features.bench.answerers.words import (
     AnswerBenchSummary,
     answer_bench_document,
-    draw_cost,
-    draw_time,
-    draw_trade,
     priced_condition,
     read_answer_bench,
 )
 from ragstone.kernel.document.markdown import render_markdown
-from ragstone.kernel.document.scatter import Point, draw_shares
 from ragstone.kernel.errors import DataError
 
 
@@ -92,13 +88,13 @@ def test_tables_hold_distributions_and_shares():
 
 
 def test_charts_hold_every_cell_that_has_the_numbers():
-    board = bench().board
-    trade = draw_trade(board)
+    summary = bench()
+    board = summary.board
+    plots = plots_in(answer_bench_document(summary))
     # Under `none` there is nothing to be faithful to.
-    assert len(trade.dots) == 4
-    assert [tick.label for tick in trade.x_ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
+    assert len(plots["trade-unanswered"].figure.points) == 4
     # Prices are drawn for what an application would do.
-    assert [dot.place for dot in draw_time(board).dots] == [1, 2]
+    assert [point.place for point in plots["trade-time"].figure.points] == [1, 2]
     assert priced_condition(board) == "retrieved"
     gold = msgspec.structs.replace(board, standings=board.standings[2:])
     assert priced_condition(gold) == "gold"
@@ -107,17 +103,26 @@ def test_charts_hold_every_cell_that_has_the_numbers():
         rows = [
             msgspec.structs.replace(row, spent=each) for row, each in zip(board.standings, spent, strict=True)
         ]
-        assert draw_cost(msgspec.structs.replace(board, standings=rows)) is None
+        without = msgspec.structs.replace(board, standings=rows)
+        document = answer_bench_document(msgspec.structs.replace(summary, board=without))
+        assert "trade-cost" not in plots_in(document)
 
 
-def test_points_that_stand_on_each_other_are_named_beside_the_first():
-    points = [
-        Point(place=at, name="x", verdict="best", x=0.5, value=0.5, low=None, high=None)
-        for at in range(1, 13)
-    ]
-    first, *others = draw_shares(points).dots
-    assert first.others.split(", ") == [*"23456789", "…"]
-    assert all(dot.others == "" for dot in others)
+def test_the_order_within_a_condition_is_drawn_with_how_far_it_depends_on_the_questions(says):
+    document = answer_bench_document(bench())
+    ranks = {name: plot for name, plot in plots_in(document).items() if name.startswith("ranks")}
+    assert len(ranks) == len(bench().board.ranks)
+    says("\n\n".join(f"{plot.title}: {' '.join(plot.said)}" for plot in ranks.values()))
+
+
+def test_of_a_race_no_rank_is_drawn_because_those_behind_were_asked_less():
+    summary = bench()
+    first, *others = summary.board.standings
+    board = msgspec.structs.replace(
+        summary.board, standings=[first, *others[:-1], msgspec.structs.replace(others[-1], verdict="stopped")]
+    )
+    stopped = msgspec.structs.replace(summary, board=board)
+    assert not [name for name in plots_in(answer_bench_document(stopped)) if name.startswith("ranks")]
 
 
 def test_difference_that_is_none_on_every_question_is_said_so(says):

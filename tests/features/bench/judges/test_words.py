@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.judged_cells import board_of, cell, judged, spent
 from tests.support.label_rows import label
-from tests.support.surfaces import page_text, shown
+from tests.support.surfaces import page_text, plots_in, shown
 
 from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench._detection import AT_THRESHOLD
@@ -12,7 +12,6 @@ from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.words import (
     JudgeBenchSummary,
     contrast_where,
-    draw_cost,
     in_one_line,
     judge_bench_document,
     measure_name,
@@ -23,7 +22,6 @@ from ragstone.features.bench.judges.words import (
 from ragstone.kernel.config import JudgesBench
 from ragstone.kernel.document.html import render_page
 from ragstone.kernel.document.markdown import render_markdown
-from ragstone.kernel.document.scatter import Point, draw_scatter
 from ragstone.kernel.errors import DataError
 
 HUMAN = [0, 1] * 40
@@ -67,12 +65,12 @@ def test_page_says_what_to_take_and_answers_the_three_questions(says):
 
 def test_charts_stand_beside_a_table_with_the_same_numbers():
     summary = bench()
-    chart = draw_cost(summary.board)
-    assert len(chart.dots) == len(summary.board.standings)
-    free = next(dot for dot in chart.dots if dot.name == "containment")
-    assert all(dot.x > free.x for dot in chart.dots if "judge" in dot.name)
-    text = page_text(judge_bench_document(summary))
-    assert text.count("against the cost") == 0  # it is what the drawing is called, in an attribute
+    document = judge_bench_document(summary)
+    figure = plots_in(document)["price-cost"].figure
+    assert len(figure.points) == len(summary.board.standings)
+    free = next(point for point in figure.points if point.name == "containment")
+    assert all(point.x > free.x for point in figure.points if "judge" in point.name)
+    assert "against the cost of 1,000 judgements" in page_text(document)
 
 
 def test_without_prices_there_is_no_chart_and_the_page_says_unknown(says):
@@ -136,22 +134,6 @@ def test_numbers_are_read_back(tmp_path):
     assert read_judge_bench(tmp_path) == summary
     with pytest.raises(DataError, match="ragstone bench judges"):
         read_judge_bench(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("values", "labels"),
-    [
-        ([0.91, 0.95], ["0.9", "1.0"]),
-        ([-0.15, 0.12], ["−0.2", "−0.1", "0.0", "0.1", "0.2"]),
-        ([3, 41], ["0", "5", "10", "15", "20", "25", "30", "35", "40", "45"]),
-    ],
-)
-def test_lines_of_a_chart_hold_all_values(values, labels):
-    points = [
-        Point(place=at, name="x", verdict="best", x=1.0, value=value, low=None, high=None)
-        for at, value in enumerate(values)
-    ]
-    assert [tick.label for tick in draw_scatter(points, str).y_ticks] == labels
 
 
 def test_difference_of_percentages_is_called_so(says):

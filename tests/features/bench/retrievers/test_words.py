@@ -1,15 +1,16 @@
 import re
 
 import pytest
-from tests.support.surfaces import page_text, shown
+from tests.support.surfaces import page_text, plots_in, shown
 
 from ragstone.features.bench.retrievers._board import MeasuredConfiguration, make_leaderboard
 from ragstone.features.bench.retrievers._values import Configuration, FailedConfiguration, Timing
-from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, draw, read_leaderboard
+from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, read_leaderboard
 from ragstone.kernel.config import ChunkSection
 from ragstone.kernel.document.blocks import Paragraph
 from ragstone.kernel.document.html import charts_in
 from ragstone.kernel.document.markdown import render_markdown
+from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import measure_cut
@@ -84,20 +85,21 @@ def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_fir
     says(text)
 
 
-def test_chart_is_beside_a_table_with_the_same_numbers_and_grows_to_the_right_with_time():
+def test_chart_has_the_median_time_to_the_right_and_the_measure_upwards(says):
     summary = bench()
-    dots = draw(summary.leaderboard).dots
-    assert [dot.place for dot in dots] == [1, 2, 3]
-    # 2, 20 and 200 ms are equally far apart on a logarithmic scale.
-    assert dots[1].x - dots[0].x == pytest.approx(dots[2].x - dots[1].x, abs=0.2)
-    assert dots[0].y < dots[1].y < dots[2].y  # upwards is better, and y counts downwards
-    assert all(dot.high <= dot.y <= dot.low for dot in dots)
-    assert [tick.label for tick in draw(summary.leaderboard).x_ticks] == ["1 ms", "10 ms", "100 ms", "1 s"]
+    plots = plots_in(bench_document(summary))
+    says("\n\n".join(" ".join(plot.said) for plot in plots.values()))
+    plot = plots["price-time"]
+    assert [point.place for point in plot.figure.points] == [1, 2, 3]
+    assert [point.x for point in plot.figure.points] == [0.002, 0.02, 0.2]
+    assert "1 ms" in "".join(page_svgs(plot))
 
 
 @pytest.mark.parametrize("n_cells", [1, 2])
 def test_leaderboard_of_few_configurations_can_be_drawn(n_cells):
-    assert len(draw(bench(n_cells=n_cells).leaderboard).dots) == n_cells
+    plots = plots_in(bench_document(bench(n_cells=n_cells)))
+    assert len(plots["price-time"].figure.points) == n_cells
+    assert ("ranks" in plots) == (n_cells > 1)
     assert "bm250" in page_text(bench_document(bench(n_cells=n_cells)))
 
 

@@ -45,9 +45,11 @@ from ragstone.kernel.judging.judging import CUT_OFF
 from ragstone.kernel.records import Judgement, Question
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import FEWEST
+from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import as_family
 from ragstone.kernel.statistics.paired import paired_tests
+from ragstone.kernel.statistics.ranks import RankShares
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
 CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
@@ -114,6 +116,7 @@ def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
         contrasts=_contrasts(cells, clusters, seed),
         by_tag=tag_tables(cells, board.questions, board.tags, clusters, seed=seed, proportion=proportion),
         failed=failed,
+        ranks=_ranks(cells, board.grid.conditions, clusters, seed) or msgspec.UNSET,
         labels=LabelBasis(
             file=board.labels.file,
             n=sum(map(len, board.labels.of_cell.values())),
@@ -125,6 +128,20 @@ def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
         if board.labels
         else None,
     )
+
+
+def _ranks(
+    cells: Sequence[CellValues], conditions: Sequence[Condition], clusters: Mapping[str, str], seed: int
+) -> dict[Condition, RankShares]:
+    """Return how often each cell of a condition has each rank; of conditions with two scored cells."""
+    found = {}
+    for condition in conditions:
+        scores = {
+            cell.cell.name: cell.score for cell in cells if cell.cell.condition == condition and cell.score
+        }
+        if ranks := ranks_of(scores, clusters, seed=seed):
+            found[condition] = ranks
+    return found
 
 
 def _answered(board: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOutCell]]:

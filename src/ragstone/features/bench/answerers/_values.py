@@ -10,6 +10,7 @@ from ragstone.kernel.config import Condition
 from ragstone.kernel.records import Judgement, Status
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict
+from ragstone.kernel.statistics.ranks import RankShares
 
 
 class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,7 +227,8 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
     measure, scale: what cells are ordered by: the metric of the judge of `correct`, else `answered ×
     faithful`. comparisons: every pair of cells of one condition, the better first. missing: condition -> how
     many questions it does not exist for, by reason. failed: cells without numbers. labels: None where all
-    places are in the judge's eyes.
+    places are in the judge's eyes. ranks: condition -> how often each of its cells has each rank by the
+    judge's scores, on the questions that all of them have a score of; absent where no order can change.
     """
 
     measure: str
@@ -242,6 +244,7 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
     by_tag: list[TagTable]
     failed: list[LeftOutCell]
     labels: LabelBasis | None = None
+    ranks: dict[Condition, RankShares] | msgspec.UnsetType = msgspec.UNSET
 
 
 class StoppedConfiguration(msgspec.Struct, frozen=True, kw_only=True):

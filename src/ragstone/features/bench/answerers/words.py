@@ -5,13 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
     asked_text,
     bench_report,
-    draw_costs,
-    draw_times,
     measures_in,
     named,
     not_measured,
@@ -48,8 +47,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
-    Drawing,
     Fold,
     Heading,
     Listing,
@@ -65,10 +62,11 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
-from ragstone.kernel.document.scatter import ScatterChart, draw_shares, point
+from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.runs.matrix import MatrixPoint
+from ragstone.kernel.runs.order_plots import rank_plot
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed
 from ragstone.kernel.statistics import Estimate
@@ -162,7 +160,8 @@ def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
             *_conditions(board),
             SurfacePart([*_shares(board), *_prices(board)], where="page"),
             *(SurfacePart(_by_tag(board, table), where="page") for table in board.by_tag),
-            Dots(title=board.measure, dots=dots, ends=board.scale),
+            *board_plot(board.measure, dots, f"{measure_text(board)}, with the 95 % interval", board.scale),
+            *_ranks(board),
         ],
         source=BENCH,
         made=[("asked", totals(summary))],
@@ -315,35 +314,77 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def _prices(board: AnswerBoard) -> list[Block]:
+def _ranks(board: AnswerBoard) -> list[Block]:
+    """Return how the order within each condition depends on the questions; nothing of a race.
+
+    A race gives no more questions to those that fall behind, and of a condition that people's labels order
+    the judge's scores are not the order.
+    """
+    if board.ranks is msgspec.UNSET or any(row.verdict == "stopped" for row in board.standings):
+        return []
+    by_labels = board.labels.conditions if board.labels else []
+    blocks: list[Block] = []
+    for at, (condition, ranks) in enumerate(board.ranks.items()):
+        if condition not in by_labels:
+            plot = rank_plot(ranks, f"ranks-{at}", "Cell", "the answers and the judge")
+            title = f"{plot.title}: {condition}" if len(board.ranks) > 1 else plot.title
+            blocks.append(msgspec.structs.replace(plot, title=title))
+    return blocks
+
+
+def _trade_offs(board: AnswerBoard) -> list[Block]:
+    """Return what is faithful against what is left unanswered, and the score against cost and time."""
     measure, priced = board.measure.capitalize(), priced_condition(board)
-    drawn = [
-        (
+    under = [row for row in board.standings if row.cell.condition == priced and row.score is not None]
+    return [
+        *price_plots(
+            (
+                (row.place, row.cell.name, row.measures["unanswered"].value, row.measures["faithful"])
+                for row in board.standings
+                if {"unanswered", "faithful"} <= row.measures.keys()
+            ),
+            "trade-unanswered",
             "Faithful, against unanswered: all conditions with passages",
-            draw_trade(board),
-            "Share of answers that is faithful against the share of questions left unanswered",
-            "questions left unanswered",
+            Frontier(
+                points=[],
+                unit="share",
+                across="questions left unanswered",
+                upwards="share of answers that is faithful",
+                has_frontier=False,  # conditions are no alternatives of each other
+            ),
         ),
-        (
+        *price_plots(
+            (
+                (row.place, row.cell.name, row.spent.usd_each, row.score.mean)
+                for row in under
+                if row.score is not None
+            ),
+            "trade-cost",
             f"{measure} under {priced}, against cost",
-            draw_cost(board),
-            f"{measure} against the cost of a thousand answers",
-            "cost of 1,000 answers",
+            Frontier(
+                points=[], unit="usd", across="cost of 1,000 answers", upwards=board.measure, nothing="0 USD"
+            ),
         ),
-        (
+        *price_plots(
+            (
+                (row.place, row.cell.name, row.seconds.p50 if row.seconds else None, row.score.mean)
+                for row in under
+                if row.score is not None
+            ),
+            "trade-time",
             f"{measure} under {priced}, against time",
-            draw_time(board),
-            f"{measure} against the median time of an answer",
-            "median time of an answer",
+            Frontier(
+                points=[],
+                unit="seconds",
+                across="median time of an answer",
+                upwards=board.measure,
+                nothing="0 s",
+            ),
         ),
     ]
-    charts: list[Block] = [
-        Drawing(
-            caption=caption, chart=chart, label=f"{label}; the table below has the same numbers", below=below
-        )
-        for caption, chart, label, below in drawn
-        if chart
-    ]
+
+
+def _prices(board: AnswerBoard) -> list[Block]:
     lead = (
         "Numbers are rows of the leaderboard. Upwards: the mean with its interval. The tables have the "
         "same numbers."
@@ -374,7 +415,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
     return [
         Heading("Trade-offs", anchor="trade"),
         Paragraph(lead, tone="lead"),
-        SurfacePart(charts, kind="charts"),
+        SurfacePart(_trade_offs(board), kind="charts"),
         _table(board, caption, columns, caption=caption),
         Paragraph(basis, tone="muted"),
         Heading("How scores and times are distributed", anchor="spread"),
@@ -439,18 +480,6 @@ def _by_tag(board: AnswerBoard, table: TagTable) -> list[Block]:
     ]
 
 
-def draw_trade(board: AnswerBoard) -> ScatterChart | None:
-    """Return how faithful answers are against how many questions are left unanswered; None without both."""
-    points = [
-        point(
-            row.place, row.cell.name, row.verdict, row.measures["unanswered"].value, row.measures["faithful"]
-        )
-        for row in board.standings
-        if {"unanswered", "faithful"} <= row.measures.keys()
-    ]
-    return draw_shares(points) if points else None
-
-
 def priced_condition(board: AnswerBoard) -> Condition:
     """Return the condition whose scores are drawn against prices: that of an application, if it is there.
 
@@ -458,25 +487,6 @@ def priced_condition(board: AnswerBoard) -> Condition:
     """
     there = [row.cell.condition for row in board.standings]
     return "retrieved" if "retrieved" in there else there[0]
-
-
-def draw_cost(board: AnswerBoard) -> ScatterChart | None:
-    """Return the score against the cost of an answer, under priced_condition; None without a price."""
-    return draw_costs(
-        (row.place, row.cell.name, row.verdict, row.spent.usd_each, row.score.mean)
-        for row in board.standings
-        if row.cell.condition == priced_condition(board) and row.score is not None
-    )
-
-
-def draw_time(board: AnswerBoard) -> ScatterChart | None:
-    """Return the score against the median time of an answer, under priced_condition; None without a time."""
-    points = (
-        (row.place, row.cell.name, row.verdict, row.seconds.p50 if row.seconds else None, row.score.mean)
-        for row in board.standings
-        if row.cell.condition == priced_condition(board) and row.score is not None
-    )
-    return draw_times(points, "0 s")
 
 
 def condition_text(condition: Condition, summary: AnswerBenchSummary) -> str:

@@ -9,13 +9,12 @@ import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench._detection import AT_THRESHOLD, DETECTION
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     NOT_EQUAL,
     PLACE,
     asked_text,
     bench_report,
-    draw_costs,
-    draw_times,
     family_text,
     measures_in,
     named,
@@ -42,8 +41,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
-    Drawing,
     Heading,
     Listing,
     Made,
@@ -57,7 +54,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
-from ragstone.kernel.document.scatter import ScatterChart
+from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
@@ -139,7 +136,7 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
             *order_blocks(board, summary.choice),
             SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
-            Dots(title=board.measure, dots=dots),
+            *board_plot(board.measure, dots, f"{measure_name(board)}, with the 95 % interval"),
         ],
         source=BENCH,
         made=[("asked", totals(summary))],
@@ -246,19 +243,34 @@ def _answers(choice: JudgeChoice) -> list[Block]:
 def _prices(board: JudgeBoard) -> list[Block]:
     name = measure_name(board)
     better = f" ({direction(board)})" if direction(board) else ""
-    drawn = [
-        ("Cost", draw_cost(board), "cost of 1,000 judgements"),
-        ("Time", draw_time(board), "time of the calls of one judgement"),
-    ]
+    upwards, is_low_best = f"{name}{better}", bool(direction(board))
     charts = [
-        Drawing(
-            chart=chart,
-            label=f"{name} against the {below}; the table below has the same numbers",
-            below=below,
-            caption=caption,
-        )
-        for caption, chart, below in drawn
-        if chart
+        *price_plots(
+            ((row.place, row.cell.name, row.spent.usd_each, row.value) for row in board.standings),
+            "price-cost",
+            f"{name} against the cost of 1,000 judgements",
+            Frontier(
+                points=[],
+                unit="usd",
+                across="cost of 1,000 judgements",
+                upwards=upwards,
+                nothing="0 USD",
+                is_low_best=is_low_best,
+            ),
+        ),
+        *price_plots(
+            ((row.place, row.cell.name, row.spent.seconds_each, row.value) for row in board.standings),
+            "price-time",
+            f"{name} against the time of a judgement",
+            Frontier(
+                points=[],
+                unit="seconds",
+                across="time of the calls of one judgement",
+                upwards=upwards,
+                nothing="no model",
+                is_low_best=is_low_best,
+            ),
+        ),
     ]
     columns: list[Made[JudgeStanding]] = [
         *PLACES,
@@ -283,20 +295,6 @@ def _prices(board: JudgeBoard) -> list[Block]:
         table_of("Prices", board.standings, columns),
         Paragraph(about_time, tone="muted"),
     ]
-
-
-def draw_cost(board: JudgeBoard) -> ScatterChart | None:
-    """Return agreement against the cost of a judgement; None unless a price above 0 is known."""
-    return draw_costs(
-        (row.place, row.cell.name, row.verdict, row.spent.usd_each, row.value) for row in board.standings
-    )
-
-
-def draw_time(board: JudgeBoard) -> ScatterChart | None:
-    """Return agreement against the time of a judgement's calls; None unless a time above 0 is known."""
-    rows = board.standings
-    points = ((row.place, row.cell.name, row.verdict, row.spent.seconds_each, row.value) for row in rows)
-    return draw_times(points, "no model")
 
 
 def _repeats(summary: JudgeBenchSummary) -> list[Block]:

@@ -27,6 +27,7 @@ from ragstone.kernel.retrieval.evaluate import (
 )
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.retrieval.summary import ScoreQuality
+from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.statistics.paired import place_of
 
 SHOWN_QUESTIONS = 20
@@ -91,6 +92,8 @@ def make_leaderboard(
             for number, name in enumerate(leaders.means, 1)
         ],
         failed=everything,
+        ranks=ranks_of({name: of.values[label] for name, of in queries.items()}, first.documents, seed=seed)
+        or msgspec.UNSET,
         differing=_differing(able, [q for q in questions if q.id in common], label, first_k),
     )
 

@@ -7,6 +7,7 @@ from ragstone.kernel.config import ChunkSection
 from ragstone.kernel.retrieval.summary import GroupMeasures, ScoreQuality
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import BoardPlace
+from ragstone.kernel.statistics.ranks import RankShares
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +105,8 @@ class Leaderboard(msgspec.Struct, frozen=True, kw_only=True):
     measure: e.g. `ndcg@5`. why: what decided for this measure. n_questions: that all were measured on;
     left out and counted are n_unlabelled, n_unanswerable, and n_left_out, which some configuration has no
     value for. family: the comparisons that Holm's correction is over, those of every pair. differing: the
-    questions on which configurations differ most, the largest spread first.
+    questions on which configurations differ most, the largest spread first. ranks: how often each
+    configuration has each rank, on the questions that all were measured on; absent of one configuration.
     """
 
     measure: str
@@ -118,3 +120,4 @@ class Leaderboard(msgspec.Struct, frozen=True, kw_only=True):
     standings: list[Standing]
     failed: list[FailedConfiguration]
     differing: list[Differing]
+    ranks: RankShares | msgspec.UnsetType = msgspec.UNSET

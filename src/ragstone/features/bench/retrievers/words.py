@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._board import LeftOutCell
+from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     PLACE,
     bench_report,
-    draw_times,
     family_text,
     measures_in,
     named,
@@ -29,8 +29,6 @@ from ragstone.kernel.document.blocks import (
     Cell,
     Chart,
     Column,
-    Dots,
-    Drawing,
     Heading,
     Listing,
     Made,
@@ -45,9 +43,10 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, counted, interval, number, one_line, seconds, with_ends
-from ragstone.kernel.document.scatter import ScatterChart
+from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
+from ragstone.kernel.runs.order_plots import rank_plot
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import with_left_out
 from ragstone.kernel.statistics import Estimate, negated
@@ -116,7 +115,12 @@ def bench_document(summary: BenchSummary) -> ReportDocument:
             *_batches(board),
             *_scores(board),
             *_differing(summary),
-            Dots(title=board.measure, dots=dots),
+            *board_plot(board.measure, dots, f"{board.measure}, with the 95 % interval"),
+            *(
+                []
+                if board.ranks is msgspec.UNSET
+                else [rank_plot(board.ranks, "ranks", "Configuration", "the rankings")]
+            ),
         ],
         source=LEADERBOARD,
     )
@@ -171,7 +175,6 @@ def _speed(board: Leaderboard) -> list[Block]:
         f"Numbers are ranks on the leaderboard. Upwards: {board.measure} with its interval. To the right: "
         "the median time per question, on a logarithmic scale. The table below has the same numbers."
     )
-    against = f"{board.measure} against the median time of a question; the table below has the same numbers"
     columns: list[Made[Standing]] = [
         *PLACES,
         (board.measure, lambda row: number(lead_of(row, board).value)),
@@ -180,24 +183,29 @@ def _speed(board: Leaderboard) -> list[Block]:
         ("Questions/s, all at once", lambda row: throughput(row.timing)),
         (Column("Index", text=True), lambda row: indexed(row.timing)),
     ]
-    chart = draw(board)
+    charts = price_plots(
+        (
+            (row.place, row.configuration.name, max(row.timing.p50_s, 1e-6), lead_of(row, board))
+            for row in board.standings
+        ),
+        "price-time",
+        f"{board.measure} against the median time of a question",
+        Frontier(
+            points=[],
+            unit="seconds",
+            across="median time of a question",
+            upwards=board.measure,
+            nothing="0 s",
+        ),
+    )
     about = "Times depend on this machine and its load; they are not part of the comparison."
     return [
         Heading("Quality and time", anchor="speed"),
         Paragraph(lead, tone="lead"),
-        *([Drawing(chart=chart, label=against, below="median time of a question")] if chart else []),
+        *charts,
         table_of("Times", board.standings, columns),
         Paragraph(about, tone="muted"),
     ]
-
-
-def draw(board: Leaderboard) -> ScatterChart | None:
-    """Return the chart: the median seconds of a question on a logarithmic scale, the measure upwards."""
-    points = (
-        (row.place, row.configuration.name, row.verdict, max(row.timing.p50_s, 1e-6), lead_of(row, board))
-        for row in board.standings
-    )
-    return draw_times(points, "0")
 
 
 def _groups(board: Leaderboard) -> list[Block]:

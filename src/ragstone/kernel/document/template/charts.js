@@ -69,7 +69,7 @@ const charts = (() => {
         seen.unobserve(entry.target);
         draw(entry.target);
       }
-    }, { rootMargin: "200px" });
+    }, { rootMargin: "800px" });
     figures.forEach((figure) => seen.observe(figure));
     dark.addEventListener("change", again);
     let waiting;

@@ -1,0 +1,91 @@
+"""A comparison -> its plots: the differences with their intervals, and where the scores of questions went."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ragstone.features.compare._plot_sentence_table import (
+    ALL_HOLD,
+    BEYOND,
+    MOVED,
+    STILL_OPEN,
+    DrawnMoves,
+    drawn_difference,
+)
+from ragstone.features.compare._sizes import UNIT_SCALE, full_name, in_order, metric_name
+from ragstone.features.compare.values import Comparison
+from ragstone.kernel.document.numbers import one_line
+from ragstone.kernel.document.plots.values import Intervals, Plot, PlotPoint, Slopes
+from ragstone.kernel.sentences import say
+
+SHOWN_MOVES = 3  # metrics whose moves are drawn
+LONGEST_NAME = 60
+ENDS = (-0.1, 0.1)  # of the axis at least: a smaller difference must not look large
+
+
+def difference_plot(comparison: Comparison) -> list[Plot]:
+    """Return the differences as shares of the scale, with the line of no difference; none without a scale."""
+    points = []
+    for row in in_order(comparison):
+        estimate, scale = drawn_difference(row)
+        if scale is None:
+            continue
+        low, high = (
+            None if end is None else end / (scale[1] - scale[0]) for end in (estimate.low, estimate.high)
+        )
+        points.append(
+            PlotPoint(
+                name=full_name(row, comparison),
+                value=estimate.value / (scale[1] - scale[0]),
+                low=low,
+                high=high,
+                n=row.n,
+                is_open=row.verdict == "cannot tell",
+            )
+        )
+    if not points:
+        return []
+    margin = comparison.gate.margin
+    figure = Intervals(
+        points=points,
+        axis="B − A, share of the scale. Filled: better or worse; open: cannot tell",
+        of="Metric",
+        ends=ENDS,
+        null=(0.0, "no difference"),
+        band=None if margin is None else (-margin, 0.0, f"margin of {100 * margin:g} %"),
+        is_signed=True,
+    )
+    said = filter(None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN)))
+    title = "B against A, metric by metric"
+    return [Plot(name="differences", title=title, figure=figure, said=list(said), where="page")]
+
+
+def move_plots(comparison: Comparison) -> Iterator[Plot]:
+    """Yield where the scores of questions went, a plot for each of the first metrics in which one differs."""
+    moved = [(row, row.moves) for row in in_order(comparison) if row.moves is not msgspec.UNSET]
+    for at, (row, moves) in enumerate(moved[:SHOWN_MOVES]):
+        points = [
+            PlotPoint(
+                name=one_line(
+                    move.question_id + (f" · {move.question}" if move.question else ""), LONGEST_NAME
+                ),
+                x=move.score_a,
+                value=move.score_b,
+            )
+            for move in moves.largest
+        ]
+        figure = Slopes(
+            points=points,
+            before="A",
+            after="B",
+            axis=f"score by {metric_name(row)}: open in A, filled in B",
+            n_same=moves.n_same,
+            n_more=moves.n_up + moves.n_down - len(points),
+            ends=row.scale or UNIT_SCALE,
+        )
+        yield Plot(
+            name=f"moves-{at}",
+            title=f"Questions that moved, by {full_name(row, comparison)}",
+            figure=figure,
+            said=[say(DrawnMoves(row, moves), MOVED)],
+        )
