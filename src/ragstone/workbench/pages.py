@@ -7,6 +7,7 @@ PAGES = (
     "workbench.asset_routes",
     "workbench.run_list_pages",
     "workbench.run_pages",
+    "workbench.row_pages",
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",

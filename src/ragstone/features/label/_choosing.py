@@ -199,8 +199,8 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
     return rng.permutation(order[np.minimum(places, len(order) - 1)])
 
 
-Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps"]
-WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, `gaps` none
+Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "picked"]
+WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, `gaps` and `picked` none
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
@@ -217,8 +217,8 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     by: `random`; `stratified`, spread evenly over strata (`system`, `score`, or the name of a tag);
     `uncertain`, the more the judge was unsure; `disagreement`, the more its judges differ; `ppi`, the more
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
-    more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
-    score at which the judge is unsure (`uncertain`; default: the middle of its scale).
+    more their difference gains; `gaps`, not drawn, because grades differed for the same reason; `picked`,
+    not drawn, by hand. cut: the score at which the judge is unsure (`uncertain`; default: the middle of its scale).
     """
 
     by: Way = "stratified"

@@ -45,7 +45,7 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.variant import load_judge
-from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
+from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Label, Question
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.files import rows_file
@@ -77,6 +77,7 @@ WAY_WORDS: dict[Way, str] = {
     "disagreement": "mostly those on which judges differ",
     "difference": "both answers of two systems, where labels tell most of their difference",
     "gaps": "labelled again, because grades differed for the same reason",
+    "picked": "picked by hand",
 }
 
 
@@ -153,7 +154,7 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
         ways={
             by: text
             for by, text in WAY_WORDS.items()
-            if by != "gaps" and (by != "difference" or len(systems) > 1)
+            if by not in ("gaps", "picked") and (by != "difference" or len(systems) > 1)
         },
         systems=systems,
         label=LABEL,
@@ -207,6 +208,29 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     keep_queue(app, queue, texts)
     app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was picked by hand."""
+
+    run: str
+    question: str
+    system: str
+
+
+@post("/label/pick", sync_to_thread=True, status_code=200, guards=[OWNER])
+def pick(request: AnyRequest, app: AtApp, data: JSONBody[AnswerToLabel]) -> dict[str, str]:
+    """Make a queue of one answer. Its label is no part of a sample, and carries that. Raises DataError."""
+    key = (data.question, data.system)
+    judged = [row for row in _judgements(app, data.run) if (row.question_id, row.system) == key]
+    draw = AnswerDraw(by="picked", n=1)
+    name = free_name(app, f"/picked-{data.run.partition('/')[2]}")
+    first = next((row for row in judged if row.model != NO_MODEL), next(iter(judged), None))
+    material = _material(app, data.run, first.judge if first else "", first.metric if first else "", None)
+    queue, texts = make_queue(Plan(name=name, choice=draw), material, [key])
+    keep_queue(app, queue, texts)
+    app.audit(request, "queue made", queue=queue.name, run=data.run, by="picked", items=1)
+    return {"go": f"{LABEL}/{queue.name}"}
 
 
 def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
@@ -265,7 +289,7 @@ def _labels_of(app: AppState, run: str, metric: str, policy: str | None) -> list
     labels: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
         same = (opened.queue.source, opened.queue.metric) == (run, metric)
-        if same and not opened.queue.again_of:
+        if same and not opened.queue.again_of and opened.queue.choice.by != "picked":
             for row in opened.marks.labels.rows():
                 if policy_of(row) not in (None, policy):
                     continue
@@ -334,7 +358,7 @@ def progress(
     skips = opened.marks.skips.rows()
     so_far = progress_of(queue, labels, skips)
     bar = trust if trust and 0 < trust < 1 else None
-    is_hidden = is_blind or bool(queue.again_of)
+    is_hidden = is_blind or bool(queue.again_of) or queue.choice.by == "picked"
     result = LabelledResult() if is_hidden else _result(app, opened, labels, target, bar, so_far)
     return page(
         request,
@@ -457,4 +481,4 @@ def take_in(
     return {"n_labels": len(rows), "n_new": n_new}
 
 
-ROUTES = (queues, new_queue, make, progress, export, take_in)
+ROUTES = (queues, new_queue, make, pick, progress, export, take_in)

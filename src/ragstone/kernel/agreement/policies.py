@@ -62,8 +62,19 @@ AGAIN = "again"
 """The field of a label's metadata that says that its answer was chosen to be labelled again."""
 
 
+PICKED = "picked"
+"""The field of a label's metadata that says that somebody picked its answer by hand."""
+
+
 def check_sample(labels: Iterable[Label]) -> None:
-    """Check that no answer was chosen because grades differed on it. Raises DataError."""
+    """Check that no answer was picked by hand, or because grades differed on it. Raises DataError."""
+    labels = list(labels)
+    n = sum(bool((label.metadata or {}).get(PICKED)) for label in labels)
+    if n:
+        raise DataError(
+            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were picked by hand (column "
+            f"{PICKED!r}), so they are no sample of the answers. Leave them out here."
+        )
     n = sum(bool((label.metadata or {}).get(AGAIN)) for label in labels)
     if n:
         raise DataError(
