@@ -19,12 +19,10 @@ async function ask(what, query = {}) {
 }
 const callsOf = () => ask("calls", { question: line.id });
 
-// ---- answers beside each other
+// ---- marks in texts that are drawn already
 
-/** Mark stretches of a text, given in code points; buttons that were put into it, and the space before them, are not of it. */
-function markDifferences(node, words, spans) {
-  const places = [...words].reduce((ends, sign) => (ends.push(ends.at(-1) + sign.length), ends), [0]);
-  const marked = spans.map(([start, end]) => [places[start], places[end]]);
+/** Mark stretches [from, to] of a node's text; buttons that were put into it, and the space before them, are not of it. */
+function markStretches(node, marked, make) {
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
   const pieces = [];
   let at = 0;
@@ -39,10 +37,27 @@ function markDifferences(node, words, spans) {
     for (const [from, to] of cuts.reverse()) {
       const rest = piece.splitText(from);
       rest.splitText(to - from);
-      rest.replaceWith(el("span", { class: "differs" }, rest.data));
+      rest.replaceWith(make(rest.data));
     }
   }
 }
+/** spans: in code points, as the server counts. */
+function markDifferences(node, words, spans) {
+  const places = [...words].reduce((ends, sign) => (ends.push(ends.at(-1) + sign.length), ends), [0]);
+  markStretches(node, spans.map(([start, end]) => [places[start], places[end]]), (data) => el("span", { class: "differs" }, data));
+}
+/** Mark in the contexts the passages that the evaluation set names as those with the answer. */
+function markEvidence(root) {
+  const passagesWithIt = (detail.evidence ?? []).map(([, words]) => words.trim()).filter((words) => words.length > 2);
+  for (const node of root.querySelectorAll("[data-contexts] .passage > .text")) {
+    const words = node.textContent;
+    const spans = passagesWithIt.map((each) => [words.indexOf(each), each.length]).filter(([at]) => at >= 0);
+    for (const [at, length] of spans) markStretches(node, [[at, at + length]], (data) => el("b", { class: "evidence", title: "evidence: the evaluation set says that the answer is here" }, data));
+  }
+}
+
+// ---- answers beside each other
+
 function labelElement(system) {
   if (LABELLED_AT[system]) return el("a", { href: LABELLED_AT[system], class: "small" }, "Label this answer");
   if (part("run").dataset.pick === undefined) return null;
@@ -102,7 +117,7 @@ function peopleElement() {
   if (!labels.length) return el("p", { class: "muted" }, "No label of these answers is known here.");
   const rows = labels.map((label) => el("tr", {},
     el("th", { scope: "row", dir: "auto" }, label.system),
-    el("td", { class: "num" }, el("b", {}, round(label.score)), label.metric ? el("div", { class: "small muted", dir: "auto" }, label.metric) : null),
+    el("td", {}, el("b", {}, round(label.score)), label.metric ? el("div", { class: "small muted", dir: "auto" }, label.metric) : null),
     el("td", {}, label.annotator ? el("bdi", {}, label.annotator) : el("span", { class: "muted" }, "not named"), label.settles ? el("div", { class: "small" }, "settles the difference") : null,
       el("div", { class: "small muted" }, el("bdi", {}, label.source), label.has_text ? null : ": matched by id and system alone")),
     el("td", {}, label.rationale ? text(label.rationale) : null)));
@@ -129,7 +144,12 @@ function callsPart() {
 function draw() {
   const tags = tagsElement(line);
   tags.querySelector("a").remove();
-  part("row").append(...[answersPart(), judgedPart(), givenPart(), callsPart(), tags].filter(Boolean));
+  const parts = [answersPart(), judgedPart(), givenPart(), callsPart(), tags].filter(Boolean);
+  part("row").append(...parts);
+  markEvidence(part("row"));
+  const lists = [...document.querySelectorAll("[data-contexts]")]; // of several systems, those of one are open
+  const shownFirst = lists.find((list) => list.dataset.contexts === asked()) ?? lists[0];
+  for (const passage of document.querySelectorAll("[data-contexts] .passage")) if (!shownFirst.contains(passage)) passage.open = false;
   notesElement(line).then((box) => part("row").append(el("section", { id: "notes", class: "notes-here", "aria-labelledby": "notes-head" }, el("h2", { id: "notes-head" }, "Notes"), box)));
 }
 
