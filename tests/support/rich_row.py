@@ -1,4 +1,4 @@
-"""A run whose first row has everything that a page of a row shows: three systems, turns, tools, calls, labels, notes."""
+"""A run whose first row has all that a page of a row shows: systems, turns, tools, calls, labels, notes."""
 
 import gzip
 from pathlib import Path
@@ -29,13 +29,15 @@ from ragstone.kernel.tables import write_rows
 
 MODEL = "openai/gpt-4o-mini"
 TEXT = (
-    "Maize is most sensitive to lack of water in the two weeks around flowering. In these weeks it uses up to 8 mm a "
-    "day. A field of medium soil holds 120 mm that plants can reach, so without rain it is empty after fifteen "
-    "days. Irrigate before half of it is used. Later, when the grains are dented, water no longer pays."
+    "Maize is most sensitive to lack of water in the two weeks around flowering. In these weeks it uses up "
+    "to 8 mm a day. A field of medium soil holds 120 mm that plants can reach, so without rain it is empty "
+    "after fifteen days. Irrigate before half of it is used. Later, when the grains are dented, water no longer pays."
 )
 DOCUMENTS = [
     Document(id="water", title="Water for maize", text=TEXT),
-    Document(id="soil", title="Soil tests", text="Test the soil each third year, in autumn, before it is limed."),
+    Document(
+        id="soil", title="Soil tests", text="Test the soil each third year, in autumn, before it is limed."
+    ),
 ]
 EVIDENCE = "Irrigate before half of it is used."
 QUESTIONS = [
@@ -45,24 +47,40 @@ QUESTIONS = [
         reference="Before half of the reachable 120 mm are used; up to 8 mm a day at flowering.",
         document_ids=["water"],
         evidence=[
-            Evidence(document_id="water", start=TEXT.index(EVIDENCE), end=TEXT.index(EVIDENCE) + len(EVIDENCE))
+            Evidence(
+                document_id="water", start=TEXT.index(EVIDENCE), end=TEXT.index(EVIDENCE) + len(EVIDENCE)
+            )
         ],
         tags={"crop": "maize", "month": "July"},
     ),
     *(
-        Question(id=f"q{at}", question=f"How is field {at} tested?", reference="each third year", document_ids=["soil"])
+        Question(
+            id=f"q{at}",
+            question=f"How is field {at} tested?",
+            reference="each third year",
+            document_ids=["soil"],
+        )
         for at in range(2, 7)
     ),
 ]
 SYSTEMS = {
-    "hybrid": "Irrigate before half of the 120 mm that the soil holds is used. At flowering, maize uses up to 8 mm a day.",
-    "bm25": "Irrigate when half of the 120 mm that the soil holds is used. At flowering, maize uses about 12 mm a day. Sow early.",
-    "agent": "Irrigate before half of the 120 mm that the soil holds is used; it uses up to 8 mm a day at flowering.",
+    "hybrid": "Irrigate before half of the 120 mm that the soil holds is used. At flowering, maize uses up to "
+    "8 mm a day.",
+    "bm25": "Irrigate when half of the 120 mm that the soil holds is used. At flowering, maize uses about "
+    "12 mm a day. Sow early.",
+    "agent": "Irrigate before half of the 120 mm that the soil holds is used; it uses up to 8 mm a day at "
+    "flowering.",
 }
 STEPS = [
     Step(
         tool="weather",
-        arguments={"place": "Nakuru", "days": 10, "units": "metric", "fields": ["rain", "evaporation"], "source": "open-meteo"},
+        arguments={
+            "place": "Nakuru",
+            "days": 10,
+            "units": "metric",
+            "fields": ["rain", "evaporation"],
+            "source": "open-meteo",
+        },
         result='{"rain_mm": [0, 0, 2, 0, 0, 0, 1, 0, 0, 0], "evaporation_mm": [6, 6, 5, 7, 7, 6, 6, 7, 7, 8]}',
         seconds=0.42,
         thought="I need the rain of the next days.",
@@ -136,18 +154,24 @@ def judgements(rows: list[Answer]) -> list[Judgement]:
             )
             for number, statement in enumerate(statements, 1)
         ]
-        reason = "It says when half is used, not before, and 12 mm in place of 8." if wrong else "Both parts are right."
+        reason = (
+            "It says when half is used, not before, and 12 mm in place of 8."
+            if wrong
+            else "Both parts are right."
+        )
         made += [
             _judged(row, "grade", "correctness", 2 if wrong else 5 - at % 2, scale=(1, 5), rationale=reason),
             _judged(row, "support", "faithfulness", 1 / 3 if wrong else 1, scale=(0, 1), verdicts=verdicts),
             _judged(row, "containment", "correctness", 0.4 if wrong else 0.9, scale=(0, 1)),
         ]
-    made[1] = _judged(rows[0], "support", "faithfulness", None, scale=(0, 1), error="the reply was cut off at 256 tokens")
+    made[1] = _judged(
+        rows[0], "support", "faithfulness", None, scale=(0, 1), error="the reply was cut off at 256 tokens"
+    )
     return made
 
 
 def write_rich_run(project: Path, name: str = "rich") -> Path:
-    """Write the run into a project's folder runs, with labels of two people beside it, a note, and its calls."""
+    """Write the run into a project's folder runs, with its calls, a note, and labels of two people."""
     folder = project / "runs" / name
     folder.mkdir(parents=True)
     rows = judgements(ANSWERS)
@@ -170,7 +194,9 @@ def people() -> list[Label]:
     own = {"question_id": "q 1/a", "metric": "correctness"}
     carried = {"answer": SYSTEMS["bm25"]}
     return [
-        Label(**own, system="bm25", score=2, annotator="ben", rationale="The number is wrong.", metadata=carried),  # type: ignore[arg-type]
+        Label(
+            **own, system="bm25", score=2, annotator="ben", rationale="The number is wrong.", metadata=carried
+        ),  # type: ignore[arg-type]
         Label(**own, system="hybrid", score=5, annotator="ann"),  # type: ignore[arg-type]
         Label(**own, system="agent", score=1, annotator="eve", metadata={"answer": "I do not know."}),  # type: ignore[arg-type]
     ]

@@ -202,7 +202,9 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
         )
         for answer in detail.answers
     ]
-    judgements = [replace(each, verdicts=each.verdicts and each.verdicts[:most]) for each in detail.judgements]
+    judgements = [
+        replace(each, verdicts=each.verdicts and each.verdicts[:most]) for each in detail.judgements
+    ]
     return replace(
         row,
         passages=[row.passages[at] for at in used],

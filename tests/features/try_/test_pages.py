@@ -206,7 +206,9 @@ def test_a_run_and_a_project_without_a_model_say_where_to_write_one(tmp_path, se
         file.write_text(json.dumps(told))
     with without_model(tmp_path) as client:
         sent = {"text": prompt_text("x"), "rows": ["sea"]}
-        reply = client.post(f"{OWN}/answer-prompt/forecast", json=sent, headers={"Accept": "application/json"})
+        reply = client.post(
+            f"{OWN}/answer-prompt/forecast", json=sent, headers={"Accept": "application/json"}
+        )
     assert reply.status_code == 422
     says(reply.json()["detail"])
 

@@ -200,7 +200,9 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
 
 
 Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "picked"]
-WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, `gaps` and `picked` none
+WAYS: tuple[Way, ...] = get_args(Way)[
+    :5
+]  # of single answers; `difference` draws pairs, `gaps` and `picked` none
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
@@ -218,7 +220,8 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     `uncertain`, the more the judge was unsure; `disagreement`, the more its judges differ; `ppi`, the more
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
     more their difference gains; `gaps`, not drawn, because grades differed for the same reason; `picked`,
-    not drawn, by hand. cut: the score at which the judge is unsure (`uncertain`; default: the middle of its scale).
+    not drawn, by hand. cut: the score at which the judge is unsure (`uncertain`; default: the middle of its
+    scale).
     """
 
     by: Way = "stratified"

@@ -75,11 +75,13 @@ def seen_labels(
         differ = len({each.score for each in alike}) > 1 and not any(each.settles for each in alike)
         visible.append(msgspec.structs.replace(label, annotator=None) if opened and differ else label)
     sentences = [
-        f"{plural(n, 'label')} of the queue {name} {'is' if n == 1 else 'are'} hidden until you have labelled "
-        "all your answers in it: labelling is blind."
+        f"{plural(n, 'label')} of the queue {name} {'is' if n == 1 else 'are'} hidden until you have "
+        "labelled all your answers in it: labelling is blind."
         for name, n in hidden.items()
     ]
-    return sorted(visible, key=lambda each: (each.system, each.source, each.metric or "", each.score)), sentences
+    return sorted(
+        visible, key=lambda each: (each.system, each.source, each.metric or "", each.score)
+    ), sentences
 
 
 def _opened(queues: Queues, name: str) -> OpenQueue | None:

@@ -247,14 +247,12 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     judge: Judge | None = None
 
 
-def make_queue(
-    plan: Plan, material: Material, picked: Sequence[Key] = ()
-) -> tuple[Queue, list[Answer]]:
+def make_queue(plan: Plan, material: Material, picked: Sequence[Key] = ()) -> tuple[Queue, list[Answer]]:
     """Return a queue and its texts: the same for the same plan and rows.
 
-    picked: the answers themselves, where nothing is drawn (`picked` of AnswerDraw). Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
-    that is none, for instructions that nobody could read, and where an answer to label is not among the
-    answers.
+    picked: the answers themselves, where nothing is drawn (`picked` of AnswerDraw). Raises DataError for a
+    plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale that is none, for
+    instructions that nobody could read, and where an answer to label is not among the answers.
     """
     check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
@@ -334,10 +332,8 @@ def queue_again(
     )
 
 
-def _picked(
-    keys: Sequence[Key], judgements: Sequence[Judgement], source: str
-) -> list[DrawnAnswer]:
-    """Return the answers that were picked by hand, by the first judge of them that asks a model, or the first.
+def _picked(keys: Sequence[Key], judgements: Sequence[Judgement], source: str) -> list[DrawnAnswer]:
+    """Return the answers picked by hand, by their first judge that asks a model, or the first.
 
     Raises DataError for one that no judge has judged.
     """
@@ -347,8 +343,8 @@ def _picked(
     missing = next((key for key in keys if key not in rows), None)
     if missing:
         raise DataError(
-            f"no judge has judged the answer of {missing[1]!r} to {missing[0]!r} in {source}, so there is no scale to "
-            "label it on. Judge the run first."
+            f"no judge has judged the answer of {missing[1]!r} to {missing[0]!r} in {source}, so there is no "
+            "scale to label it on. Judge the run first."
         )
     return [DrawnAnswer(rows[key]) for key in keys]
 

@@ -58,7 +58,9 @@ def _words(text: str) -> Iterator[tuple[str, Span]]:
     for piece in re.finditer(r"\S+", text):
         tokens = tokenize(piece[0])
         if len(tokens) > MOST_IN_A_WORD and not piece[0].isascii():
-            starts = [at for at, sign in enumerate(piece[0]) if unicodedata.category(sign)[0] != "M" or not at]
+            starts = [
+                at for at, sign in enumerate(piece[0]) if unicodedata.category(sign)[0] != "M" or not at
+            ]
             for start, end in zip(starts, [*starts[1:], len(piece[0])], strict=True):
                 span = (piece.start() + start, piece.start() + end)
                 yield piece[0][start:end], span

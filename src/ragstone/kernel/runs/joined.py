@@ -243,17 +243,23 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         return Rows(rows_left(table, columns, flipped_questions(run.judgements), condition), table.of)
 
     def row(
-        self, question_id: str, *, system: str | None = None, labels: Path | str | None = None
+        self,
+        question_id: str,
+        *,
+        system: str | None = None,
+        labels: Path | str | None = None,
+        calls: bool = False,
     ) -> OpenedRows:
         """Return a question, whole: what each system answered, what judges and people say of it, and why.
 
         It is what the workbench's page of a row and `ragstone show` render. system: that the other answers
         are compared with word by word, default the first. labels: a file of people's labels; of these, those
-        of this row's answers are there. Raises DataError for a question or a system that the run does not
-        have, and for labels that cannot be read.
+        of this row's answers are there. calls: with the prompts and the raw replies. Raises
+        DataError for a question or a system that the run does not have, and for labels that cannot be read.
         """
         files = {Path(labels).name: Path(labels)} if labels is not None else {}
-        return row_of(self.content, question_id, files, system=system, must_read=True)[0]
+        row, _ = row_of(self.content, question_id, files, system=system, must_read=True)
+        return row.with_calls(self.folder) if calls else row
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""

@@ -23,7 +23,7 @@ from ragstone.kernel.records import (
     references,
 )
 from ragstone.kernel.retrieval.evaluate import ranked_documents
-from ragstone.kernel.runs.asked import AskedCall
+from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.differing import WordDifferences, word_differences
 from ragstone.kernel.runs.embedded import (
@@ -167,17 +167,24 @@ class OpenedRows(ShownView, frozen=True, kw_only=True):
 
     is_cut: long texts are shortened; the server has its rows as plain text. With what a list of questions
     has no need of, see whole_row: columns: the judges, in the order of the line's cells. differences: of the
-    answers. labels: people's, of these answers. notes: people's, on the question or on an answer.
+    answers. labels: people's, of these answers. notes: people's, on the question or on an answer. calls: with
+    models, see with_calls.
     """
 
     line: LineView
     detail: DetailView
     passages: list[PassageView]
     is_cut: bool | None = None
-    columns: list[ColumnView] = []
+    columns: list[ColumnView] = msgspec.field(default_factory=list)
     differences: WordDifferences | None = None
-    labels: list[LabelShown] = []
-    notes: list[Note] = []
+    labels: list[LabelShown] = msgspec.field(default_factory=list)
+    notes: list[Note] = msgspec.field(default_factory=list)
+    calls: list[AskedCall] = msgspec.field(default_factory=list)
+
+    def with_calls(self, folder: Path) -> "OpenedRows":
+        """Return the row with what was asked of models for it, from its run's folder. Raises DataError."""
+        calls = [call for call in read_asked(folder) if call.question_id == self.line.id]
+        return msgspec.structs.replace(self, calls=calls)
 
     @property
     def question(self) -> str:

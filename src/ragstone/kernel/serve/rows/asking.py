@@ -161,7 +161,7 @@ def place_among(
     question_id: str,
     notes: Sequence[Note] = (),
 ) -> RowPlace:
-    """Return where a question is in the order of a filter. notes: of the run. Raises DataError as lines_in."""
+    """Return where a question is in the order of a filter. notes: of the run. Raises DataError."""
     judged, values = _judged(con, chosen, _chosen_columns(chosen, columns), notes)
     order = _of("order", ORDERS, chosen.order)
     numbered = judged.format(f"id, row_number() OVER (ORDER BY {order}) AS rank")

@@ -1,0 +1,236 @@
+"""A row -> what a terminal says of it: verdicts, answers, reasons; on request the rest."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    Table,
+)
+from ragstone.kernel.document.numbers import number, one_line, usd
+from ragstone.kernel.errors import plural
+from ragstone.kernel.runs.embedded import AnswerShown, StepShown, TurnShown
+from ragstone.kernel.runs.joining import OpenedRows, RowVerdict
+from ragstone.kernel.runs.wording import STATUS_WORDS
+from ragstone.kernel.version import __version__
+
+Shortening = Callable[[str], str]
+
+SHORT = 150  # characters of a text that a screen shows
+SHORT_REASON = 90
+MOST = 3  # systems, references and reasons that a screen shows
+
+
+def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDocument:
+    """Return a row as a document. whole: with all texts as they are, contexts, conversations and calls."""
+    most = None if whole else MOST
+    long: Shortening = str if whole else lambda text: one_line(text, SHORT)
+    blocks: list[Block] = [Paragraph(_about(row, run), tone="muted"), *_verdict_table(row, most)]
+    causes = [
+        f"{each.system}: {each.cause} ({each.component}). {each.because}" for each in row.detail.causes or ()
+    ]
+    if causes:
+        blocks += [Heading("Why points were lost", level=3), Listing(causes[:most])]
+    blocks.append(Heading("Answers", level=3))
+    blocks += [_answer(each, long) for each in row.answers[:most]] or [Paragraph("None yet.", tone="muted")]
+    blocks += _differences(row, most)
+    references = [long(text) for text in row.references[:most]]
+    none = (
+        "none: the documents cannot answer this question" if row.detail.answerable is False else "none given"
+    )
+    blocks.append(Paragraph(f"Reference: {' / '.join(references) or none}", tone="strong"))
+    blocks += _reasons(row, most, whole=whole)
+    blocks += _people(row, whole=whole)
+    blocks += _rest(row) if whole else []
+    last = (
+        "" if whole else f"All of it: ragstone show {shlex.quote(str(run))} {shlex.quote(row.line.id)} --all"
+    )
+    return ReportDocument(
+        title=row.question if whole else one_line(row.question, SHORT),
+        kind="row of a run",
+        about="",
+        version=__version__,
+        blocks=blocks,
+        last=last,
+    )
+
+
+def _about(row: OpenedRows, run: Path) -> str:
+    tags = [f"{name}: {value}" for name, value in (row.line.tags or {}).items()]
+    return " · ".join([f"{row.line.id} in {run.name}", *([row.line.lang] if row.line.lang else []), *tags])
+
+
+def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
+    """Return a line a system: every judge's score, what people gave, seconds and money."""
+    verdicts = row.verdicts
+    judges = list(dict.fromkeys((each.judge, each.metric, each.model) for each in verdicts))
+    names = [judge for judge, _, _ in judges]
+    heads = [
+        judge if names.count(judge) == 1 else f"{judge} {metric} {model}" for judge, metric, model in judges
+    ]
+    scored = {(each.system, each.judge, each.metric, each.model): each for each in verdicts}
+    answers = {answer.system: answer for answer in row.answers}
+    systems = list(dict.fromkeys([*answers, *(each.system for each in verdicts)]))
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(system, tone="strong"),
+            *(_score(scored.get((system, *judge))) for judge in judges),
+            ", ".join(number(label.score) for label in row.labels if label.system == system),
+            *_spent(answers.get(system)),
+        ]
+        for system in systems[:most]
+    ]
+    if not rows:
+        return []
+    columns = [
+        Column("", text=True),
+        *map(Column, heads),
+        Column("people"),
+        Column("seconds"),
+        Column("cost"),
+    ]
+    used = [at for at in range(len(columns)) if at == 0 or any(_words(line[at]) for line in rows)]
+    shown = [[line[at] for at in used] for line in rows]
+    more = len(systems) - len(rows)
+    rest = [Paragraph(f"And {plural(more, 'system')} more.", tone="muted")] if more > 0 else []
+    return [Table([columns[at] for at in used], shown, "Verdicts"), *rest]
+
+
+def _words(cell: Cell | str) -> str:
+    return cell.words if isinstance(cell, Cell) else cell
+
+
+def _score(verdict: RowVerdict | None) -> Cell:
+    if verdict is None:
+        return Cell("")
+    if verdict.score is None:
+        return Cell(STATUS_WORDS.get(verdict.status, verdict.status), tone="warn")  # type: ignore[call-overload]
+    if verdict.scale is None:
+        return Cell(number(verdict.score))
+    low, high = verdict.scale
+    of = f" of {high:g}" if high != 1 else ""
+    return Cell(f"{number(verdict.score)}{of}", tone="warn" if verdict.score < (low + high) / 2 else "")
+
+
+def _spent(answer: AnswerShown | None) -> tuple[str, str]:
+    if answer is None:
+        return "", ""
+    seconds = "" if answer.latency_s is None else number(answer.latency_s)
+    return seconds, "" if answer.cost_usd is None else usd(answer.cost_usd)
+
+
+def _answer(answer: AnswerShown, long: Shortening) -> Paragraph:
+    if answer.error:
+        return Paragraph(f"{answer.system}: the application failed: {long(answer.error)}", tone="warn")
+    return Paragraph(f"{answer.system}: {long(answer.answer) or '(empty)'}")
+
+
+def _differences(row: OpenedRows, most: int | None) -> list[Block]:
+    """Return the words by which each answer differs from the one that it is compared with."""
+    marked = row.differences
+    if marked is None:
+        return []
+    lines = []
+    for answer, spans in zip(row.answers, marked.spans, strict=True):
+        if answer.system == marked.against or not answer.answer:
+            continue
+        words = [f"“{answer.answer[start:end]}”" for start, end in spans]
+        shown = ", ".join(words if most is None else words[:MOST])
+        more = 0 if most is None else max(0, len(words) - MOST)
+        said = f"{shown}{f' and {more} more' if more else ''}" if words else "nothing"
+        lines.append(f"Not in {marked.against}, in {answer.system}: {said}")
+    return [Listing(lines[:most], tone="muted")]
+
+
+def _reasons(row: OpenedRows, most: int | None, *, whole: bool) -> list[Block]:
+    lines = []
+    for verdict in sorted(row.verdicts, key=_is_good):
+        name = verdict.judge if verdict.judge == verdict.metric else f"{verdict.judge} ({verdict.metric})"
+        of = f"{verdict.system}, {name}"
+        against = [each for each in verdict.verdicts if not each.supported]
+        if verdict.reason:
+            reason = verdict.reason if whole else one_line(verdict.reason, SHORT_REASON)
+            lines.append(f"{of}: {reason}")
+        elif against and not whole:
+            first = one_line(against[0].statement, SHORT_REASON)
+            lines.append(f"{of}: no to {len(against)} of {len(verdict.verdicts)}, first “{first}”")
+        if whole:
+            lines += [
+                f"{of}, statement {each.id}: {'yes' if each.supported else 'no'}: {each.statement}"
+                f"{f' ({each.reason})' if each.reason else ''}"
+                for each in verdict.verdicts
+            ]
+    return [Heading("Reasons, the worst first", level=3), Listing(lines[:most])] if lines else []
+
+
+def _is_good(verdict: RowVerdict) -> float:
+    """Return the place of a score on its scale, 0 to 1; what has none comes first."""
+    if verdict.score is None:
+        return -1.0
+    low, high = verdict.scale or (0.0, 1.0)
+    return (verdict.score - low) / (high - low) if high > low else 1.0
+
+
+def _people(row: OpenedRows, *, whole: bool) -> list[Block]:
+    if not whole:
+        counts = ((row.labels, "people's label"), (row.notes, "note"))
+        said = [plural(len(rows), noun) for rows, noun in counts if rows]
+        return [Paragraph(" · ".join(said), tone="muted")] if said else []
+    labels = [
+        f"{label.system}: {number(label.score)}{f' ({label.metric})' if label.metric else ''}"
+        f"{f' by {label.annotator}' if label.annotator else ''}, {label.source}"
+        f"{'' if label.has_text else ', matched by id and system alone'}"
+        f"{f': {label.rationale}' if label.rationale else ''}"
+        for label in row.labels
+    ]
+    notes = [
+        f"{note.author}, {note.at[:10]}{f', on {note.system}' if note.system else ''}: {note.text}"
+        f"{' '.join(f' #{tag}' for tag in note.tags)}"
+        for note in row.notes
+    ]
+    blocks: list[Block] = [Heading("Labels by people", level=3), Listing(labels)] if labels else []
+    return blocks + ([Heading("Notes", level=3), Listing(notes)] if notes else [])
+
+
+def _rest(row: OpenedRows) -> list[Block]:
+    """Return what only --all prints."""
+    blocks: list[Block] = []
+    for answer in row.answers:
+        if answer.turns:
+            blocks += [Heading(f"Conversation of {answer.system}", level=3), *map(_turn, answer.turns)]
+        if answer.steps:
+            blocks += [Heading(f"Steps of {answer.system}", level=3), Listing([*map(_step, answer.steps)])]
+        if answer.contexts is not None:
+            blocks.append(Heading(f"Contexts given to {answer.system}", level=3))
+            for at, view in enumerate(answer.contexts, 1):
+                passage = row.passage(view)
+                name = passage.document or passage.chunk or ""
+                is_relevant = " (relevant)" if view.relevant else ""
+                blocks.append(
+                    Paragraph(f"[{at}] {name}{is_relevant}: {passage.text or 'no text in the run'}")
+                )
+    for document, text in row.detail.evidence or ():
+        blocks += [Heading(f"Where the answer is: {document}", level=3), Paragraph(text)]
+    for call in row.calls:
+        whose = ", ".join(call.judges) or f"answer of {' and '.join(call.systems)}"
+        blocks.append(Heading(f"Call: {whose}, {call.model}", level=3))
+        blocks += [Pairs([(message.role, message.content) for message in call.messages])]
+    return blocks
+
+
+def _turn(turn: TurnShown) -> Block:
+    steps: Sequence[str] = [*map(_step, turn.steps or ())]
+    return Paragraph(" ".join([f"{turn.place}. {turn.role}: {turn.content}".rstrip(), *steps]))
+
+
+def _step(step: StepShown) -> str:
+    said = f"failed: {step.error}" if step.error else step.result or ""
+    return f"{step.tool}({step.arguments or ''}){f' -> {said}' if said else ''}"
