@@ -30,8 +30,10 @@ from ragstone.workbench.opened_rows import opened_in
 
 JUDGEMENTS_A_PAGE = 60
 TEXT_BYTES = 120_000  # of the row's texts, as they are sent
-ROW_BYTES = 200_000  # of all of the row: with the frame and what it loads, the page stays under 300 kB
-CAPS = (200, 60, 20, 8)  # entries of a list of the row, tried in turn until it fits
+ROW_BYTES = 170_000  # of all of the row: with the frame and what it loads, the page stays under 300 kB
+CAPS = (200, 60, 20, 8, 3)  # entries of a list of the row, tried in turn until it fits
+SYSTEMS_A_CAP = 4  # answers of other systems, times the entries of a list
+LONGEST_HEADING = 600  # characters of the question; a longer one is whole below
 OWN = ("question", "system", "judged")  # of the address; the rest is the list's filter
 
 
@@ -71,7 +73,7 @@ def row(
     return page(
         request,
         "workbench/row.html",
-        shown.question,
+        _heading(shown.question),
         **values,
         wrong=wrong + ([f"{system!r} did not answer this question."] if system not in ("", chosen) else []),
         place=found.place,
@@ -161,7 +163,7 @@ def fitted_row(row: OpenedRows, first: int = 0) -> FittedRow:
         room = PageRoom(lambda text: len(script_json(text)) - 2)
         room.left = TEXT_BYTES
         shown = room.fitted(paged if cap is None else _capped(paged, cap))
-        if any(old.answer != new.answer for old, new in zip(row.answers, shown.answers, strict=True)):
+        if any(old.answer != new.answer for old, new in zip(row.answers, shown.answers, strict=False)):
             shown = msgspec.structs.replace(shown, differences=None)  # their places are of the whole texts
         if len(script_json(shown)) <= ROW_BYTES:
             break
@@ -186,7 +188,8 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
     """Return the row with the first entries of each list in it, of conversations the last."""
     replace = msgspec.structs.replace
     detail = row.detail
-    places = [*(answer.contexts or () for answer in detail.answers), *(r.places for r in detail.rankings)]
+    kept = detail.answers[: SYSTEMS_A_CAP * most]
+    places = [*(answer.contexts or () for answer in kept), *(each.places for each in detail.rankings)]
     used = list(dict.fromkeys(view.passage for listed in places for view in listed[:most]))
     numbers = {passage: number for number, passage in enumerate(used)}
 
@@ -198,9 +201,13 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
             answer,
             contexts=None if answer.contexts is None else shown(answer.contexts),
             steps=answer.steps and answer.steps[:most],
-            turns=answer.turns and answer.turns[-most:],
+            turns=answer.turns
+            and [
+                replace(turn, contexts=turn.contexts and turn.contexts[:most], steps=turn.steps and turn.steps[:most])
+                for turn in answer.turns[-most:]
+            ],
         )
-        for answer in detail.answers
+        for answer in kept
     ]
     judgements = [
         replace(each, verdicts=each.verdicts and each.verdicts[:most]) for each in detail.judgements
@@ -220,6 +227,10 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
             evidence=detail.evidence and detail.evidence[:most],
         ),
     )
+
+
+def _heading(question: str) -> str:
+    return question if len(question) <= LONGEST_HEADING else f"{question[:LONGEST_HEADING].rstrip()}…"
 
 
 def _linked(here: str, kept: Sequence[tuple[str, str]], more: dict[str, str]) -> str:

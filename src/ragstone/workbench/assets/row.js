@@ -144,7 +144,9 @@ function callsPart() {
 function draw() {
   const tags = tagsElement(line);
   tags.querySelector("a").remove();
-  const parts = [answersPart(), judgedPart(), givenPart(), callsPart(), tags].filter(Boolean);
+  const whole = (line.question ?? "").length > document.getElementById("question").textContent.length
+    ? el("details", { class: "folded" }, el("summary", {}, "The question, whole"), text(line.question)) : null;
+  const parts = [whole, answersPart(), judgedPart(), givenPart(), callsPart(), tags].filter(Boolean);
   part("row").append(...parts);
   markEvidence(part("row"));
   const lists = [...document.querySelectorAll("[data-contexts]")]; // of several systems, those of one are open
