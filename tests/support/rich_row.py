@@ -23,7 +23,7 @@ from ragstone.kernel.records import (
     Verdict,
 )
 from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall
-from ragstone.kernel.runs.notes import add_note
+from ragstone.kernel.runs.notes import NOTES, Note
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import write_rows
 
@@ -182,7 +182,16 @@ def write_rich_run(project: Path, name: str = "rich") -> Path:
     summary = judgements_alone(name, summarise(rows), [])
     (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
     write_calls(folder, [row for row in ANSWERS if row.question_id == "q 1/a"])
-    add_note(folder, "q 1/a", "12 mm is of cotton.", author="ann", system="bm25", tags=["wrong number"])
+    note = Note(
+        id="5f2a9c01b3de",
+        question_id="q 1/a",
+        text="12 mm is of cotton.",
+        author="ann",
+        at="2026-11-20T10:00:00Z",
+        system="bm25",
+        tags=["wrong number"],
+    )
+    (folder / NOTES).write_bytes(msgspec.json.encode(note) + b"\n")
     labels = project / "labels"
     labels.mkdir(exist_ok=True)
     write_rows(labels / "sheet.jsonl", list(people()), Label)

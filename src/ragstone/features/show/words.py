@@ -25,7 +25,8 @@ from ragstone.kernel.version import __version__
 Shortening = Callable[[str], str]
 
 SHORT = 150  # characters of a text that a screen shows
-SHORT_REASON = 90
+A_LINE = 96  # of a list, on a screen
+SHORT_WORDS = 40
 MOST = 3  # systems, references and reasons that a screen shows
 
 
@@ -38,7 +39,7 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
         f"{each.system}: {each.cause} ({each.component}). {each.because}" for each in row.detail.causes or ()
     ]
     if causes:
-        blocks += [Heading("Why points were lost", level=3), Listing(causes[:most])]
+        blocks += [Heading("Why points were lost", level=3), Listing([long(each) for each in causes[:most]])]
     blocks.append(Heading("Answers", level=3))
     blocks += [_answer(each, long) for each in row.answers[:most]] or [Paragraph("None yet.", tone="muted")]
     blocks += _differences(row, most)
@@ -143,11 +144,12 @@ def _differences(row: OpenedRows, most: int | None) -> list[Block]:
         if answer.system == marked.against or not answer.answer:
             continue
         words = [f"“{answer.answer[start:end]}”" for start, end in spans]
-        shown = ", ".join(words if most is None else words[:MOST])
+        shown = ", ".join(words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]])
         more = 0 if most is None else max(0, len(words) - MOST)
         said = f"{shown}{f' and {more} more' if more else ''}" if words else "nothing"
         lines.append(f"Not in {marked.against}, in {answer.system}: {said}")
-    return [Listing(lines[:most], tone="muted")]
+    shown = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
+    return [Listing(shown, tone="muted")]
 
 
 def _reasons(row: OpenedRows, most: int | None, *, whole: bool) -> list[Block]:
@@ -157,18 +159,17 @@ def _reasons(row: OpenedRows, most: int | None, *, whole: bool) -> list[Block]:
         of = f"{verdict.system}, {name}"
         against = [each for each in verdict.verdicts if not each.supported]
         if verdict.reason:
-            reason = verdict.reason if whole else one_line(verdict.reason, SHORT_REASON)
-            lines.append(f"{of}: {reason}")
+            lines.append(f"{of}: {verdict.reason}")
         elif against and not whole:
-            first = one_line(against[0].statement, SHORT_REASON)
-            lines.append(f"{of}: no to {len(against)} of {len(verdict.verdicts)}, first “{first}”")
+            lines.append(f"{of}: no to {len(against)} of {len(verdict.verdicts)}: {against[0].statement}")
         if whole:
             lines += [
                 f"{of}, statement {each.id}: {'yes' if each.supported else 'no'}: {each.statement}"
                 f"{f' ({each.reason})' if each.reason else ''}"
                 for each in verdict.verdicts
             ]
-    return [Heading("Reasons, the worst first", level=3), Listing(lines[:most])] if lines else []
+    shown = lines if whole else [one_line(line, A_LINE) for line in lines[:most]]
+    return [Heading("Reasons, the worst first", level=3), Listing(shown)] if lines else []
 
 
 def _is_good(verdict: RowVerdict) -> float:
