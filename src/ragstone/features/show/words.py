@@ -27,7 +27,8 @@ Shortening = Callable[[str], str]
 SHORT = 150  # characters of a text that a screen shows
 A_LINE = 96  # of a list, on a screen
 SHORT_WORDS = 40
-MOST = 3  # systems, references and reasons that a screen shows
+MOST = 3  # systems and references that a screen shows
+MOST_REASONS = 2
 
 
 def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDocument:
@@ -47,8 +48,9 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
     none = (
         "none: the documents cannot answer this question" if row.detail.answerable is False else "none given"
     )
-    blocks.append(Paragraph(f"Reference: {' / '.join(references) or none}", tone="strong"))
-    blocks += _reasons(row, most, whole=whole)
+    reference = f"Reference: {' / '.join(references) or none}"
+    blocks.append(Paragraph(reference if whole else one_line(reference, A_LINE), tone="strong"))
+    blocks += _reasons(row, whole=whole)
     blocks += _people(row, whole=whole)
     blocks += _rest(row) if whole else []
     last = (
@@ -79,7 +81,7 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
     ]
     scored = {(each.system, each.judge, each.metric, each.model): each for each in verdicts}
     answers = {answer.system: answer for answer in row.answers}
-    systems = list(dict.fromkeys([*answers, *(each.system for each in verdicts)]))
+    systems = _systems(row)
     rows: list[list[Cell | str]] = [
         [
             Cell(system, tone="strong"),
@@ -100,9 +102,11 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
     ]
     used = [at for at in range(len(columns)) if at == 0 or any(_words(line[at]) for line in rows)]
     shown = [[line[at] for at in used] for line in rows]
-    more = len(systems) - len(rows)
-    rest = [Paragraph(f"And {plural(more, 'system')} more.", tone="muted")] if more > 0 else []
-    return [Table([columns[at] for at in used], shown, "Verdicts"), *rest]
+    return [Table([columns[at] for at in used], shown, "Verdicts")]
+
+
+def _systems(row: OpenedRows) -> list[str]:
+    return list(dict.fromkeys(each.system for each in (*row.answers, *row.verdicts)))
 
 
 def _words(cell: Cell | str) -> str:
@@ -152,7 +156,7 @@ def _differences(row: OpenedRows, most: int | None) -> list[Block]:
     return [Listing(shown, tone="muted")]
 
 
-def _reasons(row: OpenedRows, most: int | None, *, whole: bool) -> list[Block]:
+def _reasons(row: OpenedRows, *, whole: bool) -> list[Block]:
     lines = []
     for verdict in sorted(row.verdicts, key=_is_good):
         name = verdict.judge if verdict.judge == verdict.metric else f"{verdict.judge} ({verdict.metric})"
@@ -168,7 +172,7 @@ def _reasons(row: OpenedRows, most: int | None, *, whole: bool) -> list[Block]:
                 f"{f' ({each.reason})' if each.reason else ''}"
                 for each in verdict.verdicts
             ]
-    shown = lines if whole else [one_line(line, A_LINE) for line in lines[:most]]
+    shown = lines if whole else [one_line(line, A_LINE) for line in lines[:MOST_REASONS]]
     return [Heading("Reasons, the worst first", level=3), Listing(shown)] if lines else []
 
 
@@ -184,6 +188,8 @@ def _people(row: OpenedRows, *, whole: bool) -> list[Block]:
     if not whole:
         counts = ((row.labels, "people's label"), (row.notes, "note"))
         said = [plural(len(rows), noun) for rows, noun in counts if rows]
+        more = len(_systems(row)) - MOST
+        said = [*([f"{plural(more, 'system')} more"] if more > 0 else []), *said]
         return [Paragraph(" · ".join(said), tone="muted")] if said else []
     labels = [
         f"{label.system}: {number(label.score)}{f' ({label.metric})' if label.metric else ''}"
