@@ -31,7 +31,8 @@ MODEL = "openai/gpt-4o-mini"
 TEXT = (
     "Maize is most sensitive to lack of water in the two weeks around flowering. In these weeks it uses up "
     "to 8 mm a day. A field of medium soil holds 120 mm that plants can reach, so without rain it is empty "
-    "after fifteen days. Irrigate before half of it is used. Later, when the grains are dented, water no longer pays."
+    "after fifteen days. Irrigate before half of it is used. Later, when the grains are "
+    "dented, water no longer pays."
 )
 DOCUMENTS = [
     Document(id="water", title="Water for maize", text=TEXT),
@@ -43,7 +44,8 @@ EVIDENCE = "Irrigate before half of it is used."
 QUESTIONS = [
     Question(
         id="q 1/a",
-        question="When should maize on a medium soil be irrigated, and how much water does it use at flowering?",
+        question="When should maize on a medium soil be irrigated, and how much water does it use at "
+        "flowering?",
         reference="Before half of the reachable 120 mm are used; up to 8 mm a day at flowering.",
         document_ids=["water"],
         evidence=[
@@ -64,8 +66,8 @@ QUESTIONS = [
     ),
 ]
 SYSTEMS = {
-    "hybrid": "Irrigate before half of the 120 mm that the soil holds is used. At flowering, maize uses up to "
-    "8 mm a day.",
+    "hybrid": "Irrigate before half of the 120 mm that the soil holds is used. At flowering, maize uses up "
+    "to 8 mm a day.",
     "bm25": "Irrigate when half of the 120 mm that the soil holds is used. At flowering, maize uses about "
     "12 mm a day. Sow early.",
     "agent": "Irrigate before half of the 120 mm that the soil holds is used; it uses up to 8 mm a day at "
@@ -81,7 +83,7 @@ STEPS = [
             "fields": ["rain", "evaporation"],
             "source": "open-meteo",
         },
-        result='{"rain_mm": [0, 0, 2, 0, 0, 0, 1, 0, 0, 0], "evaporation_mm": [6, 6, 5, 7, 7, 6, 6, 7, 7, 8]}',
+        result='{"rain_mm": [0, 2, 0, 0, 0, 1, 0, 0, 0], "evaporation_mm": [6, 6, 5, 7, 7, 6, 6, 7, 7, 8]}',
         seconds=0.42,
         thought="I need the rain of the next days.",
     ),

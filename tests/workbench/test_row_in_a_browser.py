@@ -1,4 +1,4 @@
-"""The page of one row in a real browser: read, acted on with keys alone, hostile texts, phone and dark, axe."""
+"""The page of one row in a real browser: read, acted on with keys, hostile texts, phone and dark, axe."""
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ from ragstone.kernel.tables import write_rows
 pytestmark = pytest.mark.browser
 
 AT = "workbench/runs/0/rich/row?question=q+1%2Fa"
-MARKED = """[...document.querySelectorAll(`.row-answer[data-system="${NAME}"] .differs`)].map((one) => one.textContent)"""
+MARKED = "[...document.querySelectorAll('[data-system=NAME] .differs')].map((one) => one.textContent)"
 BODY = "document.body.textContent"
 
 
@@ -28,7 +28,7 @@ def settings(project):
 
 
 def marked(tab, system: str) -> list[str]:
-    return tab.run(MARKED.replace("${NAME}", system))
+    return tab.run(MARKED.replace("NAME", system))
 
 
 def drawn(tab) -> None:
@@ -45,16 +45,27 @@ def test_everything_of_a_row_is_on_its_page(settings):
         assert marked(tab, "bm25") == ["when", "about 12", "Sow early."]
         assert " ".join(marked(tab, "hybrid")) == "before up to 8"
         # The text is as it was, but for the buttons that lead to a verdict.
-        text = "[...document.querySelector('[data-system=\"bm25\"] .text').childNodes].filter((one) => one.tagName !== 'BUTTON').map((one) => one.textContent).join('')"
-        assert tab.run(text).split() == SYSTEMS["bm25"].split()
+        text = "[...document.querySelector('[data-system=bm25] .text').childNodes]"
+        text += ".filter((one) => one.tagName !== 'BUTTON').map((one) => one.textContent)"
+        assert "".join(tab.run(text)).split() == SYSTEMS["bm25"].split()
         for words in (
-            "the reply was cut off at 256 tokens", "scale 1 to 5", "12 mm in place of 8", "The number is wrong.",
-            "matched by id and system alone", "12 mm is of cotton.", "0.0008 USD", "I need the rain", "Reference",
-        ):  # fmt: skip
+            "the reply was cut off at 256 tokens",
+            "scale 1 to 5",
+            "12 mm in place of 8",
+            "The number is wrong.",
+            "matched by id and system alone",
+            "12 mm is of cotton.",
+            "0.0008 USD",
+            "I need the rain",
+            "Reference",
+        ):
             assert words in tab.run(BODY)
         assert "I do not know." not in tab.run(BODY)  # the label of an answer that is no longer given
         assert tab.run("document.querySelectorAll('.evidence').length") == 3
-        assert tab.run("document.querySelector('[data-contexts=bm25] mark').title") == "supports support, statement 1"
+        assert (
+            tab.run("document.querySelector('[data-contexts=bm25] mark').title")
+            == "supports support, statement 1"
+        )
         assert tab.run("document.querySelectorAll('details.tool[open]').length") == 0
         tab.page.locator("details.tool summary").first.click()
         assert "evaporation_mm" in tab.page.locator("details.tool[open]").first.inner_text()
@@ -65,7 +76,10 @@ def test_everything_of_a_row_is_on_its_page(settings):
 
 
 def test_keys_alone_reach_every_action(settings, project):
-    with served(settings) as address, opened_tab(loopback=True, permissions=["clipboard-read", "clipboard-write"]) as tab:
+    with (
+        served(settings) as address,
+        opened_tab(loopback=True, permissions=["clipboard-read", "clipboard-write"]) as tab,
+    ):
         tab.visit(f"{address}/workbench/runs/0/rich?where=support+%3E+0")
         keys = tab.page.keyboard
         tab.until("document.getElementById('shown').textContent", "6 questions")
@@ -124,21 +138,32 @@ def test_a_row_leads_to_a_try_of_its_own(tmp_path, fake_openai):
         drawn(tab)
         tab.page.keyboard.press("t")
         tab.page.wait_for_url("**/try/answer-prompt?row=sea")
-        assert tab.run("[...document.querySelectorAll('[name=rows]:checked')].map((one) => one.value)") == ["sea"]
+        assert tab.run("[...document.querySelectorAll('[name=rows]:checked')].map((one) => one.value)") == [
+            "sea"
+        ]
 
 
-@pytest.mark.parametrize("text", [EVIL, "x" * 100_000, "\u202eهذا " * 2_000, "😀" * 5_000], ids=["script", "word", "rtl", "emoji"])
+@pytest.mark.parametrize(
+    "text", [EVIL, "x" * 100_000, "\u202eهذا " * 2_000, "😀" * 5_000], ids=["script", "word", "rtl", "emoji"]
+)
 def test_hostile_texts_are_harmless(project, text):
     rich = write_rich_run(project)
-    questions = [msgspec.structs.replace(QUESTIONS[0], question=text, reference=text, tags={text[:500]: text[:500]})]
+    questions = [
+        msgspec.structs.replace(QUESTIONS[0], question=text, reference=text, tags={text[:500]: text[:500]})
+    ]
     said = [
-        msgspec.structs.replace(row, answer=f"{row.system} {text}", contexts=[Context(text=text, document_id=DOCUMENTS[0].id)])
+        msgspec.structs.replace(
+            row, answer=f"{row.system} {text}", contexts=[Context(text=text, document_id=DOCUMENTS[0].id)]
+        )
         for row in ANSWERS[:3]
     ]
     write_rows(rich / "questions.jsonl", questions, Question, force=True)
     write_rows(rich / "answers.jsonl", said, Answer, force=True)
     settings = load_settings(project / "ragstone.toml")
-    with served(settings) as address, opened_tab(loopback=True, viewport={"width": 390, "height": 800}) as tab:
+    with (
+        served(settings) as address,
+        opened_tab(loopback=True, viewport={"width": 390, "height": 800}) as tab,
+    ):
         tab.page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
         tab.visit(f"{address}/{AT}")
         drawn(tab)
@@ -146,12 +171,15 @@ def test_hostile_texts_are_harmless(project, text):
             shown = tab.run(f"document.querySelector('[data-system=\"{system}\"] .text').textContent")
             assert shown.startswith(f"{system} {harmless(text[:100])}")
         assert tab.run("document.querySelectorAll('main img').length") == 0
-        wide = "[...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > 391).map((one) => one.outerHTML.slice(0, 90))"
+        wide = "[...document.querySelectorAll('main *')].map((one) => [one.getBoundingClientRect().right,"
+        wide += " one.outerHTML.slice(0, 90)]).filter(([right]) => right > 391)"
         assert tab.run("document.documentElement.scrollWidth") == 390, tab.run(wide)
         assert tab.complaints == []
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+)
 def test_axe_finds_nothing_and_no_page_is_too_wide(settings, scheme, width):
     with served(settings) as address, opened_tab(
         loopback=True, color_scheme=scheme, viewport={"width": width, "height": 900}

@@ -17,8 +17,7 @@ from tests.workbench.test_run_pages import EVIL, write
 import ragstone
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.progress_file import FILE
-from ragstone.kernel.llm.prompt import Message
-from ragstone.kernel.records import Answer, Context, Judgement, Label, Question, Turn, Verdict
+from ragstone.kernel.records import Answer, Context, Label, Question, Turn, Verdict
 from ragstone.kernel.tables import write_rows
 
 __all__ = ["client", "project"]  # its fixtures
@@ -50,7 +49,7 @@ def test_the_page_shows_the_value_that_python_gives(rich, client, project):
     _, given = shown(client)
     row = ragstone.read_run(rich).row(FIRST, labels=project / "labels" / "sheet.jsonl")
     ours = json.loads(msgspec.json.encode(row))
-    # The page has judges that ask no model last, and asks for notes by another address; files lose their ending.
+    # The page has judges that ask no model last, and asks for notes by another address.
     for value in (given, ours):
         value.pop("notes", None)
         value["said"] = sorted(
@@ -106,7 +105,9 @@ def test_a_row_that_has_gone_leads_somewhere(rich, client, says):
     says(re.sub("<[^>]+>", "", re.search(r'role="alert">(.*)</p>', gone.text)[1]))
     assert 'href="/workbench/runs/0/rich?where=grade+%3C+4#questions"' in gone.text
     assert 'href="/workbench/runs/0/rich#questions"' in gone.text
-    assert client.get(ROW.replace("rich", "poor"), params={"question": "q"}, headers=AS_PAGE).status_code == 404
+    assert (
+        client.get(ROW.replace("rich", "poor"), params={"question": "q"}, headers=AS_PAGE).status_code == 404
+    )
     assert client.get(ROW, headers=AS_PAGE).status_code == 400
 
 
@@ -121,7 +122,10 @@ def test_the_others_are_compared_with_the_system_of_the_address(rich, client):
 
 
 def test_answers_that_are_shortened_have_no_marks(project, client):
-    long = [msgspec.structs.replace(row, answer=f"{row.system} {'word ' * 2_900} {'x' * 8_000}") for row in ANSWERS]
+    long = [
+        msgspec.structs.replace(row, answer=f"{row.system} {'word ' * 2_900} {'x' * 8_000}")
+        for row in ANSWERS
+    ]
     rich = write_rich_run(project)
     write_rows(rich / "answers.jsonl", long, Answer, force=True)
     _, given = shown(client)
@@ -168,7 +172,9 @@ def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, cl
     assert re.search(r"of its long lists \d+ entries are shown", page)
     assert "<img" not in page
     seen = 60
-    while text.startswith("a word") and (after := re.search(r'href="([^"]*judged=\d+)#judged">Judgements after', page)):
+    while text.startswith("a word") and (
+        after := re.search(r'href="([^"]*judged=\d+)#judged">Judgements after', page)
+    ):
         page, given = shown(client, "q0", at, judged=int(after[1].rpartition("=")[2]))
         assert len(page.encode()) + loaded < 300_000
         seen += len(given["detail"]["judgements"])
@@ -282,10 +288,16 @@ def test_an_owner_makes_a_queue_of_one_answer_and_nobody_else(rich, client, proj
 
 @pytest.mark.parametrize(
     ("sent", "status"),
-    [({"question": "q9", "system": "bm25"}, 422), ({"question": FIRST, "system": "x"}, 422), ({"question": FIRST}, 400)],
+    [
+        ({"question": "q9", "system": "bm25"}, 422),
+        ({"question": FIRST, "system": "x"}, 422),
+        ({"question": FIRST}, 400),
+    ],
 )
 def test_what_cannot_be_picked_is_told(rich, client, sent, status, says):
-    made = client.post("/workbench/label/pick", json={"run": "0/rich", **sent}, headers={"Accept": "application/json"})
+    made = client.post(
+        "/workbench/label/pick", json={"run": "0/rich", **sent}, headers={"Accept": "application/json"}
+    )
     assert made.status_code == status
     says(made.json()["detail"])
     assert not (client.get("/workbench/label/picked-rich").is_success)

@@ -57,7 +57,8 @@ def row(
     kept = [(key, value) for key, value in request.query_params.multi_items() if key not in OWN and value]
     here = f"{ROOT}/runs/{index}/{quote(name, safe='')}"
     values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": kept, "question": question}
-    values["row_at"] = _linked(here, kept, {"system": system} if system else {})
+    of_system = [("system", system)] if system else []
+    values["row_at"] = f"{here}/row?{urlencode([*kept, *of_system, ('question', '')])}"  # the id comes last
     values["list_at"] = f"{here}?{urlencode(kept)}" if kept else here
     found = _found(app, folder, question, query_of(request, RowFilter))
     if found.opened is None:
@@ -73,7 +74,7 @@ def row(
     return page(
         request,
         "workbench/row.html",
-        _heading(shown.question),
+        shown.question if len(shown.question) <= LONGEST_HEADING else f"{shown.question[:LONGEST_HEADING]}…",
         **values,
         wrong=wrong + ([f"{system!r} did not answer this question."] if system not in ("", chosen) else []),
         place=found.place,
@@ -203,7 +204,11 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
             steps=answer.steps and answer.steps[:most],
             turns=answer.turns
             and [
-                replace(turn, contexts=turn.contexts and turn.contexts[:most], steps=turn.steps and turn.steps[:most])
+                replace(
+                    turn,
+                    contexts=turn.contexts and turn.contexts[:most],
+                    steps=turn.steps and turn.steps[:most],
+                )
                 for turn in answer.turns[-most:]
             ],
         )
@@ -227,15 +232,6 @@ def _capped(row: OpenedRows, most: int) -> OpenedRows:
             evidence=detail.evidence and detail.evidence[:most],
         ),
     )
-
-
-def _heading(question: str) -> str:
-    return question if len(question) <= LONGEST_HEADING else f"{question[:LONGEST_HEADING].rstrip()}…"
-
-
-def _linked(here: str, kept: Sequence[tuple[str, str]], more: dict[str, str]) -> str:
-    """Return where a row of the same list begins; the id of its question comes last."""
-    return f"{here}/row?{urlencode([*kept, *more.items(), ('question', '')])}"
 
 
 def _chips(columns: Sequence[ColumnView], chosen: dict[str, str]) -> list[str]:

@@ -35,15 +35,19 @@ def test_the_verdicts_come_first_and_a_screen_holds_it(rich, says):
 
 def test_all_of_it_has_the_contexts_the_conversation_and_the_calls(rich, says):
     ran = command("show", rich, FIRST, "--all", "--system", "bm25")
-    for words in ("Contexts given to agent", "Call: answer of bm25", "soil_map", "12 mm is of cotton. #wrong number"):
+    for words in (
+        "Contexts given to agent",
+        "Call: answer of bm25",
+        "soil_map",
+        "12 mm is of cotton. #wrong number",
+    ):
         assert words in ran.out
     says(ran.out)
 
 
 def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
-    long = [
-        msgspec.structs.replace(row, system=f"system {at}", answer=f"word{at} " * 3_000) for at, row in enumerate(ANSWERS[:3] * 4)
-    ]  # fmt: skip
+    words = {f"system {at}": f"word{at} " * 3_000 for at in range(12)}
+    long = [msgspec.structs.replace(ANSWERS[2], system=name, answer=text) for name, text in words.items()]
     write_rows(tmp_path / rich / "answers.jsonl", long, Answer, force=True)
     lines = command("show", rich, FIRST).out.splitlines()
     assert len(lines) <= SCREEN

@@ -12,14 +12,17 @@ from ragstone.kernel.runs.differing import MOST_WORDS, word_differences
 def marked(first: str, second: str) -> list[list[str]]:
     found = word_differences([("a", first), ("b", second)], None)
     assert found is not None
-    return [[text[start:end] for start, end in spans] for text, spans in zip((first, second), found.spans, strict=True)]
+    return [
+        [text[start:end] for start, end in spans]
+        for text, spans in zip((first, second), found.spans, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        # Worked by hand: "the maize needs mm of rain in may" is common.
-        ("The maize needs 120 mm of rain, in May.", "the maize needs 90 mm of rain in early May", [["120"], ["90", "early"]]),
+        # Worked by hand: "the maize needs mm in may" is common.
+        ("The maize needs 120 mm, in May.", "the maize needs 90 mm in early May", [["120"], ["90", "early"]]),
         ("It is 1,000 ha.", "it is 1000 ha", [[], []]),
         ("yes", "no", [["yes"], ["no"]]),
         ("a b c d", "a x y d", [["b c"], ["x y"]]),

@@ -38,12 +38,12 @@ def test_the_files_of_a_project_are_each_there_once(tmp_path):
     (tmp_path / "labels").mkdir()
     for name in ("first", "own"):
         (tmp_path / "labels" / f"{name}.jsonl").write_text("")
-    (tmp_path / "ragstone.toml").write_text(
-        '[agree]\nlabels = "labels/own.jsonl"\n[gate]\nlabels = "pairs.jsonl"\n[blame]\nlabels = "pairs.jsonl"\n'
-    )
+    named = {"agree": "labels/own.jsonl", "gate": "pairs.jsonl", "blame": "pairs.jsonl"}
+    tables = (f'[{table}]\nlabels = "{name}"\n' for table, name in named.items())
+    (tmp_path / "ragstone.toml").write_text("".join(tables))
     files = label_files(load_settings(tmp_path / "ragstone.toml"))
     assert {name: path.relative_to(tmp_path).as_posix() for name, path in files.items()} == {
-        "own.jsonl": "labels/own.jsonl",
-        "pairs.jsonl": "pairs.jsonl",
         "first": "labels/first.jsonl",
+        "own": "labels/own.jsonl",
+        "pairs.jsonl": "pairs.jsonl",
     }

@@ -7,10 +7,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from ragstone.features.label._queues import OpenQueue, Queues, queues_of
+from ragstone.features.label._queues import queues_of
 from ragstone.features.label.pages import LABEL
-from ragstone.features.label.queue import queue_names
-from ragstone.kernel.errors import DataError, plural
+from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.labelled import LabelShown
 from ragstone.kernel.serve.frame import Person
 from ragstone.kernel.serve.state import AppState
@@ -58,11 +57,11 @@ def seen_labels(
     An annotator with answers of a queue left to label sees none of it: labelling is blind. While annotators
     of a queue differ on an answer and nobody has settled it, nobody sees who gave what.
     """
-    queues = app.part(queues_of)
+    queues = {opened.queue.name: opened for opened in app.part(queues_of).all()[0]}
     visible: list[LabelShown] = []
     hidden: dict[str, int] = defaultdict(int)
     for label in labels:
-        opened = _opened(queues, label.source)
+        opened = queues.get(label.source)
         n_labelled, n_items = opened.share_of(person.name) if opened else (0, 0)
         if opened and person.role == "annotator" and n_labelled < n_items:
             hidden[label.source] += 1
@@ -82,11 +81,3 @@ def seen_labels(
     return sorted(
         visible, key=lambda each: (each.system, each.source, each.metric or "", each.score)
     ), sentences
-
-
-def _opened(queues: Queues, name: str) -> OpenQueue | None:
-    """Return the queue that a file of labels is of; None for another file."""
-    try:
-        return queues.open(name) if name in queue_names(queues.folder) else None
-    except DataError:
-        return None

@@ -1,7 +1,7 @@
 """A row -> what a terminal says of it: verdicts, answers, reasons; on request the rest."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from ragstone.kernel.document.blocks import (
@@ -17,7 +17,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import number, one_line, usd
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.embedded import AnswerShown, StepShown, TurnShown
+from ragstone.kernel.runs.embedded import StepShown
 from ragstone.kernel.runs.joining import OpenedRows, RowVerdict
 from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.version import __version__
@@ -29,20 +29,30 @@ A_LINE = 96  # of a list, on a screen
 SHORT_WORDS = 40
 MOST = 3  # systems and references that a screen shows
 MOST_REASONS = 2
+MOST_JUDGES = 5
 
 
 def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDocument:
     """Return a row as a document. whole: with all texts as they are, contexts, conversations and calls."""
     most = None if whole else MOST
     long: Shortening = str if whole else lambda text: one_line(text, SHORT)
-    blocks: list[Block] = [Paragraph(_about(row, run), tone="muted"), *_verdict_table(row, most)]
+    tags = [f"{name}: {value}" for name, value in (row.line.tags or {}).items()]
+    about = " · ".join([f"{row.line.id} in {run.name}", *([row.line.lang] if row.line.lang else []), *tags])
+    blocks: list[Block] = [
+        Paragraph(about if whole else one_line(about, SHORT), tone="muted"),
+        *_verdict_table(row, most),
+    ]
     causes = [
         f"{each.system}: {each.cause} ({each.component}). {each.because}" for each in row.detail.causes or ()
     ]
     if causes:
         blocks += [Heading("Why points were lost", level=3), Listing([long(each) for each in causes[:most]])]
     blocks.append(Heading("Answers", level=3))
-    blocks += [_answer(each, long) for each in row.answers[:most]] or [Paragraph("None yet.", tone="muted")]
+    for each in row.answers[:most]:
+        said = long(each.answer) or "(empty)"
+        said = f"the application failed: {long(each.error)}" if each.error else said
+        blocks.append(Paragraph(f"{each.system}: {said}", tone="warn" if each.error else ""))
+    blocks += [] if row.answers else [Paragraph("None yet.", tone="muted")]
     blocks += _differences(row, most)
     references = [long(text) for text in row.references[:most]]
     none = (
@@ -66,15 +76,12 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
     )
 
 
-def _about(row: OpenedRows, run: Path) -> str:
-    tags = [f"{name}: {value}" for name, value in (row.line.tags or {}).items()]
-    return " · ".join([f"{row.line.id} in {run.name}", *([row.line.lang] if row.line.lang else []), *tags])
-
-
 def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
     """Return a line a system: every judge's score, what people gave, seconds and money."""
     verdicts = row.verdicts
     judges = list(dict.fromkeys((each.judge, each.metric, each.model) for each in verdicts))
+    n_more = 0 if most is None else len(judges) - MOST_JUDGES
+    judges = judges[:MOST_JUDGES] if n_more > 0 else judges
     names = [judge for judge, _, _ in judges]
     heads = [
         judge if names.count(judge) == 1 else f"{judge} {metric} {model}" for judge, metric, model in judges
@@ -87,7 +94,10 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
             Cell(system, tone="strong"),
             *(_score(scored.get((system, *judge))) for judge in judges),
             ", ".join(number(label.score) for label in row.labels if label.system == system),
-            *_spent(answers.get(system)),
+            ""
+            if (spent := answers.get(system)) is None or spent.latency_s is None
+            else number(spent.latency_s),
+            "" if spent is None or spent.cost_usd is None else usd(spent.cost_usd),
         ]
         for system in systems[:most]
     ]
@@ -100,17 +110,17 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
         Column("seconds"),
         Column("cost"),
     ]
-    used = [at for at in range(len(columns)) if at == 0 or any(_words(line[at]) for line in rows)]
+    used = [
+        at for at in range(len(columns)) if at == 0 or any(line[at] not in ("", Cell("")) for line in rows)
+    ]
     shown = [[line[at] for at in used] for line in rows]
-    return [Table([columns[at] for at in used], shown, "Verdicts")]
+    more = [Paragraph(f"{plural(n_more, 'judge')} more", tone="muted")] if n_more > 0 else []
+    return [Table([columns[at] for at in used], shown, "Verdicts"), *more]
 
 
 def _systems(row: OpenedRows) -> list[str]:
-    return list(dict.fromkeys(each.system for each in (*row.answers, *row.verdicts)))
-
-
-def _words(cell: Cell | str) -> str:
-    return cell.words if isinstance(cell, Cell) else cell
+    answered = [answer.system for answer in row.answers]
+    return list(dict.fromkeys([*answered, *(verdict.system for verdict in row.verdicts)]))
 
 
 def _score(verdict: RowVerdict | None) -> Cell:
@@ -125,19 +135,6 @@ def _score(verdict: RowVerdict | None) -> Cell:
     return Cell(f"{number(verdict.score)}{of}", tone="warn" if verdict.score < (low + high) / 2 else "")
 
 
-def _spent(answer: AnswerShown | None) -> tuple[str, str]:
-    if answer is None:
-        return "", ""
-    seconds = "" if answer.latency_s is None else number(answer.latency_s)
-    return seconds, "" if answer.cost_usd is None else usd(answer.cost_usd)
-
-
-def _answer(answer: AnswerShown, long: Shortening) -> Paragraph:
-    if answer.error:
-        return Paragraph(f"{answer.system}: the application failed: {long(answer.error)}", tone="warn")
-    return Paragraph(f"{answer.system}: {long(answer.answer) or '(empty)'}")
-
-
 def _differences(row: OpenedRows, most: int | None) -> list[Block]:
     """Return the words by which each answer differs from the one that it is compared with."""
     marked = row.differences
@@ -148,9 +145,9 @@ def _differences(row: OpenedRows, most: int | None) -> list[Block]:
         if answer.system == marked.against or not answer.answer:
             continue
         words = [f"“{answer.answer[start:end]}”" for start, end in spans]
-        shown = ", ".join(words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]])
-        more = 0 if most is None else max(0, len(words) - MOST)
-        said = f"{shown}{f' and {more} more' if more else ''}" if words else "nothing"
+        n_more = 0 if most is None else max(0, len(words) - MOST)
+        words = words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]]
+        said = f"{', '.join(words)}{f' and {n_more} more' if n_more else ''}" if words else "nothing"
         lines.append(f"Not in {marked.against}, in {answer.system}: {said}")
     shown = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
     return [Listing(shown, tone="muted")]
@@ -212,7 +209,15 @@ def _rest(row: OpenedRows) -> list[Block]:
     blocks: list[Block] = []
     for answer in row.answers:
         if answer.turns:
-            blocks += [Heading(f"Conversation of {answer.system}", level=3), *map(_turn, answer.turns)]
+            turns = [
+                Paragraph(
+                    " ".join(
+                        [f"{turn.place}. {turn.role}: {turn.content}".rstrip(), *map(_step, turn.steps or ())]
+                    )
+                )
+                for turn in answer.turns
+            ]
+            blocks += [Heading(f"Conversation of {answer.system}", level=3), *turns]
         if answer.steps:
             blocks += [Heading(f"Steps of {answer.system}", level=3), Listing([*map(_step, answer.steps)])]
         if answer.contexts is not None:
@@ -231,11 +236,6 @@ def _rest(row: OpenedRows) -> list[Block]:
         blocks.append(Heading(f"Call: {whose}, {call.model}", level=3))
         blocks += [Pairs([(message.role, message.content) for message in call.messages])]
     return blocks
-
-
-def _turn(turn: TurnShown) -> Block:
-    steps: Sequence[str] = [*map(_step, turn.steps or ())]
-    return Paragraph(" ".join([f"{turn.place}. {turn.role}: {turn.content}".rstrip(), *steps]))
 
 
 def _step(step: StepShown) -> str:

@@ -30,15 +30,16 @@ class LabelShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def label_files(settings: Settings) -> dict[str, Path]:
-    """Return the files of people's labels that a project names, and those of its queues, by a name to show.
+    """Return the files of people's labels that a project knows: those of its queues, and those that it names.
 
-    They need not be there yet.
+    By a name to show: that of the queue, or the path in ragstone.toml. A named file need not be there.
     """
-    named = (settings.agree.labels, settings.gate.labels, settings.blame.labels)
-    files = {str(Path(name).name): settings.path(name) for name in named if name}
     queues = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
-    ours = {path.resolve() for path in files.values()}
-    return files | {path.stem: path for path in queues if path.resolve() not in ours}
+    known = {path.resolve() for path in queues}
+    named = (settings.agree.labels, settings.gate.labels, settings.blame.labels)
+    others = {name: settings.path(name) for name in named if name}
+    files = {path.stem: path for path in queues}
+    return files | {name: path for name, path in others.items() if path.resolve() not in known}
 
 
 def labels_of_row(
