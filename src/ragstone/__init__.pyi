@@ -149,6 +149,8 @@ from .kernel.retrieval.trec import read_trec_run as read_trec_run
 from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
+from .kernel.runs.joining import OpenedRows as OpenedRows
+from .kernel.runs.joining import RowVerdict as RowVerdict
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

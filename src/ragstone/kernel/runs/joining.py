@@ -165,10 +165,10 @@ class RowVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class OpenedRows(ShownView, frozen=True, kw_only=True):
     """One question, whole: its line, what it opens to, and the passages that both number.
 
-    is_cut: long texts are shortened; the server has its rows as plain text. With what a list of questions
-    has no need of, see whole_row: columns: the judges, in the order of the line's cells. differences: of the
-    answers. labels: people's, of these answers. notes: people's, on the question or on an answer. calls: with
-    models, see with_calls.
+    is_cut: long texts are shortened; the server has its rows as plain text. What follows is filled by
+    whole_row, since a list of questions does not need it. columns: the judges, in the order of the line's
+    cells. differences: between the answers. labels: people's, of these answers. notes: people's, on the
+    question or on an answer. calls: what was asked of models, see with_calls.
     """
 
     line: LineView
