@@ -68,7 +68,7 @@ function labelElement(system) {
 function answerElement(answer, place) {
   const chosen = columns.map((_, at) => at).filter((at) => columns[at].system === answer.system && line.cells[at] !== null);
   const chips = chosen.map((at) => el("span", { class: "chip " + (typeof line.cells[at] === "string" ? "unscored" : isLow(line.cells[at], columns[at]) ? "low" : ""), title: columns[at].model },
-    judgeOf(columns[at]) + " ", el("b", {}, scoreText(line.cells[at], columns[at])), isLow(line.cells[at], columns[at]) ? el("span", { class: "unseen" }, " (low)") : null));
+    judgeOf(columns[at]) + " ", el("b", {}, scoreText(line.cells[at], columns[at])), isLow(line.cells[at], columns[at]) ? " (low)" : null));
   const words = answer.answer;
   const body = answer.error ? el("p", {}, el("b", {}, "The application failed: "), el("bdi", {}, answer.error))
     : text(words ? markedParts(words, lackingOf(answer, detail), 0.5, lackingElement) : "(empty)");

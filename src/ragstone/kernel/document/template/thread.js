@@ -17,18 +17,21 @@ function turnElement({ place, role, content, contexts, steps, judged }) {
     contexts ? el("details", {}, el("summary", { class: "muted small" }, `Contexts given (${contexts.length})`), el("ol", {}, contexts.map((one) => el("li", { class: "text", dir: "auto" }, one)))) : null);
 }
 const GLIMPSE = 100; // characters of the arguments that a folded call shows
-/** A call of a tool: folded to its name and the beginning of its arguments, unless there is no more to it. */
+const BRIEF = 60; // characters of a result or an error that is not worth a fold
+/** A call of a tool: folded to its name and the beginning of its arguments, unless there is little more to it. */
 function stepElement({ tool, arguments: given = "", result = "", error, seconds, thought = "" }) {
   const short = given.length > GLIMPSE ? given.slice(0, GLIMPSE) + "…" : given;
   const head = [el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, short),
     seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
-    error === undefined ? null : el("span", { class: "caution small" }, "failed")];
+    error === undefined ? null : [" ", el("span", { class: "caution small" }, "failed")]];
   const inside = [
     short === given ? null : [el("p", { class: "muted small" }, "Arguments"), text(given)],
     error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
     result ? [el("p", { class: "muted small" }, "Result"), text(result)] : null,
   ].flat().filter(Boolean);
+  const isBrief = short === given && result.length + (error ?? "").length <= BRIEF;
   return el("li", { class: error === undefined ? null : "unsupported" },
     el("div", { class: "muted small", dir: "auto" }, thought),
-    inside.length ? el("details", { class: "tool" }, el("summary", {}, head), inside) : head);
+    isBrief ? [head, error === undefined ? null : el("div", {}, el("bdi", {}, error)), result && text(result)]
+      : el("details", { class: "tool" }, el("summary", {}, head), inside));
 }
