@@ -21,17 +21,13 @@ const BRIEF = 60; // characters of a result or an error that is not worth a fold
 /** A call of a tool: folded to its name and the beginning of its arguments, unless there is little more to it. */
 function stepElement({ tool, arguments: given = "", result = "", error, seconds, thought = "" }) {
   const short = given.length > GLIMPSE ? given.slice(0, GLIMPSE) + "…" : given;
-  const head = [el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, short),
-    seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
-    error === undefined ? null : [" ", el("span", { class: "caution small" }, "failed")]];
-  const inside = [
-    short === given ? null : [el("p", { class: "muted small" }, "Arguments"), text(given)],
-    error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
-    result ? [el("p", { class: "muted small" }, "Result"), text(result)] : null,
-  ].flat().filter(Boolean);
+  const head = [el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, short), seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`)];
+  const failed = error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error));
+  const named = (name, words) => (words ? [el("p", { class: "muted small" }, name), text(words)] : []);
   const isBrief = short === given && result.length + (error ?? "").length <= BRIEF;
-  return el("li", { class: error === undefined ? null : "unsupported" },
+  return el("li", { class: failed ? "unsupported" : null },
     el("div", { class: "muted small", dir: "auto" }, thought),
-    isBrief ? [head, error === undefined ? null : el("div", {}, el("bdi", {}, error)), result && text(result)]
-      : el("details", { class: "tool" }, el("summary", {}, head), inside));
+    isBrief ? [head, failed, result && text(result)]
+      : el("details", { class: "tool" }, el("summary", {}, head, failed ? [" ", el("span", { class: "caution small" }, "failed")] : null),
+        named("Arguments", short === given ? "" : given), failed, named("Result", result)));
 }
