@@ -54,10 +54,10 @@ from .features.improve.learn import learn_judge as learn_judge
 from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
-from .features.label.labelling import chosen_to_label as chosen_to_label
 from .features.judges.library import ListedJudge as ListedJudge
 from .features.judges.library import list_judges as list_judges
 from .features.judges.prices import JudgePrice as JudgePrice
+from .features.label.labelling import chosen_to_label as chosen_to_label
 from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label
@@ -153,6 +153,8 @@ from .kernel.retrieval.trec import read_trec_run as read_trec_run
 from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
+from .kernel.runs.joining import OpenedRows as OpenedRows
+from .kernel.runs.joining import RowVerdict as RowVerdict
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

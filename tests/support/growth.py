@@ -43,6 +43,7 @@ PAGES = (
     f"{RUN}/rows",
     f"{RUN}/rows?text=a&order=lowest",
     f"{RUN}/question?question=q1",
+    f"{RUN}/row?question=q1",
     f"{RUN}/calls?question=q1",
     f"{RUN}/report.html",
     f"{RUN}/notes?question=q1",

@@ -38,7 +38,7 @@ def test_a_comparison_says_what_the_command_says(project, client, says):
     assert metric_told(found.metrics[0]) in page
     says(sentence_in(page, "4 questions from right"))  # q0 to q3
     says(sentence_in(page, "4 questions from wrong"))  # q8 to q11
-    assert '/workbench/runs/0/b#q-q0"' in page
+    assert '/workbench/runs/0/b/row?question=q0"' in page
     assert '<a href="/workbench/runs/0/a" dir="auto">a</a>' in page
     assert "What is 8?" in page
 

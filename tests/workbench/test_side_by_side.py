@@ -24,7 +24,7 @@ def side(client, *runs: str, **query: object) -> str:
 
 def asked(page: str) -> list[str]:
     """Return the ids of the questions on a page."""
-    return re.findall(r"#q-([^\"]+)\" data-row", page)
+    return re.findall(r"row\?question=([^\"]+)\" data-row", page)
 
 
 def said(page: str, row: int) -> list[str]:
@@ -110,7 +110,7 @@ def test_questions_of_one_run_alone_and_other_wordings_are_told(project, client)
     assert asked(page) == ["q0", "q1"]
     assert "Asked otherwise: <bdi>And what is nought?" in page
     assert page.count("not asked here") == 1
-    assert 'href="/workbench/runs/0/b#q-q1" data-row' in page  # the run that has it
+    assert 'href="/workbench/runs/0/b/row?question=q1" data-row' in page  # the run that has it
 
 
 def test_long_failed_and_absent_answers(project, client, says):

@@ -56,6 +56,7 @@ PANELS: dict[str, Commands] = {
             },
         ),
         "report": "features.report.command:report",
+        "show": "features.show.command:show",
         "note": "features.note.command:note",
         "export": "features.export.command:export",
     },

@@ -15,7 +15,7 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.judges.about import groups_with
+from ragstone.features.judges.library import ListedJudge, figure_text, list_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -202,15 +202,20 @@ class Tools:
         return fenced(said, "\n".join(lines), page)
 
     def list_judges(self, words: str = "", page: int = 1) -> str:
-        """List the judges that ship, with what each measures.
+        """List the judges: what each measures, how well it agrees with people, what 1,000 answers cost.
 
         words: such as `faithfulness` or `no refusal`.
         """
-        lines = []
-        for group in groups_with(words):
-            lines += [f"## {group.title}", *(f"- {name}: {about}" for name, about in group.judges.items())]
-        known = sum(len(group.judges) for group in groups_with(words))
-        return fenced(plural(known, "judge") + ".", "\n".join(lines), page)
+        lines: list[str] = []
+        group = None
+        listed = list_judges(words, settings=self.project.settings)
+        for entry in listed:
+            if entry.group != group:
+                group = entry.group
+                lines.append(f"## {group}")
+            parts = (entry.about or entry.wrong, figure_text(entry), price_text(entry))
+            lines.append(f"- {entry.name}: {'; '.join(filter(None, parts))}")
+        return fenced(plural(len(listed), "judge") + ".", "\n".join(lines), page)
 
     def forecast(self, page: int = 1) -> str:
         """Say what `ragstone run` would ask of models for this project, and the cost; nobody is asked."""
@@ -226,17 +231,16 @@ class Tools:
         if not judges:
             raise DataError("Name at least one judge; list_judges has them.")
         sheet = self.project.file(answers)
-        for name in judges:
-            if any(sign in name for sign in ":/\\") or name.startswith(("-", ".")) or name.endswith(".toml"):
-                raise DataError(f"{name[:80]!r} is not the name of a judge; list_judges has them.")
-        asking = [name for name in judges if load_judge(self.project.settings.named(name)).needs_model]
+        listed = {entry.name: entry for entry in list_judges(settings=self.project.settings)}
+        chosen = [_chosen(name, listed) for name in judges]
+        asking = [name for name in chosen if load_judge(name).needs_model]
         with self._lock:
             if self.budget_usd is None:
                 raise ConfigError(READ_ONLY)
             left = self.budget_usd - self._spent
             if asking and left <= 0:
                 raise ConfigError(f"The budget of {self.budget_usd} USD is spent. The user can set another.")
-            summary = self._judged(sheet, judges, limit, f"{left:.6f}usd" if asking else None)
+            summary = self._judged(sheet, chosen, limit, f"{left:.6f}usd" if asking else None)
             if summary["calls"]["made"]:
                 self._spent += summary["calls"].get("cost_usd") or 0.0
         spent = f" At most {self._spent:.4f} of {self.budget_usd} USD are spent." if asking else ""
@@ -321,6 +325,14 @@ def _about_run(folder: Path) -> str:
     more = len(summary.metrics) - len(means)
     counts = ", ".join(f"{count(n)} {kind}" for kind, n in summary.counts.items())
     return "; ".join([counts, *means, *([f"{count(more)} more"] if more else [])])
+
+
+def _chosen(name: str, listed: Mapping[str, ListedJudge]) -> str:
+    """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
+    base, at, variant = name.partition("@")
+    if base not in listed:
+        raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], listed)}")
+    return f"{listed[base].path or base}{at}{variant}"
 
 
 def _columns(read: FinishedRun) -> list[str]:

@@ -12,7 +12,8 @@ from ragstone.features.improve.draft_forms import Expected, check_model, expecte
 from ragstone.features.judge.chosen import chosen_note, chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
-from ragstone.features.judges.pages import JudgeEntry, judges_of
+from ragstone.features.judges.library import ListedJudge
+from ragstone.features.judges.pages import library_of
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
@@ -60,7 +61,7 @@ def judge_page(
         wrong = str(mistake)
     if not wrong and not rows_file(folder, "answers"):
         wrong = "This run holds no answers that could be judged."
-    entries = [entry for entry in judges_of(app) if entry.judge]
+    entries = [entry for entry in library_of(app).judges if entry.judge]
     return page(
         request,
         "workbench/judge_rows.html",
@@ -104,8 +105,8 @@ def _chosen_judges(app: AppState, names: list[str]) -> list[Judge]:
     """Return the judges of these names, as the list of judges has them. Raises ConfigError."""
     if not names:
         raise ConfigError("No judge is chosen: tick at least one.")
-    known: dict[str, JudgeEntry] = {}
-    for entry in judges_of(app):
+    known: dict[str, ListedJudge] = {}
+    for entry in library_of(app).judges:
         known.setdefault(entry.name, entry)
     missing = next((name for name in names if name not in known or not known[name].judge), None)
     if missing is not None:

@@ -9,6 +9,7 @@ PAGES = (
     "workbench.run_pages",
     "workbench.row_table_pages",
     "workbench.judge_pages",
+    "workbench.row_pages",
     "workbench.matrix_pages",
     "workbench.side_pages",
     "workbench.account_pages",

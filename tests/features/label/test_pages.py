@@ -847,6 +847,8 @@ def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
             headers=SCRIPT,
         )
         assert reply.status_code == 422
+
+
 def done_by(client, queue="first"):
     return client.get(f"{LABEL}/{queue}/done", headers=SCRIPT).json()
 

@@ -1,5 +1,8 @@
 """The playground: a prompt of a run, edited and tried on rows beside what the run has."""
 
+import json
+import re
+
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.golden import sentence_in
@@ -161,3 +164,57 @@ def test_the_runs_own_model_is_tried_where_ragstone_toml_names_none(settings, tm
         for what in ("tone", "answer-prompt"):
             assert "none is set" not in client.get(f"{OWN}/{what}").text
         assert tried(client, "tone", judge_text("lenient"))["life"] == "done"
+
+
+def without_model(tmp_path, table=""):
+    """Return the workbench of the same run beside a project that names no model."""
+    (tmp_path / "ragstone.toml").write_text(f'[run]\nname = "x"\n{table}')
+    return opened(create_workbench(load_settings(tmp_path / "ragstone.toml")))
+
+
+@pytest.mark.parametrize("what", ["answer-prompt", "tone"])
+def test_the_model_of_the_run_is_offered_where_the_project_names_none(tmp_path, settings, what, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    manifest = tmp_path / "runs" / "mine" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    for stage in ("answer", "judge"):
+        told["settings"][stage]["model"] = None  # as where it was named in another way
+    manifest.write_text(json.dumps(told))
+    with without_model(tmp_path) as client:
+        page = client.get(f"{OWN}/{what}?row=sea").text
+        assert '<option value="openai/fake">' in page
+        assert "The run asked <bdi>openai/fake</bdi> at <bdi>127.0.0.1:" in page
+        text = judge_text("x") if what == "tone" else prompt_text("x")
+        sent = {"text": text, "rows": ["sea"], "model": "openai/fake"}
+        assert client.post(f"{OWN}/{what}/forecast", json=sent).status_code == 200
+
+
+def test_an_address_is_told_only_where_the_project_asks_elsewhere(client, tmp_path, monkeypatch):
+    assert "The run asked" not in client.get(f"{OWN}/tone").text
+    told = json.loads((tmp_path / "runs" / "mine" / "manifest.json").read_text())
+    url = told["settings"]["models"]["openai/fake"]["base_url"]
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with without_model(tmp_path) as other:
+        assert "The run asked" not in other.get(f"{OWN}/tone").text
+
+
+def test_a_run_and_a_project_without_a_model_say_where_to_write_one(tmp_path, settings, says):
+    run = tmp_path / "runs" / "mine"
+    for file, key in ((run / "manifest.json", "settings"), (run / "summary.json", "models")):
+        told = json.loads(file.read_text())
+        told[key] = {}
+        file.write_text(json.dumps(told))
+    with without_model(tmp_path) as client:
+        sent = {"text": prompt_text("x"), "rows": ["sea"]}
+        reply = client.post(
+            f"{OWN}/answer-prompt/forecast", json=sent, headers={"Accept": "application/json"}
+        )
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
+
+
+def test_a_try_begins_with_the_row_that_it_was_opened_for(client):
+    page = client.get(f"{OWN}/tone?row=sea").text
+    assert re.findall(r'value="(\w+)" checked', page) == ["sea"]
+    assert '/runs/0/mine/row?question=sea"' in page
+    assert len(re.findall(r'name="rows" value="\w+" checked', client.get(f"{OWN}/tone?row=gone").text)) == 3

@@ -400,7 +400,7 @@ def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> li
     def side(name: str, score: float, answer: str | None, flip: Flip) -> Cell:
         links: tuple[Link, ...] = ()
         if runs:
-            target = f"{runs['AB'.index(name)]}#q-{quote(flip.question_id, safe='')}"
+            target = f"{runs['AB'.index(name)]}/row?question={quote(flip.question_id, safe='')}"
             links = (Link(f"Open in {name}", target),)
         return Cell(number(score), one_line(answer or "", LONGEST_ANSWER), links=links)
 

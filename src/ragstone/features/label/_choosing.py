@@ -199,8 +199,11 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
     return rng.permutation(order[np.minimum(places, len(order) - 1)])
 
 
-Way = Literal["random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "chosen"]
+Way = Literal[
+    "random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "chosen", "picked"
+]
 WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, the others none
+NO_SAMPLE: tuple[Way, ...] = ("gaps", "chosen", "picked")
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
@@ -219,7 +222,7 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
     more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
     score at which the judge is unsure (`uncertain`; default: the middle of its scale). `chosen`: those
-    that the filter `where` leaves, n at most.
+    that the filter `where` leaves, n at most. `picked`: not drawn, by hand.
     """
 
     by: Way = "stratified"

@@ -10,7 +10,7 @@ from ragstone.features.label.queue import Queue, QueueItem
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
-from ragstone.kernel.agreement.policies import AGAIN, CHOSEN, policy_of
+from ragstone.kernel.agreement.policies import AGAIN, BY_HAND, CHOSEN, policy_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.persistence.row_file import RowFile
 from ragstone.kernel.records import Answer, Judgement, Label, Metadata, Row
@@ -127,7 +127,7 @@ def carried(queue: Queue, text: Answer, inclusion: float | None, policy: str | N
     metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "policy": policy, "tags": text.tags}
     metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
     metadata |= {AGAIN: True} if queue.again_of else {}
-    metadata |= {CHOSEN: queue.choice.where} if queue.choice.where else {}
+    metadata |= {CHOSEN: queue.choice.where or BY_HAND} if queue.choice.by in ("chosen", "picked") else {}
     return {name: value for name, value in metadata.items() if value is not None}
 
 

@@ -13,7 +13,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from ragstone.features.agree import card_document, halving, labelled_share, sequential_sentences, title
 from ragstone.features.label._again import flips_shown
 from ragstone.features.label._annotators import annotator_agreement
-from ragstone.features.label._choosing import AnswerDraw, Way, way_of
+from ragstone.features.label._choosing import NO_SAMPLE, AnswerDraw, Way, way_of
 from ragstone.features.label._marking import (
     RESAMPLES,
     LabelledMean,
@@ -46,7 +46,7 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.variant import load_judge
-from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
+from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Label, Question
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
@@ -81,6 +81,7 @@ WAY_WORDS: dict[Way, str] = {
     "difference": "both answers of two systems, where labels tell most of their difference",
     "gaps": "labelled again, because grades differed for the same reason",
     "chosen": "chosen by a filter",
+    "picked": "picked by hand",
 }
 
 
@@ -171,7 +172,7 @@ def new_queue(
         ways={
             by: text
             for by, text in WAY_WORDS.items()
-            if by not in ("gaps", "chosen") and (by != "difference" or len(systems) > 1)
+            if by not in NO_SAMPLE and (by != "difference" or len(systems) > 1)
         },
         where=where,
         left=left,
@@ -248,6 +249,29 @@ def _left(app: AppState, run: str, where: str) -> list[tuple[str, str]]:
     folder = app.runs.find(run)
     with app.indexes.of(folder) as con:
         return answers_left(con, where, read_notes(folder))
+
+
+class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was picked by hand."""
+
+    run: str
+    question: str
+    system: str
+
+
+@post("/label/pick", sync_to_thread=True, status_code=200, guards=[OWNER])
+def pick(request: AnyRequest, app: AtApp, data: JSONBody[AnswerToLabel]) -> dict[str, str]:
+    """Make a queue of one answer. Its label is no part of a sample, and carries that. Raises DataError."""
+    key = (data.question, data.system)
+    judged = [row for row in _judgements(app, data.run) if (row.question_id, row.system) == key]
+    draw = AnswerDraw(by="picked", n=1)
+    name = free_name(app, f"/picked-{data.run.partition('/')[2]}")
+    first = next((row for row in judged if row.model != NO_MODEL), next(iter(judged), None))
+    material = _material(app, data.run, first.judge if first else "", first.metric if first else "", None)
+    queue, texts = make_queue(Plan(name=name, choice=draw), material, [key])
+    keep_queue(app, queue, texts)
+    app.audit(request, "queue made", queue=queue.name, run=data.run, by="picked", items=1)
+    return {"go": f"{LABEL}/{queue.name}"}
 
 
 def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
@@ -502,4 +526,4 @@ def take_in(
     return {"n_labels": len(rows), "n_new": n_new}
 
 
-ROUTES = (queues, new_queue, make, progress, export, take_in)
+ROUTES = (queues, new_queue, make, pick, progress, export, take_in)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label._choosing import AnswerDraw, DrawnAnswer, choose, choose_left
+from ragstone.features.label._choosing import NO_SAMPLE, AnswerDraw, DrawnAnswer, choose, choose_left
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
 from ragstone.features.label._policies import keep_policy, policy_digest, tidied
 from ragstone.kernel.agreement.card import grade_name
@@ -23,7 +23,7 @@ from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.rubric import Criterion, RubricJudge
 from ragstone.kernel.persistence.private import make_folder
-from ragstone.kernel.records import Answer, Judgement, Label, Question, alternatives, references
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Question, alternatives, references
 from ragstone.kernel.tables import read_rows, write_rows
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -85,7 +85,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_sample(self) -> bool:
         """Whether its answers were drawn by chance, so that their labels speak for others."""
-        return self.choice.by not in ("gaps", "chosen")
+        return self.choice.by not in NO_SAMPLE
 
     @property
     def policy(self) -> str | None:
@@ -254,12 +254,12 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     left: Collection[Key] = ()
 
 
-def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
+def make_queue(plan: Plan, material: Material, picked: Sequence[Key] = ()) -> tuple[Queue, list[Answer]]:
     """Return a queue and its texts: the same for the same plan and rows.
 
-    Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
-    that is none, for instructions that nobody could read, and where an answer to label is not among the
-    answers.
+    picked: the answers themselves, where nothing is drawn (`picked` of AnswerDraw). Raises DataError for a
+    plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale that is none, for
+    instructions that nobody could read, and where an answer to label is not among the answers.
     """
     check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
@@ -275,6 +275,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         chosen = _pairs(plan.choice, material, texts)
     elif plan.choice.by == "chosen":
         chosen = choose_left(material.judgements, material.labels, plan.choice, material.left)
+    elif picked:
+        chosen = _picked(picked, material.judgements, material.source)
     else:
         chosen = choose(material.judgements, material.labels, plan.choice, tags)
     missing = [drawn.row for drawn in chosen if (drawn.row.question_id, drawn.row.system) not in texts]
@@ -337,6 +339,23 @@ def queue_again(
         again_of=queue.name,
         again_policy=policy,
     )
+
+
+def _picked(keys: Sequence[Key], judgements: Sequence[Judgement], source: str) -> list[DrawnAnswer]:
+    """Return the answers picked by hand, by their first judge that asks a model, or the first.
+
+    Raises DataError for one that no judge has judged.
+    """
+    rows_of = by_judge(row for row in judgements if (row.question_id, row.system) in set(keys))
+    judge = next((each for each in rows_of if each.model != NO_MODEL), next(iter(rows_of), None))
+    rows = {(row.question_id, row.system): row for row in rows_of[judge]} if judge else {}
+    missing = next((key for key in keys if key not in rows), None)
+    if missing:
+        raise DataError(
+            f"no judge has judged the answer of {missing[1]!r} to {missing[0]!r} in {source}, so there is no "
+            "scale to label it on. Judge the run first."
+        )
+    return [DrawnAnswer(rows[key]) for key in keys]
 
 
 def _pairs(choice: AnswerDraw, material: Material, texts: Mapping[Key, Answer]) -> list[DrawnAnswer]:

@@ -2,7 +2,7 @@
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from litestar import Response, get, post
@@ -30,18 +30,19 @@ from ragstone.features.improve import (
 )
 from ragstone.features.try_._words import PromptTrial, trial_document
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
-from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.config import ModelSettings, Settings, choose
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page, query_of
 from ragstone.kernel.serve.jobs import JobState, JudgeRun
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_in
+from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_at, lines_in, place_of
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.kernel.systems.prompting import AnsweringPrompt, render_question
@@ -52,10 +53,14 @@ FIRST = 5  # rows that are chosen on a page that nobody has changed
 
 
 class TrialShown(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows. trial: its number, 0 for none. text: that the rows to choose from hold."""
+    """What the page shows. trial: its number, 0 for none. text: that the rows to choose from hold.
+
+    row: the question that the page was opened for, which is then the only one that is chosen.
+    """
 
     trial: int = 0
     text: str = ""
+    row: str = ""
 
 
 class DraftToTry(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,10 +131,44 @@ def _saved(app: AppState, folder: Path, what: str) -> tuple[str, Path]:
 def _models(app: AppState, folder: Path, what: str) -> list[str]:
     """Return the models to choose from: that of ragstone.toml first, the run's own, those with a table."""
     settings = app.settings
-    stage = "answer" if what == ANSWERS else "judge"
+    stage = _stage(what)
     of_run = (_manifest(app, folder).get("settings") or {}).get(stage) or {}
-    own = [getattr(settings, stage).model, of_run.get("model")]
+    asked = _asked_by_run(app, folder, what) or ""
+    name, _, address = asked.rpartition("@")
+    if "/" not in name or not set(".:/") & set(address):  # the address of a server, or a part of the name
+        name = asked
+    own = [getattr(settings, stage).model, of_run.get("model"), name if "/" in name else None]
     return list(dict.fromkeys([*filter(None, own), *models_of(settings)]))
+
+
+def _stage(what: str) -> Literal["answer", "judge"]:
+    return "answer" if what == ANSWERS else "judge"
+
+
+def _asked_by_run(app: AppState, folder: Path, what: str) -> str | None:
+    """Return the model that the run asked, with its address where it has one; None if none or several."""
+    view = app.runs.view(folder).run
+    if view is None:
+        return None
+    if what == ANSWERS:
+        return view.summary.models.get("answer")
+    asked = {metric.model for metric in view.summary.metrics if metric.judge == what} - {NO_MODEL}
+    if len(asked) != 1:
+        return None
+    (name,) = asked
+    role = view.summary.models.get("judge", "")  # with the address, which judgements leave out
+    return role if role.startswith(f"{name}@") else name
+
+
+def _elsewhere(app: AppState, folder: Path, what: str) -> tuple[str, str] | None:
+    """Return the run's model and where the run asked it, where this project would ask it somewhere else."""
+    asked = _asked_by_run(app, folder, what) or ""
+    name, _, address = asked.rpartition("@")
+    provider = providers().get(name.partition("/")[0])
+    if provider is None or name not in _models(app, folder, what):
+        return None
+    here = provider.address(app.settings.models.get(name, ModelSettings()))
+    return None if provider.identity_of(name.partition("/")[2], here) == asked else (name, address)
 
 
 @get(HERE, sync_to_thread=True)
@@ -148,6 +187,10 @@ def try_page(
         columns = columns_in(con, [])
         own = next((at for at, column in enumerate(columns) if column.judge == what), None)
         lines = lines_in(con, RowFilter(judge=own, text=query.text, order="lowest"), columns)
+        line = place_of(con, query.row) if query.row else None
+        if line is not None and query.row not in [each.id for each in lines.lines]:
+            first = lines_at(con, [line], len(columns))
+            lines = msgspec.structs.replace(lines, lines=[*first, *lines.lines])
     tried = [row.question_id for row in trial.trial.rows] if trial else []
     listed = [line.id for line in lines.lines]
     document = trial_document(trial.trial) if trial else None
@@ -163,7 +206,9 @@ def try_page(
         lines=lines,
         columns=columns,
         filter=query.text,
-        chosen=tried or listed[:FIRST],
+        chosen=tried or ([query.row] if query.row in listed else listed[:FIRST]),
+        row=query.row if query.row in listed else "",
+        elsewhere=_elsewhere(app, folder, what),
         beyond=[question for question in dict.fromkeys(tried) if question not in listed],
         most=MOST_ROWS,
         kept=trial,
@@ -221,6 +266,12 @@ def _task(app: AppState, folder: Path, what: str, data: DraftToTry) -> tuple[Tri
     if data.model and data.model not in models:
         raise ConfigError(f"model {data.model!r} is not in ragstone.toml, nor the run's: choose another.")
     model = data.model or next(iter(models), None)
+    if model is None and what == ANSWERS:
+        raise ConfigError(
+            "No model can be asked: this project names none, and neither does the run. Write "
+            'model = "openai/gpt-4o-mini", or another, in the table [run] of ragstone.toml, and start the '
+            "workbench again."
+        )
     if what == ANSWERS:
         settings = choose(settings, "answer", model=model)
         settings = choose(settings, "judge", model=settings.judge.model or settings.answer.model)

@@ -63,18 +63,19 @@ AGAIN = "again"
 
 
 CHOSEN = "chosen"
-"""The field of a label's metadata that holds the filter that chose its answer."""
+"""The field of a label's metadata that says how its answer was chosen: the filter, or BY_HAND."""
+BY_HAND = "by hand"
 
 
 def check_sample(labels: Iterable[Label]) -> None:
-    """Check that no answer was chosen by a filter, or because grades differed on it. Raises DataError."""
+    """Check that no answer was chosen, or labelled again because grades differed on it. Raises DataError."""
     rows = list(labels)
     n = sum(bool((label.metadata or {}).get(CHOSEN)) for label in rows)
     if n:
         raise DataError(
-            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that a filter chose (column {CHOSEN!r}), "
-            "so they are no sample of the answers: means and agreement would be those of the choice. Leave "
-            "them out here, and label answers that `ragstone label` or the workbench draws at random."
+            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were chosen, by a filter or by hand "
+            f"(column {CHOSEN!r}), so they are no sample of the answers: means and agreement would be those "
+            "of the choice. Leave them out here, and label answers that `ragstone label` draws."
         )
     n = sum(bool((label.metadata or {}).get(AGAIN)) for label in rows)
     if n:

@@ -13,6 +13,7 @@ from ragstone.kernel.records import Answer, Context, Judgement, Question, Rankin
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
 from ragstone.kernel.runs.filtering import FilterColumns, filter_columns, flipped_questions, rows_left
+from ragstone.kernel.runs.joining import OpenedRows, row_of
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
@@ -249,6 +250,25 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         folder = path.parent if path.suffix == ".json" else load_settings().path(VIEWS)
         view = read_view(folder, path.stem if path.suffix == ".json" else str(name))
         return shown_rows(self.where(view.where) if view.where.strip() else self.table(), view)
+
+    def row(
+        self,
+        question_id: str,
+        *,
+        system: str | None = None,
+        labels: Path | str | None = None,
+        calls: bool = False,
+    ) -> OpenedRows:
+        """Return a question, whole: what each system answered, what judges and people say of it, and why.
+
+        It is what the workbench's page of a row and `ragstone show` render. system: that the other answers
+        are compared with word by word, default the first. labels: a file of people's labels; of these, those
+        of this row's answers are there. calls: with the prompts and the raw replies. Raises
+        DataError for a question or a system that the run does not have, and for labels that cannot be read.
+        """
+        files = {Path(labels).name: Path(labels)} if labels is not None else {}
+        row, _ = row_of(self.content, question_id, files, system=system, must_read=True)
+        return row.with_calls(self.folder) if calls else row
 
     def __fspath__(self) -> str:
         """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""

@@ -4,16 +4,28 @@ Three kinds of block, so that the page opens fast: one index with a short line a
 when a question of theirs is opened; passages, each kept once however many questions it was retrieved for.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 
 import msgspec
 
 from ragstone.kernel.document.html import script_json
 from ragstone.kernel.document.room import LONGEST_ESCAPE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
-from ragstone.kernel.records import Answer, Judgement, Question, Ranking, name_repeat, references
+from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.records import (
+    NO_MODEL,
+    Answer,
+    Judgement,
+    Question,
+    Ranking,
+    Verdict,
+    name_repeat,
+    references,
+)
 from ragstone.kernel.retrieval.evaluate import ranked_documents
-from ragstone.kernel.runs.asked import AskedCall
+from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.causes import Caused
+from ragstone.kernel.runs.differing import WordDifferences, word_differences
 from ragstone.kernel.runs.embedded import (
     DETAILS_A_BLOCK,
     NOTHING,
@@ -34,6 +46,8 @@ from ragstone.kernel.runs.embedded import (
     packed,
     question_ids,
 )
+from ragstone.kernel.runs.labelled import LabelShown, labels_of_row
+from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.runs.run import SHOWN_RANKS, Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.thread import step_shown, thread_shown
@@ -44,6 +58,7 @@ PASSAGES_A_BLOCK = 400
 SHOWN_STEPS = 100  # calls of an agent
 PLAIN_BYTES = 10_000_000  # of details and passages; above, they are compressed and leave room for prompts
 FEW_BYTES = 100_000  # of details and passages; below, they are not compressed for their escapes
+MOST_NAMED = 30  # ids of questions, where one is asked for that is not there
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
 # Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
@@ -130,16 +145,84 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
     return blocks
 
 
-class OpenedRows(ShownView, frozen=True, kw_only=True):
-    """One question as a server gives it: its line, what it opens to, and the passages that both number.
+class RowVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A judgement of a row. score: None unless the status is `scored`. reason: why, or what went wrong.
 
-    is_cut: long texts are shortened; the server has its rows as plain text.
+    verdicts: on the statements, contexts or steps that it judged one by one.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    status: str
+    score: float | None
+    scale: tuple[float, float] | None
+    reason: str | None
+    verdicts: list[Verdict]
+
+
+class OpenedRows(ShownView, frozen=True, kw_only=True):
+    """One question, whole: its line, what it opens to, and the passages that both number.
+
+    is_cut: long texts are shortened; the server has its rows as plain text. What follows is filled by
+    whole_row, since a list of questions does not need it. columns: the judges, in the order of the line's
+    cells. differences: between the answers. labels: people's, of these answers. notes: people's, on the
+    question or on an answer. calls: what was asked of models, see with_calls.
     """
 
     line: LineView
     detail: DetailView
     passages: list[PassageView]
     is_cut: bool | None = None
+    columns: list[ColumnView] = msgspec.field(default_factory=list)
+    differences: WordDifferences | None = None
+    labels: list[LabelShown] = msgspec.field(default_factory=list)
+    notes: list[Note] = msgspec.field(default_factory=list)
+    calls: list[AskedCall] = msgspec.field(default_factory=list)
+
+    def with_calls(self, folder: Path) -> "OpenedRows":
+        """Return the row with what was asked of models for it, from its run's folder. Raises DataError."""
+        calls = [call for call in read_asked(folder) if call.question_id == self.line.id]
+        return msgspec.structs.replace(self, calls=calls)
+
+    @property
+    def question(self) -> str:
+        """What was asked; the id of the question where no file has its text."""
+        return self.line.question or self.line.id
+
+    @property
+    def answers(self) -> list[AnswerShown]:
+        """What each system answered."""
+        return self.detail.answers
+
+    @property
+    def references(self) -> list[str]:
+        """The right answers, of which any one is right; none where nobody wrote one."""
+        return self.detail.references
+
+    @property
+    def verdicts(self) -> list[RowVerdict]:
+        """What each judge gave each answer, judges that ask no model last."""
+        rows = [
+            RowVerdict(
+                system=(column := self.columns[row.column]).system,
+                judge=column.judge,
+                metric=column.metric,
+                model=column.model,
+                score=None if isinstance(cell := self.line.cells[row.column], str) else cell,
+                status=cell if isinstance(cell, str) else "scored",
+                scale=None if column.low is None or column.high is None else (column.low, column.high),
+                reason=row.rationale or row.error or row.label,
+                verdicts=row.verdicts or [],
+            )
+            for row in self.detail.judgements
+        ]
+        return sorted(rows, key=lambda row: row.model == NO_MODEL)
+
+    def passage(self, place: EvidenceView) -> PassageView:
+        """Return the passage at a place of an answer's contexts, or of a ranking."""
+        return self.passages[place.passage]
 
 
 def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> OpenedRows:
@@ -148,6 +231,66 @@ def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> 
     join.is_served = True  # whole: the server has room for one question, or shortens it
     detail = join.detail(question_id)
     return OpenedRows(line=join.line(question_id, detail), detail=detail, passages=join.passages)
+
+
+def row_of(
+    run: Run,
+    question_id: str,
+    files: Mapping[str, Path],
+    *,
+    system: str | None = None,
+    must_read: bool = False,
+) -> tuple[OpenedRows, list[str]]:
+    """Return a question of a run that has been read, whole, and what is wrong with files of labels.
+
+    files: see labels_of_row. must_read: a file of labels that is missing or wrong is an error. Raises
+    DataError for a question or a system that the run does not have.
+    """
+    known = question_ids(run)
+    if question_id not in known:
+        hint = nearest(question_id, known) if len(known) <= MOST_NAMED else f"One of its ids is {known[0]!r}."
+        raise DataError(f"There is no question {question_id!r} in this run. {hint}")
+    columns = columns_of(run.summary)
+    opened = open_question(run, question_id, columns)
+    check_system(opened, system, columns)
+    answers = {row.system: row.answer for row in run.answers.get(question_id, [])}
+    if must_read and (missing := next((path for path in files.values() if not path.is_file()), None)):
+        raise DataError(f"{missing}: no such file of labels. Name one that people's labels are in.")
+    labels, wrong = labels_of_row(files, question_id, answers)
+    if wrong and must_read:
+        raise DataError(wrong[0])
+    return whole_row(opened, columns, labels=labels, notes=run.notes, system=system), wrong
+
+
+def check_system(opened: OpenedRows, system: str | None, columns: Sequence[ColumnView]) -> None:
+    """Raise DataError for a system that neither answered the question nor was judged on it."""
+    judged = [columns[row.column].system for row in opened.detail.judgements]
+    systems = list(dict.fromkeys([*(answer.system for answer in opened.answers), *judged]))
+    if system is not None and system not in systems:
+        named = ", ".join(map(repr, systems)) or "none"
+        raise DataError(f"{system!r} did not answer question {opened.line.id!r}. Systems that did: {named}.")
+
+
+def whole_row(
+    opened: OpenedRows,
+    columns: Sequence[ColumnView],
+    *,
+    labels: Sequence[LabelShown] = (),
+    notes: Iterable[Note] = (),
+    system: str | None = None,
+) -> OpenedRows:
+    """Return a question with all that its own page and `ragstone show` say of it.
+
+    columns: those that it was opened with. system: that the other answers are compared with.
+    """
+    texts = [(answer.system, "" if answer.error else answer.answer) for answer in opened.answers]
+    return msgspec.structs.replace(
+        opened,
+        columns=list(columns),
+        differences=word_differences(texts, system),
+        labels=list(labels),
+        notes=[note for note in notes if note.question_id == opened.line.id],
+    )
 
 
 def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:

@@ -26,6 +26,7 @@ async function fetchDetail(line) {
   passages.push(...given);
   const listed = [...detail.answers.map((answer) => answer.contexts ?? []), ...detail.rankings.map((ranking) => ranking.places)];
   for (const places of listed) for (const place of places) place[0] += first;
+  detail.page = () => `${RUN}/row?${new URLSearchParams({ ...queryOf(), question: line.id })}`;
   if (isCut) detail.whole = `${RUN}/question.txt?${new URLSearchParams({ question: line.id })}`;
   details.set(line.id, detail);
 }

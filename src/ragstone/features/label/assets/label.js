@@ -273,7 +273,8 @@ async function begin() {
     if ((read ?? "") !== policy) continue; // of an earlier text of the instructions
     if (kind === "withdraw") delete given[place]; else given[place] = kind === "skip" ? { skipped: true, comment } : { score, comment };
   }
-  const first = places.findIndex(isOpen);
+  const wanted = places.indexOf(Number(new URLSearchParams(location.search).get("item") ?? -1)); // a link to one answer
+  const first = wanted >= 0 ? wanted : places.findIndex(isOpen);
   await show(first === -1 ? places.length - 1 : first);
   if (outbox.waiting().length) outbox.flush(); // with nothing to send it would wipe what the first key is told
 }

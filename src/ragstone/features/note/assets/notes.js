@@ -49,8 +49,8 @@ async function notesElement(line) {
   await change(async () => {});
   return box;
 }
-// An opened question is drawn by line.js; the notes are put below what it draws.
-document.getElementById("list").addEventListener("toggle", async (event) => {
+// An opened question of a list is drawn by line.js; the notes are put below what it draws. The page of a row calls notesElement.
+document.getElementById("list")?.addEventListener("toggle", async (event) => {
   const { line, open } = event.target;
   if (!line || !open || event.target.dataset.noted) return;
   event.target.dataset.noted = "yes";

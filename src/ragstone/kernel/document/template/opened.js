@@ -2,6 +2,7 @@
 function openedElement(line) {
   const detail = detailOf(line);
   return el("div", { class: "opened" },
+    detail.page ? el("p", {}, el("a", { href: detail.page(), class: "small" }, "This row on a page of its own")) : null,
     detail.whole ? el("p", { class: "muted small" }, "Long texts are shortened here: ", el("a", { href: detail.whole }, "all rows of this question as plain text"), ".") : null,
     answersElement(detail),
     causesElement(detail),
@@ -46,11 +47,15 @@ function judgementsElement(line, detail) {
     return el("tr", {},
       el("th", { scope: "row" }, nameOf(column), el("br", {}), el("span", { class: "muted small" }, column.model === "none" ? "baseline, no model" : column.model)),
       el("td", {}, el("span", { class: "chip " + (typeof cell === "string" ? "unscored" : isLow(cell, column) ? "low" : "") },
-        el("b", {}, scoreText(cell, column))), column.caution ? el("div", { class: "small" }, "† ", column.caution) : null),
+        el("b", {}, scoreText(cell, column))), scaleElement(column), column.caution ? el("div", { class: "small" }, "† ", column.caution) : null),
       el("td", {}, reasonElements(row, detail.answers.find((answer) => answer.system === column.system))));
   });
   const head = el("tr", {}, ["Judge", "Score", "Reason"].map((name) => el("th", { scope: "col" }, name)));
   return el("div", {}, el("h3", {}, "Judgements"), el("table", { class: "wide judged" }, el("thead", {}, head), el("tbody", {}, rows)));
+}
+/** The ends of a scale, where the score beside does not tell them: 0 to 1 goes without saying. */
+function scaleElement({ low, high }) {
+  return low === undefined || high === undefined || (low === 0 && high === 1) ? null : el("div", { class: "muted small" }, `scale ${round(low)} to ${round(high)}`);
 }
 function reasonElements(row, answer) {
   const parts = [];

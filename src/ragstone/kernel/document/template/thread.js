@@ -16,11 +16,18 @@ function turnElement({ place, role, content, contexts, steps, judged }) {
     steps ? el("ul", { class: "statements" }, steps.map(stepElement)) : null,
     contexts ? el("details", {}, el("summary", { class: "muted small" }, `Contexts given (${contexts.length})`), el("ol", {}, contexts.map((one) => el("li", { class: "text", dir: "auto" }, one)))) : null);
 }
-function stepElement({ tool, arguments: given, result = "", error, seconds, thought = "" }) {
-  return el("li", { class: error === undefined ? null : "unsupported" },
+const GLIMPSE = 100; // characters of the arguments that a folded call shows
+const BRIEF = 60; // characters of a result or an error that is not worth a fold
+/** A call of a tool: folded to its name and the beginning of its arguments, unless there is little more to it. */
+function stepElement({ tool, arguments: given = "", result = "", error, seconds, thought = "" }) {
+  const short = given.length > GLIMPSE ? given.slice(0, GLIMPSE) + "…" : given;
+  const head = [el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, short), seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`)];
+  const failed = error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error));
+  const named = (name, words) => (words ? [el("p", { class: "muted small" }, name), text(words)] : []);
+  const isBrief = short === given && result.length + (error ?? "").length <= BRIEF;
+  return el("li", { class: failed ? "unsupported" : null },
     el("div", { class: "muted small", dir: "auto" }, thought),
-    el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, given),
-    seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
-    error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
-    result.length > 300 ? el("details", {}, el("summary", { class: "muted", dir: "auto" }, result.slice(0, 160) + "…"), text(result)) : result && text(result));
+    isBrief ? [head, failed, result && text(result)]
+      : el("details", { class: "tool" }, el("summary", {}, head, failed ? [" ", el("span", { class: "caution small" }, "failed")] : null),
+        named("Arguments", short === given ? "" : given), failed, named("Result", result)));
 }

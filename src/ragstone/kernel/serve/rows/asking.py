@@ -133,12 +133,7 @@ def lines_in(
 ) -> Lines:
     """Return a page of lines. notes: of the run. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
-    where, values = _where(con, chosen, len(places), notes)
-    judged = f"""WITH judged AS (
-        SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
-            bool_or({_hit(chosen)}) AS hit
-        FROM cells JOIN columns c USING (col) WHERE col IN ({_listed(places)}) GROUP BY place
-    ) SELECT {{}} FROM lines LEFT JOIN judged USING (place) WHERE {where}"""  # noqa: S608 - texts are ?
+    judged, values = _judged(con, chosen, places, notes)
     (n,) = _one(con, judged.format("count(*)"), values)
     page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
     order, of_order = _order(con, chosen.order, notes)
@@ -167,6 +162,55 @@ def _order(con: "duckdb.DuckDBPyConnection", order: str, notes: Sequence[Note]) 
     least, way = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
     of_place = f"(SELECT {least}(k) FROM ({keys}) o WHERE o.place = lines.place)"  # noqa: S608 - texts are ?
     return f"{of_place} {way} NULLS LAST, place", values
+
+
+class RowPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a question is among those that a filter leaves.
+
+    at: from 1, None where it is not among them. n: questions that fit; of: all. before, after: ids of its
+    neighbours; of a question that is not among them, `after` is the first that is.
+    """
+
+    at: int | None
+    n: int
+    of: int
+    before: str | None = None
+    after: str | None = None
+
+
+def place_among(
+    con: "duckdb.DuckDBPyConnection",
+    chosen: RowFilter,
+    columns: Sequence[ColumnView],
+    question_id: str,
+    notes: Sequence[Note] = (),
+) -> RowPlace:
+    """Return where a question is in the order of a filter. notes: of the run. Raises DataError."""
+    judged, values = _judged(con, chosen, _chosen_columns(chosen, columns), notes)
+    order, of_order = _order(con, chosen.order, notes)
+    numbered = judged.format(f"id, row_number() OVER (ORDER BY {order}) AS rank")
+    row = con.execute(
+        f"WITH numbered AS ({numbered}), mine AS (SELECT max(rank) AS rank FROM numbered WHERE id = ?) "  # noqa: S608
+        "SELECT mine.rank, (SELECT count(*) FROM numbered), (SELECT count(*) FROM lines), "
+        "(SELECT id FROM numbered WHERE rank = mine.rank - 1), "
+        "(SELECT id FROM numbered WHERE rank = coalesce(mine.rank, 0) + 1) FROM mine",
+        [*of_order, *values, question_id],
+    ).fetchone()
+    at, n, of, before, after = row or (None, 0, 0, None, None)
+    return RowPlace(at=at, n=n, of=of, before=before, after=after)
+
+
+def _judged(
+    con: "duckdb.DuckDBPyConnection", chosen: RowFilter, places: Sequence[int], notes: Sequence[Note]
+) -> tuple[str, list[Value]]:
+    """Return the query of the lines that a filter leaves, what it selects being `{}`; and its values."""
+    where, values = _where(con, chosen, len(places), notes)
+    judged = f"""WITH judged AS (
+        SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
+            bool_or({_hit(chosen)}) AS hit
+        FROM cells JOIN columns c USING (col) WHERE col IN ({_listed(places)}) GROUP BY place
+    ) SELECT {{}} FROM lines LEFT JOIN judged USING (place) WHERE {where}"""  # noqa: S608 - texts are ?
+    return judged, values
 
 
 def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns: int) -> list[LineView]:

@@ -1,0 +1,243 @@
+"""A row -> what a terminal says of it: verdicts, answers, reasons; on request the rest."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    Table,
+)
+from ragstone.kernel.document.numbers import number, one_line, usd
+from ragstone.kernel.errors import plural
+from ragstone.kernel.runs.embedded import StepShown
+from ragstone.kernel.runs.joining import OpenedRows, RowVerdict
+from ragstone.kernel.runs.wording import STATUS_WORDS
+from ragstone.kernel.version import __version__
+
+Shortening = Callable[[str], str]
+
+SHORT = 150  # characters of a text that a screen shows
+A_LINE = 96  # of a list, on a screen
+SHORT_WORDS = 40
+MOST = 3  # systems and references that a screen shows
+MOST_REASONS = 2
+MOST_JUDGES = 5
+
+
+def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDocument:
+    """Return a row as a document. whole: with all texts as they are, contexts, conversations and calls."""
+    most = None if whole else MOST
+    long: Shortening = str if whole else lambda text: one_line(text, SHORT)
+    tags = [f"{name}: {value}" for name, value in (row.line.tags or {}).items()]
+    about = " · ".join([f"{row.line.id} in {run.name}", *([row.line.lang] if row.line.lang else []), *tags])
+    blocks: list[Block] = [
+        Paragraph(about if whole else one_line(about, SHORT), tone="muted"),
+        *_verdict_table(row, most),
+    ]
+    causes = [
+        f"{each.system}: {each.cause} ({each.component}). {each.because}" for each in row.detail.causes or ()
+    ]
+    if causes:
+        blocks += [Heading("Why points were lost", level=3), Listing([long(each) for each in causes[:most]])]
+    blocks.append(Heading("Answers", level=3))
+    for each in row.answers[:most]:
+        said = long(each.answer) or "(empty)"
+        said = f"the application failed: {long(each.error)}" if each.error else said
+        blocks.append(Paragraph(f"{each.system}: {said}", tone="warn" if each.error else ""))
+    blocks += [] if row.answers else [Paragraph("None yet.", tone="muted")]
+    blocks += _differences(row, most)
+    references = [long(text) for text in row.references[:most]]
+    none = (
+        "none: the documents cannot answer this question" if row.detail.answerable is False else "none given"
+    )
+    reference = f"Reference: {' / '.join(references) or none}"
+    blocks.append(Paragraph(reference if whole else one_line(reference, A_LINE), tone="strong"))
+    blocks += _reasons(row, whole=whole)
+    blocks += _people(row, whole=whole)
+    blocks += _rest(row) if whole else []
+    last = (
+        "" if whole else f"All of it: ragstone show {shlex.quote(str(run))} {shlex.quote(row.line.id)} --all"
+    )
+    return ReportDocument(
+        title=row.question if whole else one_line(row.question, SHORT),
+        kind="row of a run",
+        about="",
+        version=__version__,
+        blocks=blocks,
+        last=last,
+    )
+
+
+def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
+    """Return a line a system: every judge's score, what people gave, seconds and money."""
+    verdicts = row.verdicts
+    judges = list(dict.fromkeys((each.judge, each.metric, each.model) for each in verdicts))
+    n_more = 0 if most is None else len(judges) - MOST_JUDGES
+    judges = judges[:MOST_JUDGES] if n_more > 0 else judges
+    names = [judge for judge, _, _ in judges]
+    heads = [
+        judge if names.count(judge) == 1 else f"{judge} {metric} {model}" for judge, metric, model in judges
+    ]
+    scored = {(each.system, each.judge, each.metric, each.model): each for each in verdicts}
+    answers = {answer.system: answer for answer in row.answers}
+    systems = _systems(row)
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(system, tone="strong"),
+            *(_score(scored.get((system, *judge))) for judge in judges),
+            ", ".join(number(label.score) for label in row.labels if label.system == system),
+            ""
+            if (spent := answers.get(system)) is None or spent.latency_s is None
+            else number(spent.latency_s),
+            "" if spent is None or spent.cost_usd is None else usd(spent.cost_usd),
+        ]
+        for system in systems[:most]
+    ]
+    if not rows:
+        return []
+    columns = [
+        Column("", text=True),
+        *map(Column, heads),
+        Column("people"),
+        Column("seconds"),
+        Column("cost"),
+    ]
+    used = [
+        at for at in range(len(columns)) if at == 0 or any(line[at] not in ("", Cell("")) for line in rows)
+    ]
+    shown = [[line[at] for at in used] for line in rows]
+    more = [Paragraph(f"{plural(n_more, 'judge')} more", tone="muted")] if n_more > 0 else []
+    return [Table([columns[at] for at in used], shown, "Verdicts"), *more]
+
+
+def _systems(row: OpenedRows) -> list[str]:
+    answered = [answer.system for answer in row.answers]
+    return list(dict.fromkeys([*answered, *(verdict.system for verdict in row.verdicts)]))
+
+
+def _score(verdict: RowVerdict | None) -> Cell:
+    if verdict is None:
+        return Cell("")
+    if verdict.score is None:
+        return Cell(STATUS_WORDS.get(verdict.status, verdict.status), tone="warn")  # type: ignore[call-overload]
+    if verdict.scale is None:
+        return Cell(number(verdict.score))
+    low, high = verdict.scale
+    of = f" of {high:g}" if high != 1 else ""
+    return Cell(f"{number(verdict.score)}{of}", tone="warn" if verdict.score < (low + high) / 2 else "")
+
+
+def _differences(row: OpenedRows, most: int | None) -> list[Block]:
+    """Return the words by which each answer differs from the one that it is compared with."""
+    marked = row.differences
+    if marked is None:
+        return []
+    lines = []
+    for answer, spans in zip(row.answers, marked.spans, strict=True):
+        if answer.system == marked.against or not answer.answer:
+            continue
+        words = [f"“{answer.answer[start:end]}”" for start, end in spans]
+        n_more = 0 if most is None else max(0, len(words) - MOST)
+        words = words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]]
+        said = f"{', '.join(words)}{f' and {n_more} more' if n_more else ''}" if words else "nothing"
+        lines.append(f"Not in {marked.against}, in {answer.system}: {said}")
+    shown = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
+    return [Listing(shown, tone="muted")]
+
+
+def _reasons(row: OpenedRows, *, whole: bool) -> list[Block]:
+    lines = []
+    for verdict in sorted(row.verdicts, key=_is_good):
+        name = verdict.judge if verdict.judge == verdict.metric else f"{verdict.judge} ({verdict.metric})"
+        of = f"{verdict.system}, {name}"
+        against = [each for each in verdict.verdicts if not each.supported]
+        if verdict.reason:
+            lines.append(f"{of}: {verdict.reason}")
+        elif against and not whole:
+            lines.append(f"{of}: no to {len(against)} of {len(verdict.verdicts)}: {against[0].statement}")
+        if whole:
+            lines += [
+                f"{of}, statement {each.id}: {'yes' if each.supported else 'no'}: {each.statement}"
+                f"{f' ({each.reason})' if each.reason else ''}"
+                for each in verdict.verdicts
+            ]
+    shown = lines if whole else [one_line(line, A_LINE) for line in lines[:MOST_REASONS]]
+    return [Heading("Reasons, the worst first", level=3), Listing(shown)] if lines else []
+
+
+def _is_good(verdict: RowVerdict) -> float:
+    """Return the place of a score on its scale, 0 to 1; what has none comes first."""
+    if verdict.score is None:
+        return -1.0
+    low, high = verdict.scale or (0.0, 1.0)
+    return (verdict.score - low) / (high - low) if high > low else 1.0
+
+
+def _people(row: OpenedRows, *, whole: bool) -> list[Block]:
+    if not whole:
+        counts = ((row.labels, "people's label"), (row.notes, "note"))
+        said = [plural(len(rows), noun) for rows, noun in counts if rows]
+        more = len(_systems(row)) - MOST
+        said = [*([f"{plural(more, 'system')} more"] if more > 0 else []), *said]
+        return [Paragraph(" · ".join(said), tone="muted")] if said else []
+    labels = [
+        f"{label.system}: {number(label.score)}{f' ({label.metric})' if label.metric else ''}"
+        f"{f' by {label.annotator}' if label.annotator else ''}, {label.source}"
+        f"{'' if label.has_text else ', matched by id and system alone'}"
+        f"{f': {label.rationale}' if label.rationale else ''}"
+        for label in row.labels
+    ]
+    notes = [
+        f"{note.author}, {note.at[:10]}{f', on {note.system}' if note.system else ''}: {note.text}"
+        f"{' '.join(f' #{tag}' for tag in note.tags)}"
+        for note in row.notes
+    ]
+    blocks: list[Block] = [Heading("Labels by people", level=3), Listing(labels)] if labels else []
+    return blocks + ([Heading("Notes", level=3), Listing(notes)] if notes else [])
+
+
+def _rest(row: OpenedRows) -> list[Block]:
+    """Return what only --all prints."""
+    blocks: list[Block] = []
+    for answer in row.answers:
+        if answer.turns:
+            turns = [
+                Paragraph(
+                    " ".join(
+                        [f"{turn.place}. {turn.role}: {turn.content}".rstrip(), *map(_step, turn.steps or ())]
+                    )
+                )
+                for turn in answer.turns
+            ]
+            blocks += [Heading(f"Conversation of {answer.system}", level=3), *turns]
+        if answer.steps:
+            blocks += [Heading(f"Steps of {answer.system}", level=3), Listing([*map(_step, answer.steps)])]
+        if answer.contexts is not None:
+            blocks.append(Heading(f"Contexts given to {answer.system}", level=3))
+            for at, view in enumerate(answer.contexts, 1):
+                passage = row.passage(view)
+                name = passage.document or passage.chunk or ""
+                is_relevant = " (relevant)" if view.relevant else ""
+                blocks.append(
+                    Paragraph(f"[{at}] {name}{is_relevant}: {passage.text or 'no text in the run'}")
+                )
+    for document, text in row.detail.evidence or ():
+        blocks += [Heading(f"Where the answer is: {document}", level=3), Paragraph(text)]
+    for call in row.calls:
+        whose = ", ".join(call.judges) or f"answer of {' and '.join(call.systems)}"
+        blocks.append(Heading(f"Call: {whose}, {call.model}", level=3))
+        blocks += [Pairs([(message.role, message.content) for message in call.messages])]
+    return blocks
+
+
+def _step(step: StepShown) -> str:
+    said = f"failed: {step.error}" if step.error else step.result or ""
+    return f"{step.tool}({step.arguments or ''}){f' -> {said}' if said else ''}"

@@ -1,0 +1,255 @@
+"""The page of one row: a question with everything that the run, its judges and people say of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import msgspec
+from litestar import Response, get
+from litestar.params import FromPath, FromQuery
+
+from ragstone.features.label.picking import label_places, seen_labels
+from ragstone.features.try_.pages import offered
+from ragstone.kernel.document.html import safe, script_json
+from ragstone.kernel.document.room import PageRoom
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.asked import CALLS_FILE
+from ragstone.kernel.runs.embedded import ColumnView, EvidenceView
+from ragstone.kernel.runs.joining import OpenedRows, columns_of, whole_row
+from ragstone.kernel.runs.labelled import label_files, labels_of_row
+from ragstone.kernel.runs.notes import read_notes
+from ragstone.kernel.runs.wording import STATUS_WORDS
+from ragstone.kernel.serve.frame import ROOT, AtPerson, Person, page, query_of
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.rows.asking import RowFilter, RowPlace, columns_in, place_among
+from ragstone.kernel.serve.runs import summary_of_none
+from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
+from ragstone.workbench.opened_rows import opened_in
+
+JUDGEMENTS_A_PAGE = 60
+TEXT_BYTES = 120_000  # of the row's texts, as they are sent
+ROW_BYTES = 170_000  # of all of the row: with the frame and what it loads, the page stays under 300 kB
+CAPS = (200, 60, 20, 8, 3)  # entries of a list of the row, tried in turn until it fits
+SYSTEMS_A_CAP = 4  # answers of other systems, times the entries of a list
+LONGEST_HEADING = 600  # characters of the question; a longer one is whole below
+OWN = ("question", "system", "judged")  # of the address; the rest is the list's filter
+
+
+@get("/runs/{index:int}/{name:str}/row", sync_to_thread=True)
+def row(
+    request: AnyRequest,
+    app: AtApp,
+    person: AtPerson,
+    folder: RunFolder,
+    index: FromPath[int],
+    name: FromPath[str],
+    question: FromQuery[str],
+    system: FromQuery[str] = "",
+    judged: FromQuery[int] = 0,
+) -> Response[str]:
+    """Give the page of a row. The rest of the address is the filter and the order of the list it is in.
+
+    system: whose answer comes first, and the others are compared with. judged: the first judgement that is
+    shown, where there are too many for a page.
+    """
+    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in OWN and value]
+    here = f"{ROOT}/runs/{index}/{quote(name, safe='')}"
+    values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": kept, "question": question}
+    of_system = [("system", system)] if system else []
+    values["row_at"] = f"{here}/row?{urlencode([*kept, *of_system, ('question', '')])}"  # the id comes last
+    values["list_at"] = f"{here}?{urlencode(kept)}" if kept else here
+    found = _found(app, folder, question, query_of(request, RowFilter))
+    if found.opened is None:
+        return page(request, "workbench/row_gone.html", "This row is gone", status=404, **values)
+    shown, wrong = _whole(app, person, folder, found, system)
+    n_judged = len(shown.detail.judgements)
+    first = max(0, min(judged, n_judged - 1)) // JUDGEMENTS_A_PAGE * JUDGEMENTS_A_PAGE
+    fitted = fitted_row(shown, first)
+    systems = [answer.system for answer in shown.answers]
+    chosen = system if system in systems else next(iter(systems), "")
+    answers = {answer.system: answer.answer for answer in shown.answers}
+    places = label_places(app, person, f"{index}/{name}", question, answers)
+    return page(
+        request,
+        "workbench/row.html",
+        shown.question if len(shown.question) <= LONGEST_HEADING else f"{shown.question[:LONGEST_HEADING]}…",
+        **values,
+        wrong=wrong + ([f"{system!r} did not answer this question."] if system not in ("", chosen) else []),
+        place=found.place,
+        chips=_chips(found.columns, dict(kept)),
+        chosen=chosen,
+        row_systems=len(systems),
+        labelled_at=places.at,
+        can_pick=places.can_pick and bool(n_judged),
+        tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
+        may_note=person.may("annotator"),
+        has_calls=(folder / CALLS_FILE).is_file(),
+        first=first,
+        n_judged=n_judged,
+        a_page=JUDGEMENTS_A_PAGE,
+        is_less=fitted.is_cut or fitted.cap is not None,
+        cap=fitted.cap,
+        row=safe(script_json(fitted.row).decode()),
+        labels_at=safe(script_json(places.at).decode()),
+        status_words=safe(script_json(STATUS_WORDS).decode()),
+    )
+
+
+class _Found(NamedTuple):
+    opened: OpenedRows | None
+    columns: list[ColumnView]
+    place: RowPlace | None
+    wrong: list[str]
+
+
+def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Found:
+    """Return a row as its files have it now, and where it is in the list that the address names."""
+    run = app.runs.view(folder).run
+    wrong: list[str] = []
+    try:
+        notes = read_notes(folder) if chosen.where else []
+    except DataError as mistake:
+        notes = []
+        wrong.append(str(mistake))
+    with app.indexes.of(folder) as con:
+        columns = columns_in(con, columns_of(run.summary) if run else [])
+        summary = run.summary if run else summary_of_none(folder)
+        opened = opened_in(con, question, columns, summary, run.causes if run else {})
+        place = None
+        try:
+            place = place_among(con, chosen, columns, question, notes) if opened else None
+        except DataError as mistake:
+            wrong.append(str(mistake))
+    return _Found(opened, columns, place, wrong)
+
+
+def _whole(
+    app: AppState, person: Person, folder: Path, found: _Found, system: str
+) -> tuple[OpenedRows, list[str]]:
+    """Return the row with what people say of it, and what is wrong with the files of that."""
+    opened = found.opened
+    assert opened is not None
+    answers = {answer.system: answer.answer for answer in opened.answers}
+    labels, wrong = labels_of_row(label_files(app.settings), opened.line.id, answers)
+    visible, hidden = seen_labels(app, person, labels)
+    try:
+        notes = read_notes(folder)
+    except DataError as mistake:
+        notes, wrong = [], [*wrong, str(mistake)]
+    whole = whole_row(opened, found.columns, labels=visible, notes=notes, system=system or None)
+    rows = sorted(opened.detail.judgements, key=lambda each: found.columns[each.column].model == NO_MODEL)
+    detail = msgspec.structs.replace(whole.detail, judgements=rows)
+    # Notes are asked for by their own script, which writes them too.
+    shown = msgspec.structs.replace(whole, detail=detail, notes=[])
+    return shown, list(dict.fromkeys([*found.wrong, *wrong, *hidden]))
+
+
+class FittedRow(NamedTuple):
+    """A row as it is sent. is_cut: long texts are shortened. cap: entries of a list at most, None for all."""
+
+    row: OpenedRows
+    is_cut: bool
+    cap: int | None
+
+
+def fitted_row(row: OpenedRows, first: int = 0) -> FittedRow:
+    """Return a row that takes ROW_BYTES at most, unless its systems alone are too many.
+
+    first: of the judgements, of which JUDGEMENTS_A_PAGE are kept.
+    """
+    paged = _with_judgements(row, first)
+    for cap in (None, *CAPS):
+        room = PageRoom(lambda text: len(script_json(text)) - 2)
+        room.left = TEXT_BYTES
+        shown = room.fitted(paged if cap is None else _capped(paged, cap))
+        if any(old.answer != new.answer for old, new in zip(row.answers, shown.answers, strict=False)):
+            shown = msgspec.structs.replace(shown, differences=None)  # their places are of the whole texts
+        if len(script_json(shown)) <= ROW_BYTES:
+            break
+    return FittedRow(shown, room.is_cut, cap)
+
+
+def _with_judgements(row: OpenedRows, first: int) -> OpenedRows:
+    """Return the row with a page of its judgements, and their columns alone."""
+    rows = row.detail.judgements[first : first + JUDGEMENTS_A_PAGE]
+    used = list(dict.fromkeys(each.column for each in rows))
+    numbers = {column: number for number, column in enumerate(used)}
+    judgements = [msgspec.structs.replace(each, column=numbers[each.column]) for each in rows]
+    return msgspec.structs.replace(
+        row,
+        columns=[row.columns[at] for at in used],
+        line=msgspec.structs.replace(row.line, cells=[row.line.cells[at] for at in used]),
+        detail=msgspec.structs.replace(row.detail, judgements=judgements),
+    )
+
+
+def _capped(row: OpenedRows, most: int) -> OpenedRows:
+    """Return the row with the first entries of each list in it, of conversations the last."""
+    replace = msgspec.structs.replace
+    detail = row.detail
+    kept = detail.answers[: SYSTEMS_A_CAP * most]
+    places = [*(answer.contexts or () for answer in kept), *(each.places for each in detail.rankings)]
+    used = list(dict.fromkeys(view.passage for listed in places for view in listed[:most]))
+    numbers = {passage: number for number, passage in enumerate(used)}
+
+    def shown(listed: Sequence[EvidenceView]) -> list[EvidenceView]:
+        return [replace(view, passage=numbers[view.passage]) for view in listed[:most]]
+
+    answers = [
+        replace(
+            answer,
+            contexts=None if answer.contexts is None else shown(answer.contexts),
+            steps=answer.steps and answer.steps[:most],
+            turns=answer.turns
+            and [
+                replace(
+                    turn,
+                    contexts=turn.contexts and turn.contexts[:most],
+                    steps=turn.steps and turn.steps[:most],
+                )
+                for turn in answer.turns[-most:]
+            ],
+        )
+        for answer in kept
+    ]
+    judgements = [
+        replace(each, verdicts=each.verdicts and each.verdicts[:most]) for each in detail.judgements
+    ]
+    return replace(
+        row,
+        passages=[row.passages[at] for at in used],
+        labels=row.labels[:most],
+        line=replace(row.line, tags=row.line.tags and dict([*row.line.tags.items()][:most])),
+        detail=replace(
+            detail,
+            answers=answers,
+            judgements=judgements,
+            rankings=[replace(each, places=shown(each.places)) for each in detail.rankings],
+            references=detail.references[:most],
+            relevant=detail.relevant and detail.relevant[:most],
+            evidence=detail.evidence and detail.evidence[:most],
+        ),
+    )
+
+
+def _chips(columns: Sequence[ColumnView], chosen: dict[str, str]) -> list[str]:
+    """Return the filter and the order of the list, in words."""
+    chips = []
+    judge = chosen.get("judge", "")
+    if judge.isdecimal() and int(judge) < len(columns):
+        chips.append(columns[int(judge)].judge)
+    words = {"text": "“{}”", "where": "{}", "low": "score from {}", "high": "score to {}", "cause": "{}"}
+    words |= {"result": "{}", "found": "relevant document: {}", "order": "order: {}"}
+    for name, text in words.items():
+        if value := chosen.get(name):
+            status = STATUS_WORDS.get(value.removeprefix("is-"), value)  # type: ignore[call-overload]
+            chips.append(text.format(status if name == "result" else value))
+    if tag := chosen.get("tag"):
+        chips.append(f"{tag}: {chosen.get('value', '')}")
+    return chips
+
+
+ROUTES = (row,)
+GIVEN = {"folder": run_folder}
