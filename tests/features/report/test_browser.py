@@ -101,7 +101,8 @@ def test_the_steps_of_an_agent_stand_in_the_detail_with_what_is_wrong_with_them(
     ):
         assert words in opened
     assert tab.run(
-        "[...document.querySelectorAll('details.tool:not([open])')].some((one) => one.textContent.includes('dry dry'))"
+        "[...document.querySelectorAll('details.tool:not([open])')]"
+        ".some((one) => one.textContent.includes('dry dry'))"
     )
     assert tab.complaints == []
 

@@ -46,7 +46,10 @@ def test_all_of_it_has_the_contexts_the_conversation_and_the_calls(rich, says):
 
 
 def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
-    words = {f"a system with a long name, and with its number at the end, {at}": f"word{at} " * 3_000 for at in range(12)}
+    words = {
+        f"a system with a long name, and with its number at the end, {at}": f"word{at} " * 3_000
+        for at in range(12)
+    }
     long = [msgspec.structs.replace(ANSWERS[2], system=name, answer=text) for name, text in words.items()]
     write_rows(tmp_path / rich / "answers.jsonl", long, Answer, force=True)
     lines = command("show", rich, FIRST).out.splitlines()

@@ -79,7 +79,7 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
 
 
 def _names(row: OpenedRows, *, whole: bool) -> dict[str, str]:
-    """Return each system with what it is called: on a screen without the middle of its name, if all differ so.
+    """Return what each system is called: on a screen without its middle, if the names still differ.
 
     Names of runs and models differ at both ends.
     """
@@ -99,9 +99,10 @@ def _verdict_table(row: OpenedRows, names: Mapping[str, str], most: int | None) 
     judges = list(dict.fromkeys((each.judge, each.metric, each.model) for each in verdicts))
     n_more = 0 if most is None else len(judges) - MOST_JUDGES
     judges = judges[:MOST_JUDGES] if n_more > 0 else judges
-    names = [judge for judge, _, _ in judges]
+    judged_by = [judge for judge, _, _ in judges]
     heads = [
-        judge if names.count(judge) == 1 else f"{judge} {metric} {model}" for judge, metric, model in judges
+        judge if judged_by.count(judge) == 1 else f"{judge} {metric} {model}"
+        for judge, metric, model in judges
     ]
     scored = {(each.system, each.judge, each.metric, each.model): each for each in verdicts}
     answers = {answer.system: answer for answer in row.answers}
