@@ -118,6 +118,9 @@ def timed(project: Path) -> None:
             )
         opened = [get(f"{run}/question", question=f"question-{k}") for k in range(5)]
         print(f"| a question, whole | {statistics.median(opened):.3f} |")
+        where = {"where": "correctness > 0.2 and crop = 'crop 3'", "order": "lowest"}
+        paged = [get(f"{run}/row", question=f"question-{20 * k + 3}", **where) for k in range(5)]
+        print(f"| the page of a row, and its place in a filtered list | {statistics.median(paged):.3f} |")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(
             f"| memory at its peak, MB | {peak / 1024:.0f} ({before / 1024:.0f} before the run was opened) |"

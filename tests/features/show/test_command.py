@@ -46,13 +46,16 @@ def test_all_of_it_has_the_contexts_the_conversation_and_the_calls(rich, says):
 
 
 def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
-    words = {f"system {at}": f"word{at} " * 3_000 for at in range(12)}
+    words = {
+        f"a system with a long name, and with its number at the end, {at}": f"word{at} " * 3_000
+        for at in range(12)
+    }
     long = [msgspec.structs.replace(ANSWERS[2], system=name, answer=text) for name, text in words.items()]
     write_rows(tmp_path / rich / "answers.jsonl", long, Answer, force=True)
     lines = command("show", rich, FIRST).out.splitlines()
     assert len(lines) <= SCREEN
     assert lines[-3].startswith("12 systems more · ")
-    assert lines[-1] == "All of it: ragstone show runs/rich 'q 1/a' --all"
+    assert lines[-1] == "All of it: ragstone show --all runs/rich 'q 1/a'"
 
 
 def test_json_is_the_value_of_python(rich):
@@ -114,3 +117,10 @@ def test_labels_that_cannot_be_read_are_told_and_the_row_is_there(rich, tmp_path
         ragstone.read_run(rich).row(FIRST, labels="labels/other.jsonl")
     with pytest.raises(ragstone.RagstoneError, match="no such file of labels"):
         ragstone.read_run(rich).row(FIRST, labels="labels/none.jsonl")
+
+
+def test_an_id_that_begins_like_an_option_can_be_shown(rich, tmp_path):
+    rows = [msgspec.structs.replace(QUESTIONS[0], id="-7")]
+    write_rows(tmp_path / rich / "questions.jsonl", rows, type(rows[0]), force=True)
+    lines = command("show", rich, "--", "-7").out.splitlines()
+    assert lines[-1] == "All of it: ragstone show --all runs/rich -- -7"

@@ -1,7 +1,7 @@
 """A row -> what a terminal says of it: verdicts, answers, reasons; on request the rest."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ragstone.kernel.document.blocks import (
@@ -30,17 +30,19 @@ SHORT_WORDS = 40
 MOST = 3  # systems and references that a screen shows
 MOST_REASONS = 2
 MOST_JUDGES = 5
+LONGEST_NAME = 28  # of a system, on a screen
 
 
 def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDocument:
     """Return a row as a document. whole: with all texts as they are, contexts, conversations and calls."""
     most = None if whole else MOST
+    names = _names(row, whole=whole)
     long: Shortening = str if whole else lambda text: one_line(text, SHORT)
     tags = [f"{name}: {value}" for name, value in (row.line.tags or {}).items()]
     about = " · ".join([f"{row.line.id} in {run.name}", *([row.line.lang] if row.line.lang else []), *tags])
     blocks: list[Block] = [
         Paragraph(about if whole else one_line(about, SHORT), tone="muted"),
-        *_verdict_table(row, most),
+        *_verdict_table(row, names, most),
     ]
     causes = [
         f"{each.system}: {each.cause} ({each.component}). {each.because}" for each in row.detail.causes or ()
@@ -51,21 +53,21 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
     for each in row.answers[:most]:
         said = long(each.answer) or "(empty)"
         said = f"the application failed: {long(each.error)}" if each.error else said
-        blocks.append(Paragraph(f"{each.system}: {said}", tone="warn" if each.error else ""))
+        blocks.append(Paragraph(f"{names[each.system]}: {said}", tone="warn" if each.error else ""))
     blocks += [] if row.answers else [Paragraph("None yet.", tone="muted")]
-    blocks += _differences(row, most)
+    blocks += _differences(row, names, most)
     references = [long(text) for text in row.references[:most]]
     none = (
         "none: the documents cannot answer this question" if row.detail.answerable is False else "none given"
     )
     reference = f"Reference: {' / '.join(references) or none}"
     blocks.append(Paragraph(reference if whole else one_line(reference, A_LINE), tone="strong"))
-    blocks += _reasons(row, whole=whole)
-    blocks += _people(row, whole=whole)
+    blocks += _reasons(row, names, whole=whole)
+    blocks += _people(row, names, whole=whole)
     blocks += _rest(row) if whole else []
-    last = (
-        "" if whole else f"All of it: ragstone show {shlex.quote(str(run))} {shlex.quote(row.line.id)} --all"
-    )
+    dashes = "-- " if row.line.id.startswith("-") else ""
+    named = f"{shlex.quote(str(run))} {dashes}{shlex.quote(row.line.id)}"
+    last = "" if whole else f"All of it: ragstone show --all {named}"
     return ReportDocument(
         title=row.question if whole else one_line(row.question, SHORT),
         kind="row of a run",
@@ -76,22 +78,37 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
     )
 
 
-def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
+def _names(row: OpenedRows, *, whole: bool) -> dict[str, str]:
+    """Return what each system is called: on a screen without its middle, if the names still differ.
+
+    Names of runs and models differ at both ends.
+    """
+    answered = [answer.system for answer in row.answers]
+    systems = list(dict.fromkeys([*answered, *(verdict.system for verdict in row.verdicts)]))
+    half = LONGEST_NAME // 2
+    short = {
+        name: name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[1 - half :]}" for name in systems
+    }
+    is_told_apart = len(set(short.values())) == len(systems)
+    return short if is_told_apart and not whole else {name: name for name in systems}
+
+
+def _verdict_table(row: OpenedRows, names: Mapping[str, str], most: int | None) -> list[Block]:
     """Return a line a system: every judge's score, what people gave, seconds and money."""
     verdicts = row.verdicts
     judges = list(dict.fromkeys((each.judge, each.metric, each.model) for each in verdicts))
     n_more = 0 if most is None else len(judges) - MOST_JUDGES
     judges = judges[:MOST_JUDGES] if n_more > 0 else judges
-    names = [judge for judge, _, _ in judges]
+    judged_by = [judge for judge, _, _ in judges]
     heads = [
-        judge if names.count(judge) == 1 else f"{judge} {metric} {model}" for judge, metric, model in judges
+        judge if judged_by.count(judge) == 1 else f"{judge} {metric} {model}"
+        for judge, metric, model in judges
     ]
     scored = {(each.system, each.judge, each.metric, each.model): each for each in verdicts}
     answers = {answer.system: answer for answer in row.answers}
-    systems = _systems(row)
     rows: list[list[Cell | str]] = [
         [
-            Cell(system, tone="strong"),
+            Cell(names[system], tone="strong"),
             *(_score(scored.get((system, *judge))) for judge in judges),
             ", ".join(number(label.score) for label in row.labels if label.system == system),
             ""
@@ -99,7 +116,7 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
             else number(spent.latency_s),
             "" if spent is None or spent.cost_usd is None else usd(spent.cost_usd),
         ]
-        for system in systems[:most]
+        for system in [*names][:most]
     ]
     if not rows:
         return []
@@ -118,11 +135,6 @@ def _verdict_table(row: OpenedRows, most: int | None) -> list[Block]:
     return [Table([columns[at] for at in used], shown, "Verdicts"), *more]
 
 
-def _systems(row: OpenedRows) -> list[str]:
-    answered = [answer.system for answer in row.answers]
-    return list(dict.fromkeys([*answered, *(verdict.system for verdict in row.verdicts)]))
-
-
 def _score(verdict: RowVerdict | None) -> Cell:
     if verdict is None:
         return Cell("")
@@ -135,7 +147,7 @@ def _score(verdict: RowVerdict | None) -> Cell:
     return Cell(f"{number(verdict.score)}{of}", tone="warn" if verdict.score < (low + high) / 2 else "")
 
 
-def _differences(row: OpenedRows, most: int | None) -> list[Block]:
+def _differences(row: OpenedRows, names: Mapping[str, str], most: int | None) -> list[Block]:
     """Return the words by which each answer differs from the one that it is compared with."""
     marked = row.differences
     if marked is None:
@@ -148,16 +160,16 @@ def _differences(row: OpenedRows, most: int | None) -> list[Block]:
         n_more = 0 if most is None else max(0, len(words) - MOST)
         words = words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]]
         said = f"{', '.join(words)}{f' and {n_more} more' if n_more else ''}" if words else "nothing"
-        lines.append(f"Not in {marked.against}, in {answer.system}: {said}")
+        lines.append(f"Not in {names[marked.against]}, in {names[answer.system]}: {said}")
     shown = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
     return [Listing(shown, tone="muted")]
 
 
-def _reasons(row: OpenedRows, *, whole: bool) -> list[Block]:
+def _reasons(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[Block]:
     lines = []
     for verdict in sorted(row.verdicts, key=_is_good):
         name = verdict.judge if verdict.judge == verdict.metric else f"{verdict.judge} ({verdict.metric})"
-        of = f"{verdict.system}, {name}"
+        of = f"{names[verdict.system]}, {name}"
         against = [each for each in verdict.verdicts if not each.supported]
         if verdict.reason:
             lines.append(f"{of}: {verdict.reason}")
@@ -181,11 +193,11 @@ def _is_good(verdict: RowVerdict) -> float:
     return (verdict.score - low) / (high - low) if high > low else 1.0
 
 
-def _people(row: OpenedRows, *, whole: bool) -> list[Block]:
+def _people(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[Block]:
     if not whole:
         counts = ((row.labels, "people's label"), (row.notes, "note"))
         said = [plural(len(rows), noun) for rows, noun in counts if rows]
-        more = len(_systems(row)) - MOST
+        more = len(names) - MOST
         said = [*([f"{plural(more, 'system')} more"] if more > 0 else []), *said]
         return [Paragraph(" · ".join(said), tone="muted")] if said else []
     labels = [
