@@ -20,6 +20,7 @@ PAGES = (
     "features.judges.pages",
     "features.label.pages",
     "features.label.item_pages",
+    "features.label.done_pages",
     "features.label.instruction_pages",
     "features.note.pages",
     "features.review.pages",

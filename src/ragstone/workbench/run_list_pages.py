@@ -10,7 +10,7 @@ from ragstone.kernel.document.html import draw, render_blocks
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.settings import differing_settings
-from ragstone.kernel.serve.frame import AtPerson, page
+from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AtApp
@@ -46,7 +46,6 @@ def chosen(entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
 def runs(
     request: AnyRequest,
     app: AtApp,
-    person: AtPerson,
     text: FromQuery[str] = "",
     order: FromQuery[str] = NEWEST,
     whole: FromQuery[bool] = False,
@@ -70,7 +69,6 @@ def runs(
         format_cost=format_cost,
         n_found=len(matching),
         n_runs=len(every),
-        may_load=person.may("owner"),
         folders=[str(folder) for folder in app.runs.folders],
         text=text,
         order=order,

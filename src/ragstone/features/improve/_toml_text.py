@@ -94,7 +94,7 @@ def _names(text: str, at: int) -> tuple[tuple[str, ...], int]:
     names = []
     while match := KEY.match(text, at):
         word = match[0]
-        names.append(_plain(word) if word[0] in "\"'" else word)
+        names.append(str(parse_toml(f"x = {word}", Path("key"))["x"]) if word[0] in "\"'" else word)
         at = match.end()
         dot = DOT.match(text, at)
         if dot is None:
@@ -103,10 +103,6 @@ def _names(text: str, at: int) -> tuple[tuple[str, ...], int]:
     if not names:
         raise ConfigError("a key was expected")  # never of valid TOML
     return tuple(names), at
-
-
-def _plain(quoted: str) -> str:
-    return str(parse_toml(f"x = {quoted}", Path("key"))["x"])
 
 
 def _within(names: tuple[str, ...], n_of: Mapping[Place, int]) -> Place:
@@ -184,14 +180,9 @@ def _applied(values: dict[str, Any], place: Place, value: object) -> dict[str, A
         inner.pop(last, None)
     else:
         inner[last] = copy.deepcopy(value)
-    return _pruned(changed, place) if value is None else changed
-
-
-def _pruned(values: dict[str, Any], place: Place) -> dict[str, Any]:
-    """Return values without a list of tables from which the last one was taken."""
-    if len(place) == 2 and isinstance(place[1], int) and values.get(str(place[0])) == []:
-        del values[str(place[0])]
-    return values
+    if value is None and len(place) == 2 and isinstance(place[1], int) and changed.get(str(place[0])) == []:
+        del changed[str(place[0])]  # the last table of a list
+    return changed
 
 
 def _candidates(text: str, place: Place, value: object, wanted: dict[str, Any]) -> Iterator[str]:

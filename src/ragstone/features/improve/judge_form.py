@@ -197,8 +197,10 @@ def _field(
     if key == "kind":
         choices = [name for name in KINDS if name != "function" or value == "function"]
     elif kind == "choice" and struct is not None:
-        choices = _choices(struct, key)
-        value = value if value is not None else _default(struct, key)
+        own = next(each for each in msgspec.structs.fields(struct) if each.name == key)
+        choices = [str(option) for option in get_args(own.type)] if get_origin(own.type) is Literal else []
+        if value is None and own.default is not msgspec.NODEFAULT:
+            value = own.default
     low_high = getattr(struct, "fixed_scale", None) if key == "scale" else None
     if low_high and value == [*low_high]:
         ends = f"{low_high[0]:g} to {low_high[1]:g}"
@@ -212,17 +214,6 @@ def _field(
         choices=choices,
         more=more,
     )
-
-
-def _choices(struct: type, key: str) -> list[str]:
-    kinds = {field.name: field.type for field in msgspec.structs.fields(struct)}
-    options = get_args(kinds[key]) if get_origin(kinds[key]) is Literal else ()
-    return [str(option) for option in options]
-
-
-def _default(struct: type, key: str) -> object:
-    field = next(each for each in msgspec.structs.fields(struct) if each.name == key)
-    return None if field.default is msgspec.NODEFAULT else field.default
 
 
 def _wordings(values: dict[str, Any]) -> Iterator[FormField]:

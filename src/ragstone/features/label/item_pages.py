@@ -8,20 +8,11 @@ from litestar import Response, get, post
 from litestar.exceptions import ClientException, ServiceUnavailableException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.features.label._annotators import annotator_agreement, differing
-from ragstone.features.label._done_words import counted_line, figure_lines
-from ragstone.features.label._marking import item_for, on_scale, progress_of
+from ragstone.features.label._annotators import differing
+from ragstone.features.label._marking import item_for, on_scale
 from ragstone.features.label._queues import GIVEN as GIVEN
-from ragstone.features.label._queues import (
-    AtQueue,
-    ItemShown,
-    OpenQueue,
-    OwnMark,
-    item_text,
-    queues_of,
-    shown,
-)
-from ragstone.features.label.pages import LABEL, WITHIN, is_blind, labelled_result
+from ragstone.features.label._queues import AtQueue, ItemShown, OpenQueue, OwnMark, item_text, shown
+from ragstone.features.label.pages import LABEL
 from ragstone.kernel.agreement.pairing import is_adjudicated
 from ragstone.kernel.document.room import PageRoom, length_on_page
 from ragstone.kernel.errors import DataError
@@ -80,54 +71,16 @@ def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Respons
 @get("/label/{name:str}/mine", sync_to_thread=True, guards=[ANNOTATOR])
 def mine(person: AtPerson, opened: AtQueue) -> Mine:
     """Give the places of one's items and what one gave."""
-    own = _given(opened, person.name)
+    own = marks_of(opened, person.name)
     places = opened.queue.places_of(person.name)
     return Mine(places=places, given={place: own[place] for place in places if place in own})
-
-
-class LabelsDone(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said after the last label. lines: sentences; links: (words, address)."""
-
-    lines: list[str]
-    links: list[tuple[str, str]]
-
-
-@get("/label/{name:str}/done", sync_to_thread=True, guards=[ANNOTATOR])
-def done(app: AtApp, person: AtPerson, opened: AtQueue, name: FromPath[str]) -> LabelsDone:
-    """Give what somebody's labels come to, as far as they may see it, and where to go on."""
-    own = _given(opened, person.name)
-    places = opened.queue.places_of(person.name)
-    n_skipped = sum(own[place].skipped for place in places if place in own)
-    n_left = sum(place not in own for place in places)
-    labels = opened.labels()
-    so_far = progress_of(opened.queue, labels, opened.marks.skips.rows())
-    lines = [counted_line(len(places) - n_left - n_skipped, n_skipped, n_left)]
-    links = [("See the progress", f"{LABEL}/{name}/progress")]
-    if not is_blind(person, opened) and opened.queue.is_sample and not n_left:
-        result = labelled_result(app, opened, labels, WITHIN, None, so_far)
-        people = annotator_agreement(labels, opened.queue.metric, opened.queue.grades)
-        lines += figure_lines(so_far.n_open, result.cards, people)
-        if result.cards:
-            links = [("See the report card", f"{LABEL}/{name}/progress#card-1")]
-    elif n_skipped and not n_left and person.role == "annotator" and opened.queue.is_sample:
-        lines.append("Figures are shown to you once the answers that you skipped have a label, too.")
-    following = next(
-        (
-            other.queue.name
-            for other in app.part(queues_of).all()[0]
-            if other.queue.name != name and other.share_of(person.name)[0] < other.share_of(person.name)[1]
-        ),
-        None,
-    )
-    links.append((f"Next queue: {following}", f"{LABEL}/{following}") if following else ("All queues", LABEL))
-    return LabelsDone(lines=lines, links=links)
 
 
 @get("/label/{name:str}/items/{place:int}", sync_to_thread=True, guards=[ANNOTATOR])
 def item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> ItemShown:
     """Give one item, without anything that the judge said or who answered."""
     item_for(opened.queue, person.name, place)
-    mark = _given(opened, person.name).get(place)
+    mark = marks_of(opened, person.name).get(place)
     return shown(opened.queue, place, opened.texts[place], opened.contexts(place), mark)
 
 
@@ -186,7 +139,7 @@ def _keep(opened: OpenQueue, person: str, done: ItemMark, comment: str, policy: 
             opened.marks.withdraw(person, done.place, policy=policy)
 
 
-def _given(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
+def marks_of(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
     """Return what a person gave under the instructions that hold, by place."""
     own: dict[tuple[str, str], OwnMark] = {}
     for skip in opened.marks.skips.rows():
@@ -308,4 +261,4 @@ def _opinion(row: Label, *, named: bool) -> Opinion:
     return Opinion(score=row.score, comment=row.rationale, annotator=row.annotator if named else None)
 
 
-ROUTES = (labelling, mine, done, item, whole_item, mark, adjudicate, decide)
+ROUTES = (labelling, mine, item, whole_item, mark, adjudicate, decide)

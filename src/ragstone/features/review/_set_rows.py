@@ -137,7 +137,12 @@ def set_rows(app: AppState, entry: DataSet, chosen: SetFilter) -> SetRows:
     except DataError as mistake:
         wrong = str(mistake)
     if words := folded(chosen.text).split():
-        numbers = [n for n in numbers if _has_words(opened.questions[n], words)]
+        rows = ((n, opened.questions[n]) for n in numbers)
+        texts = (
+            (n, folded(" ".join([row.id, row.question, *references(row), *(row.tags or {}).values()])))
+            for n, row in rows
+        )
+        numbers = [n for n, text in texts if all(word in text for word in words)]
     n_pages = max(1, -(-len(numbers) // ROWS))
     at = min(max(chosen.at, 1), n_pages)
     page = numbers[(at - 1) * ROWS : at * ROWS]
@@ -185,11 +190,6 @@ def _cells(opened: _Set, number: int, review: OpenReview | None) -> dict[str, An
         "review": _state(row, review) or None,
         "repeats": bool(opened.repeats) and opened.repeats[number] is not None,
     }
-
-
-def _has_words(row: Question, words: Sequence[str]) -> bool:
-    text = folded(" ".join([row.id, row.question, *references(row), *(row.tags or {}).values()]))
-    return all(word in text for word in words)
 
 
 def _rows(app: AppState, opened: _Set, numbers: Sequence[int], review: OpenReview | None) -> list[SetRow]:
