@@ -23,6 +23,7 @@ OF_REPORT = frozenset(
         "thread.js",
         "line.js",
         "charts.js",
+        "monitor.js",
     }
 )
 LONGEST_NAME = 100

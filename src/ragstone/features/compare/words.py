@@ -96,6 +96,8 @@ def comparison_document(
     A and B, to which questions lead. most: questions of a kind that are shown.
     """
     gate = gate_told(comparison.gate) if gated else ""
+    # In a browser the outcome above has said it.
+    is_said = runs is not None and comparison.gate.outcome == "cannot tell" and comparison.gate.margin is None
     rows = in_order(comparison)
     explained = [
         block
@@ -112,7 +114,7 @@ def comparison_document(
         version=__version__,
         blocks=[
             Paragraph(outcome(comparison), tone="outcome"),
-            *([Paragraph(gate, tone="strong", where="page")] if gated else []),
+            *([Paragraph(gate, tone="strong", where="page")] if gated and not is_said else []),
             *_sides(comparison, runs),
             Notes(comparison.notes),
             *_changed(comparison),
@@ -120,7 +122,7 @@ def comparison_document(
             _table(comparison),
             *_corrected(comparison),
             *map(Paragraph, noise_lines(comparison)),
-            *explained,
+            *([Fold("In words: tests, and what it would take to tell", explained)] if runs else explained),
             *_overlap(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
