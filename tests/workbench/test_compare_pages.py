@@ -1,6 +1,7 @@
 """Comparisons, live progress, the list of runs and assets in the workbench."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -64,8 +65,11 @@ def test_labels_of_a_queue_correct_a_comparison(project, client, says):
 def test_the_two_runs_that_are_ticked_are_compared(project, client):
     two_runs(project)
     assert 'formaction="/workbench/compare"' in client.get("/workbench/").text
-    page = client.get("/workbench/compare?run=0/b&run=0/a").text
-    assert page == client.get("/workbench/compare?a=0/a&b=0/b").text
+    ticked, named = (
+        re.sub('<meta name="csrf".*', "", client.get(f"/workbench/compare?{query}").text)
+        for query in ("run=0/b&run=0/a", "a=0/a&b=0/b")
+    )
+    assert ticked == named
     assert "3 are ticked" in client.get("/workbench/compare?run=0/b&run=0/a&run=0/c").text
 
 
@@ -172,7 +176,7 @@ def test_the_list_of_runs_is_light(project, client):
     for path in paths:
         with client.stream("GET", path) as reply:
             sent += len(b"".join(reply.iter_raw()))
-    assert sent < 70_000
+    assert sent < 80_000
 
 
 @pytest.mark.parametrize(

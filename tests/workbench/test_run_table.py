@@ -58,14 +58,14 @@ def test_only_settings_that_differ_are_columns_unless_all_are_asked_for(three, c
         "Run",
         "Questions",
         judge,
-        "[retrieve] retriever",
-        "[retrieve] k",
+        "retrieve retriever",
+        "retrieve k",
         "Cost",
         "Made ↓",
     ]
     # of `first` and `second` only k differs
     found = client.get("/workbench/?text=s").text  # fir-s-t, s-econd
-    assert [name for name in heads(found) if name.startswith("[")] == ["[retrieve] k"]
+    assert [name for name in heads(found) if name.startswith("retrieve")] == ["retrieve k"]
     says(sentence_in(found, "2 of 3 runs"))
     whole = heads(client.get("/workbench/?whole=true").text)
     assert {"judges", "Ragstone"} <= set(whole)
@@ -108,7 +108,7 @@ def test_costs_are_known_unknown_or_none(project, client):
     made(project, "c", judged([1]))
     page = client.get("/workbench/?order=-cost").text
     assert names(page)[0] == "a"
-    assert re.findall(r'<td class="num">(0.2500 USD|unknown|no calls)</td>', page) == [
+    assert re.findall(r'<td class="num" data-label="Cost">(0.2500 USD|unknown|no calls)</td>', page) == [
         "0.2500 USD",
         "unknown",
         "no calls",

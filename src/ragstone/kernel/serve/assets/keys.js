@@ -87,7 +87,7 @@ globalThis.addKeys ??= (() => {
       const link = partOf.get(passed.at(-1));
       if (link?.hasAttribute("aria-current")) return;
       for (const other of parts) other.removeAttribute("aria-current");
-      if (!link) return;
+      if (!link) { parts[0].closest("ol").scrollLeft = 0; return; }
       link.setAttribute("aria-current", "true");
       const line = link.closest("ol");
       line.scrollLeft = link.offsetLeft - line.clientWidth / 3;
