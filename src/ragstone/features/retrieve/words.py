@@ -29,6 +29,7 @@ from ragstone.kernel.version import __version__
 HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
 MAIN = ("hit", "recall", "ndcg", "mrr", "precision", "span_recall")
 """Families of measures that a page shows at once, each by its deepest cutoff, hits at rank 1; the rest folds."""
+FEW_MORE = 3  # measures beside those that are no reason to fold
 DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a notebook
 SHOWN_VALUES = 20
 
@@ -51,12 +52,12 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     paragraph = Paragraph(f"First relevant document at rank {places}.", where="terminal")
     every, main = list(row.measures), main_measures(row)
     whole = measures_table(row, every, interval_head)
-    folds = len(main) < len(every)
+    folds = len(every) > len(main) + FEW_MORE
     tables = [
         msgspec.structs.replace(whole, where="terminal"),
         SurfacePart(
             [
-                measures_table(row, main, interval_head),
+                measures_table(row, main if folds else every, interval_head),
                 *([Fold(f"All {count(len(every))} measures", [whole])] if folds else []),
             ],
             kind="measures",
