@@ -49,14 +49,24 @@ LISTEN = """(order) => {
   const name = (node) => `${node.tagName.toLowerCase()} ${(node.textContent || node.name || node.id).trim().slice(0, 40)}`;
   globalThis.names = order.map(name);
   addEventListener("focusin", ({ target }) => {
-    const style = getComputedStyle(target), entry = target.closest(".entry");
-    const shows = (one) => one && ((one.outlineStyle !== "none" && parseFloat(one.outlineWidth) > 0) || one.boxShadow !== "none");
-    focused.push([order.indexOf(target), name(target), Boolean(shows(style) || shows(entry && getComputedStyle(entry)))]);
+    const shows = (node) => {
+      const style = getComputedStyle(node);
+      return (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== "none";
+    };
+    const around = [target, target.parentElement, target.closest(".entry")].filter(Boolean);
+    focused.push([order.indexOf(target), name(target), around.some(shows)]);
   });
 }"""
 POINTED = """() => [...document.querySelectorAll("main *")].filter((node) =>
   getComputedStyle(node).cursor === "pointer" && node.checkVisibility()
   && !node.closest("a[href], button, summary, label, select, input, textarea, [tabindex]")).map((node) => node.outerHTML.slice(0, 120))"""
+FROM_THE_TOP = """() => {
+  const first = document.createElement("span");
+  first.tabIndex = -1;
+  document.body.prepend(first);
+  first.focus();
+  first.remove();
+}"""
 SCROLL = """async () => {
   for (let at = 0; at < document.documentElement.scrollHeight; at += innerHeight) {
     scrollTo(0, at);
@@ -138,7 +148,7 @@ class Visitor:
         that order, its name, and whether one sees it.
         """
         page = self.tab.page
-        page.evaluate("() => { document.activeElement?.blur(); getSelection().removeAllRanges(); scrollTo(0, 0); }")
+        page.evaluate(FROM_THE_TOP)
         order = page.evaluate_handle(ORDER)
         page.evaluate(LISTEN, order)
         names = page.evaluate("names")
