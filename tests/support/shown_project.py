@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 from tests.support.fake_openai import serving
 from tests.support.monitor_store import fill, row
-from tests.support.scripts import Body, fit_schema, prompt_of
+from tests.support.scripts import Body, fenced, fit_schema, prompt_of
 from tests.support.spans import as_protobuf, request, span
 from tests.support.workbench import Client, create_workbench, opened
 
@@ -36,6 +36,7 @@ N = 40
 DEMO, BEFORE, LAST = "starter", "gpt-4o-mini bare", "gpt-4o-mini strict"
 QUEUE = "first"
 SHOWN_TRACE = "5b8efff798038103d269b63381300000"
+ENDPOINT = "llm.example.org/v1"  # in place of the address of the scripted model, which is another each time
 JUDGES = ["correctness", "faithfulness", "relevance", "right", "no_refusal"]
 TO_NOWHERE = "I cannot find that in the sources."
 
@@ -61,7 +62,7 @@ def shown_project(folder: Path) -> Settings:
         fake.script = _Model(rows)
         own = (folder / "ragstone.toml").read_text()
         (folder / "ragstone.toml").write_text(
-            f'{own}\n{fake.toml(MODEL)}max_concurrency = 1\n'
+            f'{own}\n[workbench]\nannotator = "Ana"\n{fake.toml(MODEL)}max_concurrency = 1\n'
             "price_usd_per_million = { input = 0.15, output = 0.60, cached = 0.075 }\n"
         )
         settings = load_settings(folder / "ragstone.toml")
@@ -77,6 +78,12 @@ def shown_project(folder: Path) -> Settings:
                     judge=replaced(settings.judge, judges=JUDGES, model=MODEL),
                 )
             )
+    endpoint = fake.base_url.removeprefix("http://")
+    texts = [file for file in (folder / "runs").rglob("*") if file.suffix in (".json", ".jsonl", ".md", ".html")]
+    for file in (folder / "ragstone.toml", *texts):
+        text = file.read_text("utf-8")
+        file.write_text(text.replace(f"http://{endpoint}", f"https://{ENDPOINT}").replace(endpoint, ENDPOINT), "utf-8")
+    settings = load_settings(folder / "ragstone.toml")
     for at, name in enumerate((DEMO, BEFORE, LAST)):
         for file in (folder / "runs" / name).iterdir():
             os.utime(file, (NOW - 86_400 * (3 - at), NOW - 86_400 * (3 - at)))
@@ -127,16 +134,15 @@ class _Model:
         self._references = {question["question"]: question["reference"] for question in rows}
 
     def __call__(self, body: Body) -> str:
-        prompt = prompt_of(body)
-        known = self._references.items()
-        named = [said for question, said in known if question in prompt or said in prompt]
-        reference = named[0] if named else "nothing"
-        draw = crc32(f"{reference} {'only' in prompt}".encode()) % 10
+        asked = str(body["messages"][-1]["content"])
+        known = [said for question, said in self._references.items() if question in asked]
+        reference = (fenced("reference", asked) or next(iter(known), "nothing")).strip()
+        draw = crc32(f"{reference} {'from nothing' in prompt_of(body)}".encode()) % 10
         if "response_format" not in body:
             return {0: TO_NOWHERE, 1: "It depends on the soil."}.get(draw, f"The sources say: {reference}.")
         reply = json.loads(fit_schema(body))
-        asked = str(body["messages"][-1]["content"])
-        poor = TO_NOWHERE in asked or "It depends" in asked or draw == 2
+        answer = fenced("answer", asked) or asked
+        poor = reference.casefold() not in answer.casefold() or draw == 2
         score = 15 + 5 * (draw % 3) if poor else 100 - 5 * (draw % 4)
         return json.dumps(_scored(reply, score, f"The answer {'misses' if poor else 'names'} “{reference}”."))
 
@@ -215,6 +221,8 @@ def _write_traces(folder: Path, rows: list[dict[str, Any]]) -> None:
             spans.append(
                 span(4, trace=trace, parent=3, **{kind: "TOOL"}, tool__name="weather", input__value="Omaha")
             )
+        for made, name in zip(spans, ("assistant", "retrieve", "chat gpt-4o-mini", "weather"), strict=False):
+            made["name"] = name
         ragstone.store_spans(as_protobuf(request(*spans)), folder / ".ragstone" / "traces")
 
 
