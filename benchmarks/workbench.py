@@ -9,8 +9,8 @@ peak of a process that does nothing else.
 
     python benchmarks/workbench.py --paint [JUDGEMENTS]
 
-opens the same run in Chromium (the median of 5): the first contentful paint of its page, when its first rows are
-there, and what each of its pages is on the wire, compressed, with all that it loads when one scrolls to its end.
+opens the same run in Chromium (the median of 5): the first contentful paint of its page, when its first rows
+are there, and what some pages are on the wire, compressed, with all that they load when one scrolls to the end.
 """
 
 import resource
@@ -156,7 +156,7 @@ END = "scrollTo(0, document.documentElement.scrollHeight)"
 
 
 def paint(n: int) -> None:
-    """Print when the page of a run of n judgements is painted in Chromium, and what its pages are on the wire."""
+    """Print when the page of a run of n judgements is painted in Chromium, and what pages are on the wire."""
     from playwright.sync_api import sync_playwright
     from tests.support.browser import executable
     from tests.support.served_workbench import served

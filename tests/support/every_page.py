@@ -1,4 +1,4 @@
-"""Every page of the workbench that is HTML, in one tab of a real browser: what it sends, how it looks, its keys.
+"""Every page of the workbench that is HTML, in one tab of a browser: what it sends, how it looks, its keys.
 
 The pages are those of tests/support/growth.py, so a page that is new there is looked at here.
 """
@@ -22,19 +22,18 @@ from ragstone.kernel.config import load_settings
 ALSO = ("/workbench/people", "/workbench/people/log", "/workbench/nothing")
 """Pages that show no row, and so are not among those that may grow."""
 TEXT = (
-    "Maize takes up most of its nitrogen before the silks appear, <b>so</b> a late application is lost & costly. "
+    "Maize takes up its nitrogen before the silks appear, <b>so</b> a late application is lost & costly. "
     + "Stickstoffauswaschungsgefährdungsabschätzung" * 4
     + " https://example.org/a/very/long/address?with=a&query=that_never_ends_"
     + "x" * 80
     + ' "quotes" \u202eabc\u202c العربية '
 )
-INTERACTIVE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]"
 ORDER = """() => {
   const radios = new Set();
-  return [...document.querySelectorAll("%s")].filter((node) => {
+  const keyed = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
+  return [...document.querySelectorAll(keyed)].filter((node) => {
     if (node.tabIndex < 0 || node.disabled || node.closest("[inert], fieldset:disabled")) return false;
     if (!node.checkVisibility({ visibilityProperty: true })) return false;
-    if (node.tagName === "SUMMARY" && node.parentElement.querySelector("summary") !== node) return false;
     if (node.type === "radio") {
       const group = `${node.form?.id} ${node.name}`;
       const chosen = document.querySelector(`input[name="${CSS.escape(node.name)}"]:checked`);
@@ -43,23 +42,28 @@ ORDER = """() => {
     }
     return true;
   });
-}""" % INTERACTIVE
+}"""
 LISTEN = """(order) => {
   globalThis.focused = [];
-  const name = (node) => `${node.tagName.toLowerCase()} ${(node.textContent || node.name || node.id).trim().slice(0, 40)}`;
+  const words = (node) => (node.textContent || node.name || node.id).trim().slice(0, 40);
+  const name = (node) => `${node.tagName.toLowerCase()} ${words(node)}`;
   globalThis.names = order.map(name);
   addEventListener("focusin", ({ target }) => {
     const shows = (node) => {
       const style = getComputedStyle(node);
-      return (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== "none";
+      const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+      return outlined || style.boxShadow !== "none";
     };
     const around = [target, target.parentElement, target.closest(".entry")].filter(Boolean);
     focused.push([order.indexOf(target), name(target), around.some(shows)]);
   });
 }"""
-POINTED = """() => [...document.querySelectorAll("main *")].filter((node) =>
-  getComputedStyle(node).cursor === "pointer" && node.checkVisibility()
-  && !node.closest("a[href], button, summary, label, select, input, textarea, [tabindex]")).map((node) => node.outerHTML.slice(0, 120))"""
+POINTED = """() => {
+  const keyed = "a[href], button, summary, label, select, input, textarea, [tabindex]";
+  const pressed = (node) => getComputedStyle(node).cursor === "pointer" && node.checkVisibility();
+  return [...document.querySelectorAll("main *")].filter((node) => pressed(node) && !node.closest(keyed))
+    .map((node) => node.outerHTML.slice(0, 120));
+}"""
 FROM_THE_TOP = """() => {
   const first = document.createElement("span");
   first.tabIndex = -1;
@@ -77,7 +81,7 @@ SCROLL = """async () => {
 
 
 class Sent:
-    """What a tab was sent since it was last set to zero: bytes on the wire, the hosts, and what is under way."""
+    """What a tab was sent since it was set to zero: bytes on the wire, the hosts, and what is under way."""
 
     def __init__(self, tab: Tab) -> None:
         self._session = tab.page.context.new_cdp_session(tab.page)
@@ -144,8 +148,8 @@ class Visitor:
         return [f"{one['id']}: {node['html'][:200]}" for one in violations for node in one["nodes"][:3]]
 
     def tabbed(self) -> tuple[list[str], list[tuple[int, str, bool]]]:
-        """Press Tab through a page. Returns what ought to get the focus, in order, and what got it: its place in
-        that order, its name, and whether one sees it.
+        """Press Tab through a page. Returns what ought to get the focus, in order, and what got it: its place
+        in that order, its name, and whether one sees it.
         """
         page = self.tab.page
         page.evaluate(FROM_THE_TOP)
@@ -173,13 +177,13 @@ def visiting(folder: Path) -> Iterator[tuple[Visitor, list[str]]]:
             kind: re.findall(rf'href="/workbench/{kind}/([^"]+)"', client.get(f"/workbench/{kind}").text)[0]
             for kind in ("data", "review", "cards")
         }
-    with app_in_thread(create_workbench(settings), timeout_graceful_shutdown=5) as address:
-        with opened_tab(loopback=True) as tab:
-            paths = [
-                re.sub(r"(data|review|cards)/ID", lambda part: f"{part[1]}/{ids[part[1]]}", path)
-                for path in (*PAGES, *ALSO)
-            ]
-            yield Visitor(tab, address), [path for path in paths if _is_html(address + path)]
+    server = app_in_thread(create_workbench(settings), timeout_graceful_shutdown=5)
+    with server as address, opened_tab(loopback=True) as tab:
+        paths = [
+            re.sub(r"(data|review|cards)/ID", lambda part: f"{part[1]}/{ids[part[1]]}", path)
+            for path in (*PAGES, *ALSO)
+        ]
+        yield Visitor(tab, address), [path for path in paths if _is_html(address + path)]
 
 
 def _is_html(url: str) -> bool:

@@ -1,12 +1,12 @@
 """Pictures of pages, which are kept in docs/images/ and must not change unseen.
 
-    check_picture(tab, "runs")          # RAGSTONE_UPDATE_GOLDEN=1 writes it anew: look at it before it is kept
+    check_picture(tab, "runs")          # RAGSTONE_UPDATE_GOLDEN=1 writes it anew: look before you keep it
 
 Two pictures are compared by what an eye at some distance sees: the mean luminance of blocks of 8 by 8 pixels,
 each blurred with those around it. So another way to smooth the edges of letters changes nothing, and a column
-that is gone, a layout that broke or a page that is no longer dark does. Chromium reads and writes the files, so
-nothing but it is needed. Other fonts break lines elsewhere: where those of this machine have other widths than those
-that the pictures were made with, nothing is compared, and the test says so.
+that is gone, a layout that broke or a page that is no longer dark does. Chromium reads and writes the files,
+so nothing but it is needed. Other fonts break lines elsewhere: where those of this machine have other widths
+than those that the pictures were made with, nothing is compared, and the test says so.
 """
 
 import base64
@@ -42,16 +42,16 @@ _BLOCKS = (
     _LOADED
     + """
   const { data } = on.getImageData(0, 0, image.width, image.height);
-  const side = %d, across = Math.ceil(image.width / side), down = Math.ceil(image.height / side);
+  const side = BLOCK_SIDE, across = Math.ceil(image.width / side), down = Math.ceil(image.height / side);
   const sums = new Float64Array(across * down), counts = new Float64Array(across * down);
   for (let y = 0, at = 0; y < image.height; y++) for (let x = 0; x < image.width; x++, at += 4) {
     const block = Math.floor(y / side) * across + Math.floor(x / side);
     sums[block] += 0.2126 * data[at] + 0.7152 * data[at + 1] + 0.0722 * data[at + 2];
     counts[block]++;
   }
-  return { across, down, means: Array.from(sums, (sum, block) => Math.round(100 * sum / counts[block]) / 100) };
-}"""
-    % BLOCK
+  const means = Array.from(sums, (sum, block) => Math.round(100 * sum / counts[block]) / 100);
+  return { across, down, means };
+}""".replace("BLOCK_SIDE", str(BLOCK))
 )
 _WEBP = (
     _LOADED
@@ -83,11 +83,14 @@ def luminance(tab: Tab, image: bytes, kind: str = "png") -> "np.ndarray[Any, np.
     blocks = tab.run_with(_BLOCKS, _address(image, kind))
     means = np.array(blocks["means"]).reshape(blocks["down"], blocks["across"])
     padded = np.pad(means, 1, mode="edge")
-    return sum(
-        padded[down : down + means.shape[0], across : across + means.shape[1]]
-        for down in range(3)
-        for across in range(3)
-    ) / 9
+    return (
+        sum(
+            padded[down : down + means.shape[0], across : across + means.shape[1]]
+            for down in range(3)
+            for across in range(3)
+        )
+        / 9
+    )
 
 
 def difference(first: "np.ndarray[Any, Any]", second: "np.ndarray[Any, Any]") -> float:
@@ -109,10 +112,11 @@ def check_picture(tab: Tab, name: str) -> None:
     assert file.stat().st_size <= MOST_BYTES
     share = difference(luminance(tab, taken), luminance(tab, file.read_bytes(), "webp"))
     if share > MOST_BLOCKS:
-        beside = Path(os.environ.get("RAGSTONE_PICTURES", "/tmp")) / f"{name}.png"  # noqa: S108
+        beside = Path(os.environ.get("RAGSTONE_PICTURES", "/tmp")) / f"{name}.png"
         beside.write_bytes(taken)
         pytest.fail(
-            f"{name}: {share:.1%} of the picture differs, and {MOST_BLOCKS:.1%} may: compare {beside} with {file}. "
+            f"{name}: {share:.1%} of the picture differs, and {MOST_BLOCKS:.1%} may. "
+            f"Compare {beside} with {file}. "
             "If this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest -n 0"
         )
 

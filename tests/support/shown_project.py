@@ -79,10 +79,14 @@ def shown_project(folder: Path) -> Settings:
                 )
             )
     endpoint = fake.base_url.removeprefix("http://")
-    texts = [file for file in (folder / "runs").rglob("*") if file.suffix in (".json", ".jsonl", ".md", ".html")]
+    texts = [
+        file for file in (folder / "runs").rglob("*") if file.suffix in (".json", ".jsonl", ".md", ".html")
+    ]
     for file in (folder / "ragstone.toml", *texts):
         text = file.read_text("utf-8")
-        file.write_text(text.replace(f"http://{endpoint}", f"https://{ENDPOINT}").replace(endpoint, ENDPOINT), "utf-8")
+        file.write_text(
+            text.replace(f"http://{endpoint}", f"https://{ENDPOINT}").replace(endpoint, ENDPOINT), "utf-8"
+        )
     settings = load_settings(folder / "ragstone.toml")
     for at, name in enumerate((DEMO, BEFORE, LAST)):
         for file in (folder / "runs" / name).iterdir():
@@ -108,9 +112,7 @@ def label_some(client: Client, folder: Path) -> None:
     ]
     text = "".join(f"{json.dumps(label)}\n" for label in given)
     sent = {"file": "labels.jsonl", "text": text, "annotator": "ann"}
-    taken = client.post(
-        f"/workbench/label/{QUEUE}/import", json=sent, headers={"Accept": "application/json"}
-    )
+    taken = client.post(f"/workbench/label/{QUEUE}/import", json=sent, headers={"Accept": "application/json"})
     assert taken.status_code == 200, taken.text
 
 
@@ -170,7 +172,9 @@ def _scored(reply: dict[str, Any], score: int, reason: str) -> dict[str, Any]:
 def _write_cards(folder: Path) -> None:
     """Write report cards of the judges of the last run, by labels of which some differ."""
     rows = ragstone.read_run(folder / "runs" / LAST).judgements
-    judged = [judgement for judgement in rows if judgement.judge == "correctness" and judgement.score is not None]
+    judged = [
+        judgement for judgement in rows if judgement.judge == "correctness" and judgement.score is not None
+    ]
     labels = [
         Label(
             question_id=judgement.question_id,

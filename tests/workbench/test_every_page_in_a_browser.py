@@ -1,4 +1,4 @@
-"""Every page of the workbench in Chromium: light and dark, desktop and phone, by keys alone, and how much it sends."""
+"""Every page of the workbench in Chromium: light, dark, desktop, phone, by keys alone, and its bytes."""
 
 import time
 
@@ -67,3 +67,83 @@ def test_tab_goes_through_every_page_in_order_and_is_seen(visitor):
         if unseen or unreached:
             wrong[path] = f"{wrong.get(path, '')} not seen: {unseen[:3]}, by pointer alone: {unreached[:3]}"
     assert not wrong, "\n".join(f"{path}: {words}" for path, words in wrong.items())
+
+
+def test_a_letter_after_g_opens_each_section_and_the_table_of_keys_tells_of_it(visitor):
+    visitor, _ = visitor
+    page, tab = visitor.tab.page, visitor.tab
+    visitor.visit("/workbench/label/first/progress")  # a page that has no keys of its own
+    page.keyboard.press("?")
+    tab.until("document.querySelector('dialog.keys').open", value=True)
+    told = tab.run("document.querySelector('dialog.keys').textContent")
+    assert "next row" not in told  # there are none here
+    assert all(word in told for word in ("Runs", "Data", "Judges", "Production", "People", "these keys"))
+    page.keyboard.press("Escape")
+    tab.until("document.querySelector('dialog.keys').open", value=False)
+    letters = tab.run(
+        "[...document.querySelectorAll('[data-go]')].map((one) => [one.dataset.go, one.pathname])"
+    )
+    assert len({letter for letter, _ in letters}) == len(letters) == 5
+    for letter, path in letters:
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        page.wait_for_url(f"{visitor.address}{path}", wait_until="load")
+    page.keyboard.press("r")  # without g, it opens nothing
+    page.wait_for_timeout(200)
+    assert page.url == f"{visitor.address}{letters[-1][1]}"
+
+
+def test_a_page_with_keys_of_its_own_keeps_them(visitor):
+    visitor, _ = visitor
+    page, tab = visitor.tab.page, visitor.tab
+    visitor.visit("/workbench/label/first")
+    page.keyboard.press("?")
+    tab.until("document.querySelectorAll('dialog[open]').length", 1)
+    told = tab.run("document.querySelector('dialog[open]').textContent")
+    assert "undo the last label" in told
+    assert "Production" in told
+    page.keyboard.press("Escape")
+
+
+def test_a_long_page_says_where_one_is_and_its_line_of_parts_stays_in_view_on_a_phone(visitor):
+    visitor, _ = visitor
+    page, tab = visitor.tab.page, visitor.tab
+    visitor.visit("/workbench/runs/0/a")
+    page.set_viewport_size({"width": 390, "height": 800})
+    current = "document.querySelector('.contents [aria-current]')?.textContent ?? ''"
+    assert tab.run(current) == ""
+    page.click(".contents a[href='#questions']")
+    tab.until(current, "Every question")
+    box = tab.run(
+        "(({ top, left, right }) => [top, left, right])(document.querySelector('.contents').getBoundingClientRect())"
+    )
+    assert 0 <= box[0] < 5
+    assert 0 <= box[1] < box[2] <= 390
+    link = tab.run("document.querySelector('.contents [aria-current]').getBoundingClientRect().left")
+    assert 0 <= link < 300  # the line has moved along
+    heading = tab.run("document.getElementById('questions').getBoundingClientRect().top")
+    assert 40 < heading < 200  # below the line, not under it
+
+
+def test_no_table_is_wider_than_a_phone_but_those_whose_places_say_something(visitor):
+    visitor, paths = visitor
+    page, tab = visitor.tab.page, visitor.tab
+    for path in (
+        "/workbench/",
+        "/workbench/runs/0/a",
+        "/workbench/runs/trends",
+        "/workbench/compare?a=0/a&b=0/b",
+    ):
+        assert path in (*paths,)
+        visitor.visit(path)
+        page.set_viewport_size({"width": 390, "height": 800})
+        scrolled = tab.run(
+            "[...document.querySelectorAll('table.cards')].filter((one) => one.checkVisibility())"
+            ".map((one) => one.parentElement).filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        assert scrolled == 0, path
+        named = tab.run(
+            "[...document.querySelectorAll('table.cards tbody td[data-label]')].filter((one) => one.checkVisibility())"
+            ".every((one) => getComputedStyle(one, '::before').content.includes(one.dataset.label.split('\"')[0]))"
+        )
+        assert named, path

@@ -131,7 +131,16 @@ def test_a_token_is_known_masked_or_not_and_nothing_else_is():
     token = token_of(SEEN)
     assert matches(token, token)
     assert matches(token, masked(token))
-    for forged in ("", "00", token[:-1], masked(token)[:-2], masked(token_of("another")), "ä" * 64, "\udcff", None):
+    for forged in (
+        "",
+        "00",
+        token[:-1],
+        masked(token)[:-2],
+        masked(token_of("another")),
+        "ä" * 64,
+        "\udcff",
+        None,
+    ):
         assert not matches(token, forged), forged
 
 

@@ -16,7 +16,16 @@ from tests.support.pictures import (
     luminance,
     screenshot,
 )
-from tests.support.shown_project import BEFORE, LAST, QUEUE, SHOWN_TRACE, client_of, label_some, now, shown_project
+from tests.support.shown_project import (
+    BEFORE,
+    LAST,
+    QUEUE,
+    SHOWN_TRACE,
+    client_of,
+    label_some,
+    now,
+    shown_project,
+)
 from tests.support.workbench import create_workbench
 
 pytestmark = pytest.mark.browser
@@ -72,7 +81,9 @@ def look_at(tab, address, name):
     if answer.status == 404:
         pytest.skip(f"there is no {VIEWS[name]} yet")
     if name in FIRST_OF:
-        tab.page.goto(address + tab.page.locator(FIRST_OF[name]).first.get_attribute("href"), wait_until="networkidle")
+        tab.page.goto(
+            address + tab.page.locator(FIRST_OF[name]).first.get_attribute("href"), wait_until="networkidle"
+        )
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -85,9 +96,10 @@ def test_each_view_has_its_picture_and_no_picture_is_left_over():
     assert {file.stem for file in IMAGES.glob("*.webp")} <= set(VIEWS)
 
 
+CELLS = "document.querySelectorAll('.runs tr').forEach((row) => row.children[4]"
 PLANTED = {
-    "a column is gone": "document.querySelectorAll('.runs tr').forEach((row) => row.children[4].remove())",
-    "a column is empty": "document.querySelectorAll('.runs tr').forEach((row) => row.children[4].replaceChildren())",
+    "a column is gone": f"{CELLS}.remove())",
+    "a column is empty": f"{CELLS}.replaceChildren())",
     "the style sheet is lost": "document.querySelector('link[href$=\"page.css\"]').sheet.disabled = true",
     "the navigation is gone": "document.querySelector('nav.bench').remove()",
     "a row is gone": "document.querySelector('.runs tbody tr:last-child').remove()",

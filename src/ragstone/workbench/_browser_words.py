@@ -12,7 +12,8 @@ BROWSER_WORDS = (
     (re.compile(r"^The labels of \[agree\] sheet belong"), "The labels that the settings name belong"),
     (
         re.compile(
-            r"Labels of some of its own answers would, as `labels` of \[agree\]; `ragstone label` chooses which\."
+            r"Labels of some of its own answers would, as `labels` of \[agree\]; "
+            r"`ragstone label` chooses which\."
         ),
         "Labels of some of its own answers would: “Label answers” above chooses which.",
     ),

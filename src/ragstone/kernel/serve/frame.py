@@ -130,7 +130,7 @@ def masked(token: str) -> str:
     """Return a token as a page carries it, another each time; see unmasked.
 
     Pages are compressed, and show what their address asks for: from the lengths of many, somebody who sees
-    them pass could otherwise guess a text that is the same in all of them (BREACH: Gluck, Harris, Prado 2013).
+    them pass could otherwise guess a text that is the same in all (BREACH: Gluck, Harris, Prado 2013).
     """
     mask = secrets.token_bytes(len(token))
     return (mask + bytes(a ^ b for a, b in zip(mask, token.encode("ascii"), strict=True))).hex()
