@@ -10,7 +10,7 @@ peak of a process that does nothing else.
     python benchmarks/workbench.py --paint [JUDGEMENTS]
 
 opens the same run in Chromium (the median of 5): the first contentful paint of its page, when its first rows
-are there, and what some pages are on the wire, compressed, with all that they load when one scrolls to the end.
+are there, and what some pages are on the wire, compressed, with all that they load when scrolled to the end.
 """
 
 import resource

@@ -194,3 +194,28 @@ def test_a_request_that_does_not_fit_is_told_in_words(client, path, status, word
         True,
         False,
     )
+
+
+def test_judges_and_systems_are_chosen_from_those_that_the_runs_have(project, client):
+    rows = [*judged([1, 0, 1]), *judged([1, 1, 0], "grounding", metric="faithfulness")]
+    both = [msgspec.structs.replace(row, system=name) for row in rows for name in ("mine", "other")]
+    write_run(project / "runs" / "a", both)
+    write_run(project / "runs" / "b", [*rows, *judged([1, 1, 1], "only_b", metric="answered")])
+    page = client.get("/workbench/compare?a=0/a&b=0/b").text
+    judges = page.partition('<select name="metric">')[2].partition("</select>")[0]
+    assert re.findall(r"<option[^>]*>(\w+)</option>", judges) == ["containment", "grounding"]
+    systems = page.partition('<select name="system_a">')[2].partition("</select>")[0]
+    assert re.findall(r"<option[^>]*>(\w+)</option>", systems) == ["mine", "other"]
+    assert 'name="system_b"' not in page  # it has one alone
+    assert "selected>nothing" in client.get("/workbench/compare?a=0/a&b=0/b&metric=nothing").text
+    chosen = client.get("/workbench/compare?a=0/a&b=0/b&system_a=mine&metric=containment").text
+    assert 'class="outcome"' in chosen
+
+
+def test_cannot_tell_is_said_once_and_the_tests_behind_it_are_folded(project, client):
+    two_runs(project)
+    page = client.get("/workbench/compare?a=0/a&b=0/b").text
+    assert "Gate: cannot tell" not in page.partition('<section aria-labelledby="metrics">')[0]
+    folded = page.partition("In words: tests")[2].partition("</details>")[0]
+    assert folded.count("cannot tell, p =") >= 1
+    assert "cannot tell, p =" not in page.replace(folded, "")

@@ -312,8 +312,11 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
     runs_judged = [entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")]
-    of_run = {entry.id: entry.metrics for entry in runs_judged}
-    side_a, side_b = of_run.get(query.a, []), of_run.get(query.b, [])
+    folders = {entry.id: entry.folder for entry in runs_judged}
+    side_a, side_b = (
+        run.summary.metrics if side in folders and (run := app.runs.view(folders[side]).run) else []
+        for side in (query.a, query.b)
+    )
     in_b = {metric.judge for metric in side_b}
     return page(
         request,
