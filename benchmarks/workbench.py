@@ -152,13 +152,13 @@ def list_of_runs(project: Path, n: int) -> None:
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 ROWS = "document.querySelectorAll('#list > li, [data-row]').length > 0"
-END = "scrollTo(0, document.documentElement.scrollHeight)"
 
 
 def paint(n: int) -> None:
     """Print when the page of a run of n judgements is painted in Chromium, and what pages are on the wire."""
     from playwright.sync_api import sync_playwright
     from tests.support.browser import executable
+    from tests.support.every_page import SCROLL
     from tests.support.served_workbench import served
 
     from ragstone.kernel.config import load_settings
@@ -179,13 +179,13 @@ def paint(n: int) -> None:
                 ("judges", "/workbench/judges"),
             ):
                 times = 1 if "first" in words else 5
-                looks = [_painted(browser, f"{address}{path}") for _ in range(times)]
+                looks = [_painted(browser, f"{address}{path}", SCROLL) for _ in range(times)]
                 painted, rows, sent = (statistics.median(values) for values in zip(*looks, strict=True))
                 print(f"| {words} | {painted:.2f} | {rows:.2f} | {sent / 1000:.0f} |")
         browser.close()
 
 
-def _painted(browser: Any, address: str) -> tuple[float, float, float]:  # noqa: ANN401
+def _painted(browser: Any, address: str, scroll: str) -> tuple[float, float, float]:  # noqa: ANN401
     """Return the seconds to the first contentful paint and to the first row, and the bytes of the page."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     session = page.context.new_cdp_session(page)
@@ -199,7 +199,7 @@ def _painted(browser: Any, address: str) -> tuple[float, float, float]:  # noqa:
     while time.perf_counter() - began < 60 and not page.evaluate(ROWS):
         time.sleep(0.005)
     rows = time.perf_counter() - began
-    page.evaluate(END)
+    page.evaluate(scroll)
     page.wait_for_load_state("networkidle")
     page.close()
     return painted / 1000, rows, sum(sent)
