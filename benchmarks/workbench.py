@@ -6,6 +6,11 @@ It makes a run (questions with five judges and five contexts each), serves the w
 process, and prints a table: the first opening, which reads every file once, the second by another server,
 which finds what the first has kept, and pages of rows by several filters (the median of 5). Memory is the
 peak of a process that does nothing else.
+
+    python benchmarks/workbench.py --paint [JUDGEMENTS]
+
+opens the same run in Chromium (the median of 5): the first contentful paint of its page, when its first rows
+are there, and what some pages are on the wire, compressed, with all that they load when scrolled to the end.
 """
 
 import resource
@@ -17,6 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 
@@ -147,6 +153,61 @@ def list_of_runs(project: Path, n: int) -> None:
         print(f"| the list of {found} runs, {look} look | {time.perf_counter() - began:.3f} |")
 
 
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
+ROWS = "document.querySelectorAll('#list > li, [data-row]').length > 0"
+
+
+def paint(n: int) -> None:
+    """Print when the page of a run of n judgements is painted in Chromium, and what pages are on the wire."""
+    from playwright.sync_api import sync_playwright
+    from tests.support.browser import executable
+    from tests.support.every_page import SCROLL
+    from tests.support.served_workbench import served
+
+    from ragstone.kernel.config import load_settings
+
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        project = Path(name)
+        (project / "ragstone.toml").write_text("")
+        make_run(project / "runs" / "large", n, ".jsonl")
+        browser = playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
+        with served(load_settings(project / "ragstone.toml")) as address:
+            print("| page | first paint, s | rows there, s | kB on the wire |\n|---|---:|---:|---:|")
+            for words, path in (
+                ("a run, for the first time", "/workbench/runs/0/large"),
+                ("a run", "/workbench/runs/0/large"),
+                ("a run, its low rows", "/workbench/runs/0/large?judge=0&result=low"),
+                ("the list of runs", "/workbench/"),
+                ("trends", "/workbench/runs/trends"),
+                ("judges", "/workbench/judges"),
+            ):
+                times = 1 if "first" in words else 5
+                looks = [_painted(browser, f"{address}{path}", SCROLL) for _ in range(times)]
+                painted, rows, sent = (statistics.median(values) for values in zip(*looks, strict=True))
+                print(f"| {words} | {painted:.2f} | {rows:.2f} | {sent / 1000:.0f} |")
+        browser.close()
+
+
+def _painted(browser: Any, address: str, scroll: str) -> tuple[float, float, float]:  # noqa: ANN401
+    """Return the seconds to the first contentful paint and to the first row, and the bytes of the page."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    sent: list[float] = []
+    session.on("Network.loadingFinished", lambda event: sent.append(event["encodedDataLength"]))
+    began = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    while (painted := page.evaluate(PAINTED)) is None:
+        time.sleep(0.005)
+    while time.perf_counter() - began < 60 and not page.evaluate(ROWS):
+        time.sleep(0.005)
+    rows = time.perf_counter() - began
+    page.evaluate(scroll)
+    page.wait_for_load_state("networkidle")
+    page.close()
+    return painted / 1000, rows, sum(sent)
+
+
 def main(n: int, ending: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         project = Path(name)
@@ -165,6 +226,8 @@ def main(n: int, ending: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--timed"]:
         timed(Path(sys.argv[2]))
+    elif sys.argv[1:2] == ["--paint"]:
+        paint(int(sys.argv[2]) if sys.argv[2:] else 100_000)
     else:
         numbers = [int(given) for given in sys.argv[1:] if given.isdecimal()]
         main(numbers[0] if numbers else 100_000, ".parquet" if "--parquet" in sys.argv else ".jsonl")

@@ -65,6 +65,10 @@ class Tab:
         """Return what a script gives; a promise is awaited."""
         return self.page.evaluate(script)
 
+    def run_with(self, script: str, argument: object) -> Any:  # noqa: ANN401
+        """Return what a function gives of an argument; a promise is awaited."""
+        return self.page.evaluate(script, argument)
+
     def axe(self) -> list[str]:
         """Return what axe finds against the page, once it has its style sheets: the rule, and the element."""
         self.page.wait_for_load_state("load")

@@ -2,10 +2,11 @@
 
 import pytest
 from tests.support.golden import sentence_in
-from tests.support.workbench import ADDRESS, LAN, SEEN, create_workbench, opened, peopled
+from tests.support.workbench import ADDRESS, LAN, SEEN, create_workbench, opened, peopled, token_in
 
 from ragstone.kernel.config import load_settings
-from ragstone.workbench.guard import VISIT, token_of
+from ragstone.kernel.serve.frame import masked, unmasked
+from ragstone.workbench.guard import VISIT, matches, token_of
 
 HOME, POSTED = "/workbench/", "/workbench/people/revoke"
 FORM = {"id": "1"}
@@ -121,7 +122,26 @@ def test_a_new_browser_is_given_a_token_that_scripts_cannot_read(settings):
         assert first.headers["set-cookie"].startswith(f"{VISIT}=")
         assert "; HttpOnly; SameSite=Lax" in first.headers["set-cookie"]
         assert "set-cookie" not in client.get("/workbench/assets/workbench.css").headers
-        assert f'content="{token_of(client.cookies[VISIT])}"' in first.text
+        sent = token_in(first.text)
+        assert unmasked(sent) == token_of(client.cookies[VISIT]) != sent
+        assert token_in(client.get(HOME).text) != sent  # another each time, for pages are compressed
+
+
+def test_a_token_is_known_masked_or_not_and_nothing_else_is():
+    token = token_of(SEEN)
+    assert matches(token, token)
+    assert matches(token, masked(token))
+    for forged in (
+        "",
+        "00",
+        token[:-1],
+        masked(token)[:-2],
+        masked(token_of("another")),
+        "ä" * 64,
+        "\udcff",
+        None,
+    ):
+        assert not matches(token, forged), forged
 
 
 def test_all_answers_have_the_headers_that_keep_others_out(client):

@@ -24,12 +24,14 @@ from tests.support.workbench import create_workbench, opened, peopled
 from tests.workbench.conftest import Client
 
 from ragstone.features.report.page import write_report
-from ragstone.kernel.config import load_settings
+from ragstone.features.run.pipeline import correction_notes
+from ragstone.kernel.config import AgreeSection, load_settings
 from ragstone.kernel.llm.prompt import Message
 from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.asked import AskedCall
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.tables import write_rows
+from ragstone.workbench._browser_words import browser_notes
 
 RUN = "/workbench/runs/0/wheat"
 EVIL = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -338,3 +340,20 @@ def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client, says):
     measured = msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=True)])
     (run / "summary.json").write_bytes(msgspec.json.encode(measured))
     says(sentence_in(client.get(RUN).text, "Label answers:"))
+
+
+def test_notes_name_what_can_be_done_in_the_browser():
+    notes = [
+        "Nobody has measured these judges against people with this model: a, b. "
+        "Label some of the answers and run: ragstone agree 'runs/x y/judgements.jsonl' labels.jsonl",
+        "There is no baseline for faithfulness. --judge grounding calls no model and costs nothing.",
+        *correction_notes([], AgreeSection(sheet="labelled.jsonl")),
+        "12 answers failed.",
+    ]
+    said = browser_notes(notes, may_label=True)
+    assert not any(sign in " ".join(said) for sign in ("ragstone ", "--judge", "[agree]", "`"))
+    assert said[0].startswith("Nobody has measured these judges against people with this model: a, b. Label")
+    assert "they test the judges, but correct no score of this run" in said[2]
+    assert said[3] == notes[3]
+    # Where nobody may label there is no button: the commands are all that there is.
+    assert browser_notes(notes, may_label=False) == notes

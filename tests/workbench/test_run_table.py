@@ -10,6 +10,7 @@ from tests.support.golden import sentence_in
 from tests.support.judged_runs import judged, write_run
 
 from ragstone.features.report.trend import RunStep, trend_chart
+from ragstone.kernel.document.html import breakable
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.notes import judgements_alone
@@ -58,14 +59,14 @@ def test_only_settings_that_differ_are_columns_unless_all_are_asked_for(three, c
         "Run",
         "Questions",
         judge,
-        "[retrieve] retriever",
-        "[retrieve] k",
+        "retrieve retriever",
+        "retrieve k",
         "Cost",
         "Made ↓",
     ]
     # of `first` and `second` only k differs
     found = client.get("/workbench/?text=s").text  # fir-s-t, s-econd
-    assert [name for name in heads(found) if name.startswith("[")] == ["[retrieve] k"]
+    assert [name for name in heads(found) if name.startswith("retrieve")] == ["retrieve k"]
     says(sentence_in(found, "2 of 3 runs"))
     whole = heads(client.get("/workbench/?whole=true").text)
     assert {"judges", "Ragstone"} <= set(whole)
@@ -108,7 +109,7 @@ def test_costs_are_known_unknown_or_none(project, client):
     made(project, "c", judged([1]))
     page = client.get("/workbench/?order=-cost").text
     assert names(page)[0] == "a"
-    assert re.findall(r'<td class="num">(0.2500 USD|unknown|no calls)</td>', page) == [
+    assert re.findall(r'<td class="num" data-label="Cost">(0.2500 USD|unknown|no calls)</td>', page) == [
         "0.2500 USD",
         "unknown",
         "no calls",
@@ -163,3 +164,27 @@ def test_other_scales_make_the_axis_a_share(three, says):
     assert [row[1] for row in chart.rows] == ["0.50", "0.75"]
     says(sentence_in(chart.said, "1 change of"))
     assert trend_chart("grader", steps[:1]) is None
+
+
+def test_a_run_whose_judges_are_not_main_shows_a_mean_beside_many_that_have_others(project, client):
+    """The first three columns are of judges that most runs have, and `demo` has none of these."""
+    main = ("correctness", "faithfulness", "relevance")
+    for at in range(4):
+        rows = [row for name in main for row in judged([1, 0], name, metric=name, model="openai/any")]
+        made(project, f"run-{at}", rows)
+    made(project, "demo", judged([1, 1, 0], "right") + judged([1, 1, 1], "no_refusal", metric="answered"))
+    page = client.get("/workbench/").text
+    assert [head for head in heads(page) if head.partition(":")[0] in (*main, "right", "no_refusal")] == [
+        *main,
+        "right: correctness",
+    ]
+    row = page.partition(">demo</a>")[2].partition("</tr>")[0]
+    assert "<b>0.67</b>" in row
+
+
+def test_the_name_of_a_model_breaks_after_a_sign_and_never_inside_a_word():
+    assert breakable("openai/gpt-4o-mini@127.0.0.1:8000/v1") == (
+        "openai/<wbr>gpt-4o-mini@<wbr>127.0.0.1:<wbr>8000/<wbr>v1"
+    )
+    assert breakable("extractive") == "extractive"
+    assert breakable("https://a.b/<i>") == "https://<wbr>a.<wbr>b/<wbr>&lt;i&gt;"

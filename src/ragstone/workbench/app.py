@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from litestar import Litestar, Response, Router
+from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
@@ -28,6 +29,8 @@ from ragstone.workbench.bare_files import links_in
 from ragstone.workbench.guard import HOME, guarded
 from ragstone.workbench.pages import PAGES, SECTIONS
 
+SMALLEST = 1_000  # bytes of an answer that is sent compressed
+PACKED = f"^{ROOT}/assets/"  # compressed once, see asset_routes
 NO_PAGE = "There is no such page in the workbench. Use the links above."
 
 
@@ -48,6 +51,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
             "person": Provide(who_asks, sync_to_thread=False),
         },
         exception_handlers={Exception: error_page},
+        compression_config=CompressionConfig("gzip", SMALLEST, gzip_compress_level=6, exclude=PACKED),
         on_shutdown=[state.close],
         logging_config=None,
         openapi_config=None,

@@ -23,12 +23,13 @@ OF_REPORT = frozenset(
         "thread.js",
         "line.js",
         "charts.js",
+        "monitor.js",
     }
 )
 LONGEST_NAME = 100
 ROOMS = tuple(dict.fromkeys(["kernel.serve", *(name.rpartition(".")[0] for name in PAGES)]))
 """Whose files pages load, by bare names: no two rooms have one of the same."""
-PACKED_BYTES = 8_000  # an asset that is larger is sent compressed to whoever takes that
+PACKED_BYTES = 500  # an asset that is larger is sent compressed to whoever takes that
 
 
 class _Asset(NamedTuple):

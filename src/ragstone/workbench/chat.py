@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Litestar, Response, get
 
-from ragstone.features.watch.monitor_pages import MonitorPages, QuestionsAsked, monitor_page
+from ragstone.features.watch.monitor_pages import QuestionsAsked, monitor_page, whole_pages
 from ragstone.kernel.config import Settings
 from ragstone.kernel.serve.frame import query_of
 from ragstone.kernel.serve.requests import AnyRequest
@@ -31,7 +31,7 @@ def chat_app(assistant: Assistant, settings: Settings) -> Litestar:
 
 def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotonic) -> list[Any]:
     """Return the routes /monitor and /monitor/questions. tick: seconds, for how long a page is fresh."""
-    pages = MonitorPages(settings, tick)
+    pages = whole_pages(settings, tick)
 
     @get("/monitor", include_in_schema=False)
     async def monitor(request: AnyRequest, app_state: WithState) -> Response[str]:

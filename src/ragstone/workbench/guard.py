@@ -20,7 +20,7 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.kernel.serve.frame import ROOT, Person, wrong_page
+from ragstone.kernel.serve.frame import ROOT, Person, unmasked, wrong_page
 from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
 from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
 from ragstone.kernel.serve.navigation import NavEntry
@@ -74,8 +74,12 @@ def token_of(visit: str) -> str:
 
 
 def matches(token: str, sent: str | None) -> bool:
-    """Return whether a token is the right one, in a time that does not tell."""
-    return sent is not None and hmac.compare_digest(token.encode(), sent.encode("utf-8", "surrogateescape"))
+    """Return whether a token, masked or not, is the right one, in a time that does not tell."""
+    if sent is None:
+        return False
+    given = (text.encode("utf-8", "surrogateescape") for text in (sent, unmasked(sent)))
+    # Each is compared, so that the time does not tell which of them it was.
+    return sum(hmac.compare_digest(token.encode(), text) for text in given) > 0
 
 
 FORM_BYTES = 1 << 20

@@ -34,6 +34,7 @@ PAGES = (
 SECTIONS = (
     NavEntry(
         "Runs",
+        "r",
         (
             NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs", f"{ROOT}/demo")),
             NavPage("Rows", f"{ROOT}/rows", (f"{ROOT}/judge",)),
@@ -44,12 +45,14 @@ SECTIONS = (
         ),
     ),
     NavEntry(
-        "Data", (NavPage("Sets", f"{ROOT}/data", (f"{ROOT}/review",)), NavPage("Labels", f"{ROOT}/label"))
+        "Data",
+        "d",
+        (NavPage("Sets", f"{ROOT}/data", (f"{ROOT}/review",)), NavPage("Labels", f"{ROOT}/label")),
     ),
-    NavEntry("Judges", (NavPage("Library", f"{ROOT}/judges"), NavPage("Report cards", f"{ROOT}/cards"))),
-    NavEntry("Production", (NavPage("Monitor", f"{ROOT}/monitor"), NavPage("Traces", f"{ROOT}/traces"))),
+    NavEntry("Judges", "j", (NavPage("Library", f"{ROOT}/judges"), NavPage("Report cards", f"{ROOT}/cards"))),
+    NavEntry("Production", "p", (NavPage("Monitor", f"{ROOT}/monitor"), NavPage("Traces", f"{ROOT}/traces"))),
     NavEntry(
-        "People", (NavPage("Accounts", f"{ROOT}/people"), NavPage("Log", f"{ROOT}/people/log")), "owner"
+        "People", "e", (NavPage("Accounts", f"{ROOT}/people"), NavPage("Log", f"{ROOT}/people/log")), "owner"
     ),
 )
 """What the navigation shows of them."""

@@ -17,7 +17,9 @@ from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
 from ragstone.features.try_.pages import offered
+from ragstone.kernel.document.blocks import RowList
 from ragstone.kernel.document.html import (
+    contents_of,
     policy_in,
     render_blocks,
     render_page,
@@ -49,6 +51,7 @@ from ragstone.kernel.serve.rows.asking import (
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
+from ragstone.workbench._browser_words import browser_notes
 from ragstone.workbench.bare_files import rows_location
 from ragstone.workbench.opened_rows import conversations, opened_in, text_of
 from ragstone.workbench.reports import reports_of
@@ -66,17 +69,30 @@ def run(
     """Give the page of a run: its numbers at once; its script asks for the rows."""
     how_far = progressed(read_progress(folder), app.now())
     view = app.runs.view(folder)
+    kind = kind_of_bench({file.name for file in folder.iterdir()})
+    has_rows = any(rows_file(folder, rows) for rows in ("questions", "answers", "judgements"))
+    may_draw = person.may("owner") and all(rows_file(folder, rows) for rows in ("answers", "judgements"))
     values: dict[str, Any] = {}
-    if view.run:
-        summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+    wrong = view.wrong
+    if kind:
+        try:
+            blocks = finished_bench(folder, kind).blocks
+        except RagstoneError as mistake:
+            blocks, wrong = [], str(mistake)
+        values = {"numbers": render_blocks(blocks), "listed": contents_of(blocks)}
+    elif view.run:
+        summary = view.run.summary
+        told = browser_notes(summary.notes, may_label=may_draw)
+        numbers = number_blocks(msgspec.structs.replace(summary, notes=told), view.run)
+        made = made_blocks(summary, view.run)
+        rows = [RowList(template="run_questions.html", heading="Every question")] if has_rows else []
         by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
         values = {
             "summary": summary,
             "numbers": render_blocks(numbers),
             # Judgements that no command has summarised do not tell what was asked for them.
-            "made": render_blocks(made_blocks(summary, view.run))
-            if (folder / "summary.json").is_file()
-            else "",
+            "made": render_blocks(made) if (folder / "summary.json").is_file() else "",
+            "listed": contents_of([*numbers, *rows, *made]),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
             "n_unmeasured": len(by_model - {(card.judge, card.model) for card in summary.cards}),
         }
@@ -84,13 +100,13 @@ def run(
         request,
         "workbench/run.html",
         name,
-        **{"numbers": "", **values},
+        **{"numbers": "", "made": "", "listed": [], "cautions": False, "n_unmeasured": 0, **values},
         run_id=f"{index}/{name}",
-        kind=kind_of_bench({file.name for file in folder.iterdir()}),
+        kind=kind,
         how_far=how_far,
-        wrong=view.wrong,
-        has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
-        may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
+        wrong=wrong,
+        has_rows=has_rows,
+        may_draw=may_draw,
         may_note=person.may("annotator"),
         tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
@@ -282,22 +298,35 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
     if len(ticked) == 2:
         query = msgspec.structs.replace(query, a=query.a or ticked[1], b=query.b or ticked[0])
-    html, wrong = None, None
+    html, wrong, listed = None, None, []
     if len(ticked) > 2:
         wrong = f"Two runs can be compared here, and {len(ticked)} are ticked: choose two."
     if query.a and query.b:
         try:
             runs = (f"{ROOT}/runs/{quote(query.a)}", f"{ROOT}/runs/{quote(query.b)}")
             document = comparison_document(compared(app, query), runs=runs, most=MOST_FLIPS)
-            html = render_blocks(document.blocks)
+            html, listed = render_blocks(document.blocks), contents_of(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
+    runs_judged = [entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")]
+    folders = {entry.id: entry.folder for entry in runs_judged}
+    side_a, side_b = (
+        known.summary.metrics if side in folders and (known := app.runs.view(folders[side]).run) else []
+        for side in (query.a, query.b)
+    )
+    in_b = {metric.judge for metric in side_b}
     return page(
         request,
         "workbench/compare.html",
         "Compare",
-        runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
+        runs=runs_judged,
         asked=query,
+        metrics=list(dict.fromkeys(metric.judge for metric in side_a if metric.judge in in_b)),
+        systems={
+            name: list(dict.fromkeys(metric.system for metric in side))
+            for name, side in (("a", side_a), ("b", side_b))
+        },
+        listed=listed,
         labels=[*label_files(app)],
         found=html,
         wrong=wrong,

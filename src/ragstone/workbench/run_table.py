@@ -14,7 +14,8 @@ from ragstone.kernel.runs.headlines import HEADLINE_METRICS
 from ragstone.kernel.runs.wording import judge_name, mean_text, n_scored, statuses
 from ragstone.kernel.serve.runs import RunEntry
 
-FEW_SETTINGS, FEW_METRICS = 4, 3  # columns of each, where not all are asked for
+FEW_SETTINGS, FEW_METRICS = 3, 3  # columns of each, where not all are asked for
+MOST_METRICS = 5  # with those of runs that have none of the few
 MOST_SYSTEMS = 3  # of a run, in a cell
 LONGEST_SETTING = 60
 NEWEST = "-made"
@@ -55,13 +56,24 @@ def run_table(entries: Sequence[RunEntry], order: str, *, whole: bool) -> RunTab
     settings = setting_columns(entries, differing=not whole)
     metrics = metric_columns(entries)
     few_settings = settings if whole else settings[:FEW_SETTINGS]
-    few_metrics = metrics if whole else metrics[:FEW_METRICS]
+    few_metrics = metrics if whole else _covering(metrics, entries)
     return RunTable(
         entries=in_order(entries, order),
         settings=few_settings,
         metrics=few_metrics,
         n_more=len(settings) + len(metrics) - len(few_settings) - len(few_metrics),
     )
+
+
+def _covering(metrics: list[RunColumn], entries: Sequence[RunEntry]) -> list[RunColumn]:
+    """Return the first few columns, and the best of each run that has no mean in those before."""
+    few = metrics[:FEW_METRICS]
+    for entry in entries:
+        if len(few) == MOST_METRICS:
+            break
+        if not any(means_of(entry, column) for column in few):
+            few += [column for column in metrics if means_of(entry, column)][:1]
+    return few
 
 
 def setting_columns(entries: Iterable[RunEntry], *, differing: bool) -> list[RunColumn]:

@@ -14,7 +14,14 @@ from tests.support.texts import element
 from tests.support.tiny_run import card
 
 from ragstone.features.watch._alarms import NO_DRIFT
-from ragstone.features.watch._page import SHOWN_CONTEXTS, TEXT_CUT, render_monitor, write_monitor
+from ragstone.features.watch._page import (
+    SHOWN_CONTEXTS,
+    TEXT_CUT,
+    monitor_view,
+    render_monitor,
+    render_view,
+    write_monitor,
+)
 from ragstone.features.watch.gaps import find_gaps, keep_gaps, missed_in
 from ragstone.features.watch.look import look_at
 from ragstone.kernel.config import MonitorSection
@@ -200,7 +207,7 @@ def test_long_texts_are_cut_and_the_page_stays_small(tmp_path):
     assert html.count(">d4<") == 100
     assert SHOWN_CONTEXTS == 5
     assert len(html) < 5_000_000
-    assert len(render_monitor(look, served="/monitor")) > len(html)
+    assert len(render_view(monitor_view(look, served="/monitor"))) > len(html)
 
 
 @pytest.mark.simulation

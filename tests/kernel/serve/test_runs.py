@@ -31,7 +31,7 @@ def test_a_run_is_listed_with_its_counts_models_and_headline_mean(project, clien
     finished(project / "runs" / "wheat")
     page = client.get("/workbench/").text
     says(sentence_in(page, "4 answers ·"))
-    assert "openai/gpt-4o-mini" in page
+    assert "openai/<wbr>gpt-4o-mini" in page
     # correctness scored q1 as 1 and q2 as 0: 0.50 of 2 scored rows
     assert "<b>0.50</b>" in page
     assert re.search(r'<span class="of">2 scored, 1 not applicable, 1 \w', page)

@@ -98,6 +98,8 @@ def comparison_document(
     gated: with what the gate says; in a terminal that is the last line. runs: where a server has the pages of
     A and B, to which questions lead. most: questions of a kind that are shown.
     """
+    # In a browser the outcome above has said it.
+    is_said = runs is not None and comparison.gate.outcome == "cannot tell" and comparison.gate.margin is None
     rows = in_order(comparison)
     gate = gate_told(comparison.gate) if gated else ""
     chosen = comparison.chosen or None
@@ -119,7 +121,7 @@ def comparison_document(
         blocks=[
             Paragraph(outcome(comparison), tone="outcome"),
             *([Paragraph(say(chosen, BY_QUESTION))] if chosen else []),
-            *([Paragraph(gate, tone="strong", where="page")] if gated else []),
+            *([Paragraph(gate, tone="strong", where="page")] if gated and not is_said else []),
             *_sides(comparison, runs),
             Notes(comparison.notes),
             *_changed(comparison),
@@ -128,7 +130,7 @@ def comparison_document(
             _table(comparison),
             *_corrected(comparison),
             *map(Paragraph, noise_lines(comparison)),
-            *explained,
+            *([Fold("In words: tests, and what it would take to tell", explained)] if runs else explained),
             *_overlap(comparison),
             *move_plots(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),

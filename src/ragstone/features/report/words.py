@@ -93,7 +93,7 @@ def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = ""
         version=summary.version,
         blocks=[
             *number_blocks(summary, run, cut_note),
-            RowList(template="run_questions.html"),
+            RowList(template="run_questions.html", heading="Every question"),
             *made_blocks(summary, run),
             *metric_dots(summary.metrics),
             *retrieval_dots(summary.retrieval),

@@ -7,6 +7,7 @@ from ragstone.kernel.document.blocks import (
     Cell,
     Column,
     Dots,
+    Fold,
     Heading,
     Made,
     Paragraph,
@@ -26,6 +27,9 @@ from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 
 HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
+MAIN = ("hit", "recall", "ndcg", "mrr", "precision", "span_recall")
+"""Families of measures that a page shows at once, each at its deepest cutoff, hits at rank 1."""
+FEW_MORE = 3  # measures beside those that are no reason to fold
 DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a notebook
 SHOWN_VALUES = 20
 
@@ -46,7 +50,21 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} results."
     places = ", ".join(f"{rank}: {count(n)}" for rank, n in rank_bars(row) if n)
     paragraph = Paragraph(f"First relevant document at rank {places}.", where="terminal")
-    tables = [measures_table(row, list(row.measures), interval_head), _ranks(row)]
+    every, main = list(row.measures), main_measures(row)
+    whole = measures_table(row, every, interval_head)
+    folds = len(every) > len(main) + FEW_MORE
+    tables = [
+        msgspec.structs.replace(whole, where="terminal"),
+        SurfacePart(
+            [
+                measures_table(row, main if folds else every, interval_head),
+                *([Fold(f"All {count(len(every))} measures", [whole])] if folds else []),
+            ],
+            kind="measures",
+            where="page",
+        ),
+        _ranks(row),
+    ]
     return [
         Heading(f"Retriever {row.retriever}", level=3, where="page"),
         Paragraph(rests_on, tone="muted", where="page"),
@@ -55,6 +73,16 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
         *(score_blocks(row.retriever, row.scores) if row.scores else []),
         *(Paragraph(remark) for remark in remarks(row)),
     ]
+
+
+def main_measures(row: RetrievalSummary) -> list[str]:
+    """Return the names of the measures that say most, in their order: one of each family of MAIN."""
+    families: dict[str, str] = {}
+    for name in row.measures:
+        family, _, cutoff = name.partition("@")
+        if family != "hit" or cutoff == "1":
+            families[family] = name  # cutoffs come in order: the deepest stays
+    return [families[family] for family in MAIN if family in families]
 
 
 def measures_table(row: RetrievalSummary, names: list[str], interval_head: str) -> Table:

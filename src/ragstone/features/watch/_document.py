@@ -60,6 +60,10 @@ BAND = (
     "The band is the 95 % interval. A solid vertical line is an alarm, on the day when the change is "
     "estimated to have begun. A dashed line is a change of judge."
 )
+ONE_DAY = (
+    "There is one point so far, so there is no trend yet: each chart shows one dot and its 95 % interval. A "
+    "line appears when there are exchanges of a second day or week."
+)
 BY_LABEL = "by label"  # in place of the mean of labels without an order; their shares are below
 WEIGHTED = (
     "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
@@ -75,10 +79,10 @@ TO_MEASURE = (
 )
 
 
-def monitor_document(look: Look, *, served: str = "", back: Link | None = None) -> ReportDocument:
+def monitor_document(look: Look, *, served: str = "") -> ReportDocument:
     """Return the document: is it good, did it change, what is missing; then all that is behind the answers.
 
-    served: where a server has the page, with all questions below it. back: where the page leads back to.
+    served: where a server has the page, with all questions below it.
     """
     held = look.overview
     answers = {"good": _good(look), "alarms": _changed(look), "gaps": _missing(look)}
@@ -108,10 +112,9 @@ def monitor_document(look: Look, *, served: str = "", back: Link | None = None) 
             Pairs(held_words(look)),
             Heading("What is missing from the documents", anchor="gaps", where="page"),
             *(_gaps(look, served) or [Paragraph(" ".join(told(answers["gaps"])), prose=True, where="page")]),
-            RowList(template="monitor_list.html"),
+            RowList(template="monitor_list.html", heading="Questions to open"),
         ],
         skip=("questions", "questions"),
-        back=back,
     )
 
 
@@ -154,9 +157,10 @@ def _alarm_table(alarms: Sequence[Alarm]) -> Table:
 
 def _courses(look: Look) -> list[Block]:
     """Return the trends, as charts of a page."""
+    is_one_day = all(len(chart.rows) < 2 for chart in look.charts)
     trends = [
         Heading("Trends", anchor="trends", where="page"),
-        Paragraph(BAND, tone="lead", where="page"),
+        Paragraph(ONE_DAY if is_one_day else BAND, tone="lead", where="page"),
         SurfacePart(look.charts, kind="courses", where="page"),
     ]
     groups = [Heading("By group", anchor="groups", where="page"), ChartPanels(panels=look.panels)]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,25 +28,41 @@ def write_monitor(folder: Path, look: Look) -> Path:
     return put_page(folder / PAGE, render_monitor(look))
 
 
-def render_monitor(look: Look, *, served: str = "", back: str = "") -> str:
-    """Return the page. served: where a server has it, with all questions below; back: to where it links."""
+class MonitorView(msgspec.Struct, frozen=True):
+    """A page of the monitor: what it says, and the values of the templates of its rows."""
+
+    document: ReportDocument
+    values: dict[str, Any]
+
+
+def render_monitor(look: Look) -> str:
+    """Return the page as one file."""
+    return render_view(monitor_view(look))
+
+
+def render_view(view: MonitorView) -> str:
+    """Return a page as one file; where a server has it, it takes what its forms ask for."""
+    script = "" if view.document.skip[0] == "list" else asset("monitor.js")
+    return render_page(view.document, script=script, forms=bool(view.values["served"]), **view.values)
+
+
+def monitor_view(look: Look, *, served: str = "") -> MonitorView:
+    """Return the overview. served: where a server has it, with all questions below."""
     look = clean(look, Look)
-    return render_page(
-        monitor_document(look, served=served, back=Link("Back to the workbench", back) if back else None),
-        script=asset("monitor.js"),
-        forms=bool(served),
-        low_metrics=sorted({name for question in look.questions for name in question.low}),
-        tag_values=sorted({pair for question in look.questions for pair in question.seen.tags.items()}),
-        gaps=look.shown_gaps[:SHOWN_GAPS],
-        items=look.questions,
-        cut=not served,
-        served=served,
-        shown_contexts=shown_contexts,
-        shortened=shortened,
-    )
+    values = {
+        "low_metrics": sorted({name for question in look.questions for name in question.low}),
+        "tag_values": sorted({pair for question in look.questions for pair in question.seen.tags.items()}),
+        "gaps": look.shown_gaps[:SHOWN_GAPS],
+        "items": look.questions,
+        "cut": not served,
+        "served": served,
+        "shown_contexts": shown_contexts,
+        "shortened": shortened,
+    }
+    return MonitorView(monitor_document(look, served=served), values)
 
 
-def render_questions(
+def questions_view(
     page: ExchangePage,
     items: Sequence[Open],
     chosen: ExchangeFilter,
@@ -56,35 +72,35 @@ def render_questions(
     choices: Sequence[str],
     tags: Sequence[str],
     served: str = "/monitor",
-) -> str:
+) -> MonitorView:
     """Return a page of questions, as a server shows it: filtered, with links to the pages around it.
 
     served: where the server has the monitor's page.
     """
     tag, value = next(iter(chosen.tags.items()), ("", ""))
     query = {"metric": metric, "tag": tag, "value": value, "text": chosen.text or "", "gap": str(gap or "")}
-    return render_page(
-        ReportDocument(
-            title="Questions",
-            kind="monitor",
-            about="",
-            version=__version__,
-            blocks=[RowList(template="monitor_questions.html")],
-            skip=("list", "questions"),
-            back=Link("Back to the overview", served),
-        ),
-        forms=True,
-        page=page,
-        items=clean(list(items), list[Open]),
-        asked=clean(query, dict[str, str]),
-        choices=clean(list(choices), list[str]),
-        tags=clean(list(tags), list[str]),
-        pages=max(1, -(-page.n // page.size)),
-        cut=False,
-        served=served,
-        shown_contexts=shown_contexts,
-        shortened=shortened,
+    document = ReportDocument(
+        title="Questions",
+        kind="monitor",
+        about="",
+        version=__version__,
+        blocks=[RowList(template="monitor_questions.html")],
+        skip=("list", "questions"),
+        back=Link("Back to the overview", served),
     )
+    values = {
+        "page": page,
+        "items": clean(list(items), list[Open]),
+        "asked": clean(query, dict[str, str]),
+        "choices": clean(list(choices), list[str]),
+        "tags": clean(list(tags), list[str]),
+        "pages": max(1, -(-page.n // page.size)),
+        "cut": False,
+        "served": served,
+        "shown_contexts": shown_contexts,
+        "shortened": shortened,
+    }
+    return MonitorView(document, values)
 
 
 def clean(value: ShownT, kind: type[ShownT]) -> ShownT:

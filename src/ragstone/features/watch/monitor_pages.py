@@ -3,20 +3,28 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 from litestar import Response, get
+from markupsafe import Markup
 
 from ragstone.features.watch._charts import drawn_metrics
-from ragstone.features.watch._page import render_monitor, render_questions
+from ragstone.features.watch._page import MonitorView, monitor_view, questions_view, render_view
 from ragstone.features.watch._showing import ExchangeFilter
 from ragstone.features.watch.gaps import load_gaps
 from ragstone.features.watch.look import Open, low_in
 from ragstone.features.watch.store import MonitorStore, has_store
 from ragstone.features.watch.watching import look_of, utc_today
 from ragstone.kernel.config import Settings
-from ragstone.kernel.document.html import policy_in
+from ragstone.kernel.document.html import (
+    DrawnChart,
+    charts_in,
+    contents_of,
+    draw,
+    policy_in,
+    render_blocks,
+)
 from ragstone.kernel.serve.frame import page, query_of
 from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -46,29 +54,59 @@ def monitor_page(html: str) -> Response[str]:
     return Response(html, media_type="text/html", headers=headers)
 
 
-class MonitorPages:
-    """The page that was made last, and until when it is shown. root, back: see render_monitor."""
+class FramedView(msgspec.Struct, frozen=True):
+    """A page of the monitor for the frame of the workbench. has_list: it is the overview, with its list."""
+
+    title: str
+    about: str
+    html: Markup
+    drawn: DrawnChart
+    listed: list[tuple[str, str]]
+    has_list: bool
+
+
+def framed(view: MonitorView) -> FramedView:
+    """Return what the frame of the workbench shows of a page."""
+    document = view.document
+    return FramedView(
+        title=document.title,
+        about=document.about,
+        html=render_blocks(document.blocks, **view.values),
+        drawn=draw(charts_in(document.blocks)),
+        listed=contents_of(document.blocks),
+        has_list=document.skip[0] != "list",
+    )
+
+
+RenderedT = TypeVar("RenderedT")
+
+
+class MonitorPages(Generic[RenderedT]):
+    """The page that was made last, and until when it is shown.
+
+    render: a page for whoever shows it. root: where the server has it.
+    """
 
     def __init__(
         self,
         settings: Settings,
+        render: Callable[[MonitorView], RenderedT],
         tick: Callable[[], float] = time.monotonic,
         *,
         root: str = "/monitor",
-        back: str = "",
     ) -> None:
-        self._settings, self._tick = settings, tick
-        self._root, self._back = root, back
+        self._settings, self._view, self._tick = settings, render, tick
+        self._root = root
         self._folder = settings.path(settings.monitor.store)
-        self._made: tuple[float, str] | None = None
+        self._made: tuple[float, RenderedT] | None = None
         self._lock = asyncio.Lock()
 
-    async def page(self) -> str:
+    async def page(self) -> RenderedT:
         """Return the page, made anew by one request at a time. Raises RefusedRequest without a store."""
         async with self._lock:
             if self._made is None or self._tick() > self._made[0]:
-                html = await asyncio.to_thread(self._render)
-                self._made = (self._tick() + FRESH_S, html)
+                rendered = await asyncio.to_thread(self._render)
+                self._made = (self._tick() + FRESH_S, rendered)
             return self._made[1]
 
     def _open(self) -> MonitorStore:
@@ -78,19 +116,19 @@ class MonitorPages:
             )
         return MonitorStore(self._folder)
 
-    def _render(self) -> str:
+    def _render(self) -> RenderedT:
         judges = [
             judge.name for judge in load_judges(map(self._settings.named, self._settings.monitor.judges))
         ]
         with self._open() as store:
             look = look_of(store, self._settings, judges, utc_today())
-        return render_monitor(look, served=self._root, back=self._back)
+        return self._view(monitor_view(look, served=self._root))
 
-    async def questions(self, query: QuestionsAsked) -> str:
+    async def questions(self, query: QuestionsAsked) -> RenderedT:
         """Return a page of questions. Raises RefusedRequest for a metric and a gap that there are not."""
         return await asyncio.to_thread(self._questions, query)
 
-    def _questions(self, query: QuestionsAsked) -> str:
+    def _questions(self, query: QuestionsAsked) -> RenderedT:
         # A tag without a value narrows nothing.
         tags = {query.tag: query.value} if query.tag and query.value else {}
         chosen = ExchangeFilter(text=query.text or None, tags=tags)
@@ -111,7 +149,7 @@ class MonitorPages:
                 else store.exchanges(chosen, page=page, size=A_PAGE)
             )
             items = [Open(seen=row, low=low_in(row, best), gaps=[]) for row in exchanges.rows]
-            return render_questions(
+            view = questions_view(
                 exchanges,
                 items,
                 chosen,
@@ -121,11 +159,17 @@ class MonitorPages:
                 tags=store.tags,
                 served=self._root,
             )
+        return self._view(view)
 
 
-def pages_of(app: AppState) -> MonitorPages:
+def whole_pages(settings: Settings, tick: Callable[[], float] = time.monotonic) -> MonitorPages[str]:
+    """Return the pages of the monitor as files of their own, below /monitor."""
+    return MonitorPages(settings, render_view, tick)
+
+
+def pages_of(app: AppState) -> MonitorPages[FramedView]:
     """The pages of the monitor as the workbench shows them."""
-    return MonitorPages(app.settings, root="/workbench/monitor", back="/workbench/")
+    return MonitorPages(app.settings, framed, root="/workbench/monitor")
 
 
 NOTHING = 404
@@ -135,17 +179,19 @@ NOTHING = 404
 async def monitor(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the page of the monitor; where nothing is monitored, how to begin."""
     try:
-        return monitor_page(await app.part(pages_of).page())
+        view = await app.part(pages_of).page()
     except RefusedRequest as refused:
         if refused.status_code != NOTHING:
             raise
         return page(request, "features/watch/no_monitor.html", "Monitor")
+    return page(request, "features/watch/monitor.html", view.title, view=view)
 
 
 @get("/monitor/questions")
 async def questions(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give a page of questions: the newest, or the worst in a metric."""
-    return monitor_page(await app.part(pages_of).questions(query_of(request, QuestionsAsked)))
+    view = await app.part(pages_of).questions(query_of(request, QuestionsAsked))
+    return page(request, "features/watch/monitor.html", view.title, view=view)
 
 
 ROUTES = (monitor, questions)

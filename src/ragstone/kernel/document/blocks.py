@@ -197,9 +197,13 @@ class SurfacePart(Block, frozen=True):
 
 
 class RowList(Block, frozen=True, kw_only=True):
-    """Rows to find and to open: a template of the page, which its script fills from what the page embeds."""
+    """Rows to find and to open: a template of the page, which its script fills from what the page embeds.
+
+    heading: that of the template, whose anchor is `questions`; empty if it has none.
+    """
 
     template: str
+    heading: str = ""
     where: Where = "page"
 
 

@@ -78,6 +78,7 @@ def render_page(
             values,
             document=document,
             sections=_sections(document.blocks),
+            listed=[*contents_of(document.blocks), *([("made", "How it was made")] if document.made else [])],
             drawn=drawn,
             embedded=[
                 (name, "text/plain" if name in packed else "application/json", safe(block.decode()))
@@ -91,9 +92,34 @@ def render_page(
     return page.lstrip()  # the doctype comes first; macros leave empty lines before it
 
 
-def render_blocks(blocks: Iterable[Block]) -> "Markup":
-    """Return blocks as a piece of a page."""
-    return safe(environment().get_template("document.html").render(document=None, sections=_sections(blocks)))
+def render_blocks(blocks: Iterable[Block], **values: object) -> "Markup":
+    """Return blocks as a piece of a page. values: of the templates of its lists of rows."""
+    template = environment().get_template("document.html")
+    return safe(template.render(values, document=None, sections=_sections(blocks)))
+
+
+def contents_of(blocks: Iterable[Block]) -> list[tuple[str, str]]:
+    """Return the parts of a page that have a name: their anchors, and their headings."""
+    parts: dict[str, str] = {}
+    for block in flat(blocks, "page"):
+        match block:
+            case Heading(level=2) if block.anchor:
+                parts[block.anchor] = block.words
+            case Notes() if block.items:
+                parts["notes"] = NOTES_HEADING
+            case RowList() if block.heading:
+                parts["questions"] = block.heading
+    return list(parts.items())
+
+
+SEPARATORS = re.compile(r"(?<=[/@:])(?=[^\s/@:])|(?<=[_.])(?=[^\W\d_])")
+
+
+def breakable(text: str) -> "Markup":
+    """Return a name, such as that of a model, which breaks after `/ @ : _ .` where there is little room."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(SEPARATORS.split(str(fit(text))))
 
 
 def charts_in(blocks: Iterable[Block]) -> list[Chart]:
@@ -122,6 +148,16 @@ def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
             parts.append((block.anchor, []))
         parts[-1][1].append(block)
     return parts
+
+
+NOTES_HEADING = "Before you trust these numbers"
+DRAWN_KINDS = frozenset({"matrix", "heat", "bars", "flips"})
+"""Tables whose columns say something by their places: they stay tables where there is little room."""
+
+
+def is_cards(table: Table) -> bool:
+    """Return whether a table is a list of cards where there is little room."""
+    return not DRAWN_KINDS & {*table.kind.split()}
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -212,6 +248,8 @@ def environment() -> "Environment":
         numbers_of=numbers_of,
         page_svgs=lambda plot: map(safe, page_svgs(plot)),
         svg_address=lambda plot: safe(svg_address(plot)),
+        is_cards=is_cards,
+        breakable=breakable,
         told=told,
         whole=whole,
         is_shortened=is_shortened,

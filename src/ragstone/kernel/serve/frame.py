@@ -1,5 +1,6 @@
 """The frame of every page: head, navigation, who works here."""
 
+import secrets
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -114,7 +115,7 @@ def page(
             version=__version__,
             person=person,
             accounts=state.get("accounts", False),
-            csrf=state.get("csrf", ""),
+            csrf=masked(state.get("csrf", "")),
             sections=sections,
             located=place_at(request.url.path, sections),
             here=request.url.path,
@@ -123,6 +124,25 @@ def page(
     )
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     return Response(html, status_code=status, media_type="text/html", headers=headers)
+
+
+def masked(token: str) -> str:
+    """Return a token as a page carries it, another each time; see unmasked.
+
+    Pages are compressed, and show what their address asks for: from the lengths of many, somebody who sees
+    them pass could otherwise guess a text that is the same in all (BREACH: Gluck, Harris, Prado 2013).
+    """
+    mask = secrets.token_bytes(len(token))
+    return (mask + bytes(a ^ b for a, b in zip(mask, token.encode("ascii"), strict=True))).hex()
+
+
+def unmasked(sent: str) -> str:
+    """Return the token that masked was given; a text that it has not made as it is."""
+    try:
+        mask, hidden = (part := bytes.fromhex(sent))[: len(part) // 2], part[len(part) // 2 :]
+        return bytes(a ^ b for a, b in zip(mask, hidden, strict=True)).decode("ascii")
+    except ValueError:
+        return sent
 
 
 WRONG = {401: "Log in first", 403: "Not for your role", 404: "Not found", 413: "Too large"}

@@ -16,9 +16,13 @@ class NavPage(msgspec.Struct, frozen=True):
 
 
 class NavEntry(msgspec.Struct, frozen=True):
-    """An entry of the navigation, for those of a role. places: its pages; it opens the first."""
+    """An entry of the navigation, for those of a role. places: its pages; it opens the first.
+
+    key: the letter that opens it, after g; another for each entry.
+    """
 
     words: str
+    key: str
     places: tuple[NavPage, ...]
     role: Role = "reader"
 

@@ -174,7 +174,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
             SurfacePart(_notes(certificate), where="terminal"),
             Heading("Next", level=3, where="terminal"),
             Listing(next_steps(certificate), where="terminal"),
-            RowList(template="certificate_questions.html"),
+            RowList(template="certificate_questions.html", heading=f"Every {noun}"),
             *certificate_dots(certificate),
         ],
         skip=("questions", f"{noun}s"),
