@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.kernel.errors import ColumnsError, ConfigError, nearest
+from ragstone.kernel.records import Answer
 from ragstone.kernel.tables.columns import CHOICE, ColumnChoice, find_column
-from ragstone.kernel.tables.formats import READERS, ending_of
+from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, reader_of
+from ragstone.kernel.tables.interchange.recognise import is_trace
 from ragstone.kernel.tables.names import ALIASES, fields_of
 from ragstone.kernel.tables.reading import columns_in
 
@@ -48,7 +50,7 @@ def _parsed(written: Iterable[str]) -> dict[str, str]:
 
 def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
     """Raise ColumnsError for a column that is in none of the files."""
-    there = {path: columns_in(path) for path in _files(values)}
+    there = {path: _columns_of(path) for path in _files(values)}
     every = {column for columns in there.values() for column in columns}
     for field, column in choice.columns.items():
         if there and not any(find_column(column, columns) for columns in there.values()):
@@ -56,6 +58,13 @@ def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
             raise ColumnsError(
                 f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
             )
+
+
+def _columns_of(path: Path) -> list[str]:
+    """Return the columns of a file; of one with traces those of the answers that are read from it."""
+    _, first = next(iter(() if ending_of(path) in FLAT else reader_of(path)(path)), (0, None))
+    is_traced = isinstance(first, dict) and is_trace(first)
+    return [*fields_of(Answer)] if is_traced else columns_in(path)
 
 
 def _files(values: Iterable[object]) -> Iterator[Path]:

@@ -37,7 +37,7 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
     answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
     the span `parent`, or of the trace; such a step is no span. reply: the provider's id of what a model said,
-    by which an evaluation finds its span where it names none.
+    by which an evaluation finds its span where it names none. service: the program, as it names itself.
     """
 
     number: int
@@ -62,6 +62,7 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     logged: bool = False
     evaluation: Mapping[str, Any] | None = None
     reply: str | None = None
+    service: str | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -70,8 +71,10 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     A trace of a session has a row for each exchange in it, from the second on with its place in the metadata,
     as `exchange`. Question and answer are those of the top of the trace, else the first that was asked and
     the last that a model said on the way. Contexts: what came out of the last reranker, else out of all
-    retrievers, each text once. Tokens and cost: of all calls of models. The system is the model, where one
-    alone was asked; a trace that got to no model belongs to the only system of the file. One that was asked
+    retrievers, each text once. Tokens and cost: of all calls of models. The system is the program, as its
+    `service.name` has it, and the metadata has `service` and `model`. Where it is not named, the system is the
+    model, if one alone was asked; a trace that got to no model belongs to the only system of the file. One
+    that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
     once. What evaluators say of it stands in the metadata, as `evaluations`.
     Raises DataError where nothing was asked in any of them.
@@ -275,6 +278,7 @@ _TOLD_BY_EVENTS = (
     "started",
     "kind",
     "notes",
+    "service",
 )
 
 
@@ -379,17 +383,22 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     if answer is None and error is None:
         error = next((step.error for step in reversed(steps) if step.error), NO_OUTPUT)
     names = {step.model for step in models if step.model}
+    service = top.service or next((step.service for step in steps if step.service), None)
     row = {
         "question": question,
         "answer": "" if error else answer,
-        "system": next(iter(names)) if len(names) == 1 else None,
+        "system": service or (next(iter(names)) if len(names) == 1 else None),
         "contexts": _contexts(steps),
         "steps": _calls(steps) or None,
         "latency_s": _whole_time(steps) if top.kind == "trace" and top.latency_s is None else top.latency_s,
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
-        "metadata": _notes(steps, top) | ({"exchange": place} if place > 1 else {}) or None,
+        "metadata": ({"model": ", ".join(sorted(names))} if service and names else {})
+        | _notes(steps, top)
+        | ({"service": service} if service else {})
+        | ({"exchange": place} if place > 1 else {})
+        or None,
     }
     return {field: value for field, value in row.items() if value is not None}
 
