@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models, leave_judged
-from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.columns import TraceWhere, reads_rows
 from ragstone.kernel.console.options import Bounds, Limit, Model
 from ragstone.kernel.console.printing import again, say, show_found
 
@@ -59,6 +59,7 @@ def judge(
     questions: QuestionsToo = None,
     output: JudgementsPlace = None,
     limit: Limit = None,
+    where: TraceWhere = None,  # noqa: ARG001 - reads_rows lets it hold
     bounds: Bounds = False,
     asking: Asking,
 ) -> None:
@@ -73,6 +74,7 @@ def judge(
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
+    - `ragstone judge traces.jsonl --judge grounding --where "service = farm and time >= 2026-11-20"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
     from ragstone.features.judge.judging import (

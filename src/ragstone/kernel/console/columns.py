@@ -16,6 +16,10 @@ Worksheet = Annotated[
     str | None,
     typer.Option("--worksheet", help="Which worksheet of an Excel file to read, if it has several."),
 ]
+TraceWhere = Annotated[
+    str | None,
+    typer.Option("--where", help="Of traces only these, e.g. 'service = farm and failed'; see filters."),
+]
 _OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}
 
 
@@ -23,21 +27,27 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options `--column` and `--worksheet`, which hold for every file that it reads.
 
     A column that is in none of the files which the command is given, or which its settings name, is refused
-    before anything is done. A command may have a `--column` of its own.
+    before anything is done. A command may have a `--column` of its own. One with a parameter `where`, of type
+    TraceWhere, reads of traces only what that filter leaves.
     """
     own = inspect.signature(command)
     names = [name for name in _OPTIONS if name not in own.parameters]
+    filtered = [each for each in own.parameters.values() if each.annotation == TraceWhere]
 
     @functools.wraps(command)
     def called(**options: Any) -> None:  # noqa: ANN401 - whatever the command's options are
         column, worksheet = (options.pop(name, None) if name in names else None for name in _OPTIONS)
-        if not column and worksheet is None:
+        where = options.get("where") if own.parameters.get("where") in filtered else None
+        if not column and worksheet is None and where is None:
             command(**options)
             return
         from ragstone.kernel.tables.command_line import columns_chosen
 
         with columns_chosen(
-            column or (), worksheet, lambda: [*options.values(), *_named_in_settings(options)]
+            column or (),
+            worksheet,
+            lambda: [*options.values(), *_named_in_settings(options)],
+            where=where,
         ):
             command(**options)
 

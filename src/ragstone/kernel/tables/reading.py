@@ -110,6 +110,8 @@ def read_rows(
     reader.check_words(len(problems))
     if problems:
         raise DataError("\n".join(problems))
+    if not reader.n_rows and choice.where is not None:
+        raise DataError(f"{where}: no trace meets {choice.where!r}. Write another --where.")
     if not reader.n_rows:
         raise DataError(f"{where}: the file holds no rows. Check that the step that wrote it has finished.")
     reader.check_chosen()
@@ -144,6 +146,7 @@ def _choice(
         worksheet=worksheet or ambient.worksheet,
         words={word.casefold(): score for word, score in (words or ambient.words).items()},
         lenient=columns is None,
+        where=ambient.where,
     )
 
 

@@ -7,24 +7,27 @@ workbench. What a filter says is read once, by `bound`; who asks a database writ
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
 
-Kind = Literal["number", "text", "yes_no"]
+Kind = Literal["number", "text", "yes_no", "time"]
 Sign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "in"]
 
 SIGNS: dict[Kind, tuple[Sign, ...]] = {
     "number": ("=", "!=", "<", "<=", ">", ">=", "in"),
     "text": ("=", "!=", "~", "in"),
     "yes_no": ("=", "!="),
+    "time": ("=", "!=", "<", "<=", ">", ">="),
 }
 TAKES: dict[Kind, str] = {
     "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
     "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
     "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
+    "time": "is a time in UTC: compare it by = != < <= > >= with a day, such as 2026-11-23, or 2026-11-23T14:30",
 }
 NONE = "none"  # what a cell without a value is compared with
 MOST_CHARACTERS = 2000
@@ -39,6 +42,9 @@ TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
+
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:t(\d\d)(?::(\d\d)(?::(\d\d))?)?)?z?")
+LENGTHS_S = (86_400.0, 3_600.0, 60.0, 1.0)  # of a day, an hour, a minute and a second
 
 BARE = re.compile(r"[^\s()\"'`=<>!~,]+")  # a name that needs no `…`
 
@@ -71,7 +77,7 @@ Condition = ColumnTest | Combination | Negation
 def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     """Return what a filter asks of rows with these columns, by name -> kind.
 
-    `and` binds closer than `or`; names, words and texts are compared without regard to case. A cell without a
+    `and` binds closer than `or`; a time holds as long as it is written, a day for a day; names, words and texts are compared without regard to case. A cell without a
     value equals `none` alone, and is neither more nor less than anything. Raises DataError with the place
     where the filter cannot be read, and what it takes there.
     """
@@ -218,6 +224,8 @@ class _Parser:
             self.refuse(self.token, f"= != < <= > >= ~ or 'in' after {name}")
         sign = self.sign(self.token.text.replace("==", "="), kind, name)
         self.next()
+        if kind == "time":
+            return self.timed(name, sign)
         return ColumnTest(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
 
     def sign(self, text: str, kind: Kind, name: str) -> Sign:
@@ -225,6 +233,34 @@ class _Parser:
             if sign == text:
                 return sign
         raise DataError(f"{self.where(self.token)}{name} {TAKES[kind]}.")
+
+    def timed(self, name: str, sign: Sign) -> Condition:
+        """Return a comparison with a day, an hour, a minute or a second, which is as long as it is written."""
+        token = self.next()
+        if token.is_word(NONE) and sign in ("=", "!="):
+            return ColumnTest(column=name, kind="time", sign=sign, values=(None,))
+        match = TIME.fullmatch(token.text.lower()) if token.kind in ("word", "double", "single") else None
+        try:
+            if match is None:
+                raise ValueError
+            day, *parts = match.groups()
+            clock = ":".join([part or "00" for part in parts])
+            start = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            raise DataError(
+                f"{self.where(token)}{token.text!r} does not fit. {name} {TAKES['time']}."
+            ) from None
+        end = start + LENGTHS_S[sum(part is not None for part in parts)]
+
+        def test(sign: Sign, value: float) -> ColumnTest:
+            return ColumnTest(column=name, kind="time", sign=sign, values=(value,))
+
+        if sign in ("=", "!="):
+            within = Combination(True, (test(">=", start), test("<", end)))
+            return within if sign == "=" else Negation(within)
+        return {"<": test("<", start), "<=": test("<", end), ">": test(">=", end), ">=": test(">=", start)}[
+            sign
+        ]
 
     def listed(self, kind: Kind, name: str) -> tuple[str | float | bool | None, ...]:
         self.mark("(")

@@ -14,8 +14,11 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.tables.calls import step_row
+from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
+from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS, trace_cells
 from ragstone.kernel.tables.interchange.values import content_in, decoded
+from ragstone.kernel.tables.where import bound, holds
 
 Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "evaluator", "other"]
 
@@ -77,11 +80,16 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
     once. What evaluators say of it stands in the metadata, as `evaluations`.
+    Where the command line has a filter of traces, those that it does not leave have no row.
     Raises DataError where nothing was asked in any of them.
     """
     traces = _traces(steps)
-    rows = _rows(traces)
-    yield from rows
+    rows = _rows_with_spans(traces)
+    wanted = CHOICE.get().where
+    condition = bound(wanted, TRACE_COLUMNS) if wanted else None
+    for number, row, inside in rows:
+        if condition is None or holds(condition, trace_cells(row, _top_first(inside))):
+            yield number, row
     if not rows:
         raise _nothing_asked(where, len(traces))
 
@@ -189,27 +197,51 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
 
 def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
     """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
-    rows: list[tuple[int, dict[str, Any]]] = []
+    return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=unplaced)]
+
+
+def _rows_with_spans(
+    traces: Iterable[list[TraceStep]], *, unplaced: bool = False
+) -> list[tuple[int, dict[str, Any], list[TraceStep]]]:
+    rows: list[tuple[int, dict[str, Any], list[TraceStep]]] = []
     for trace in traces:
         answered = _answered(trace)
         left = _place_evaluations([step for step in trace if step.evaluation is not None], answered)
-        rows += [(min(step.number for step in inside), row) for row, inside in answered]
+        rows += [(min(step.number for step in inside), row, inside) for row, inside in answered]
         if left and unplaced:
             listed = [step.evaluation for step in left]
-            rows.append((left[0].number, {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}))
-    only = _only_system(row for _, row in rows)
-    return [(number, only | row if "question" in row else row) for number, row in rows]
+            alone = {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}
+            rows.append((left[0].number, alone, left))
+    only = _only_system(row for _, row, _ in rows)
+    return [(number, only | row if "question" in row else row, inside) for number, row, inside in rows]
 
 
 def answers_with_spans(steps: Iterable[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
     """Return the rows of answers_of, each with its spans, the one that it is the answer of first."""
     answered = [each for trace in _traces(steps) for each in _answered(trace)]
     only = _only_system(row for row, _ in answered)
-    rows = []
-    for row, inside in answered:
-        top = _top(inside)
-        rows.append((only | row, [top, *(step for step in inside if step is not top)]))
-    return rows
+    return [(only | row, _top_first(inside)) for row, inside in answered]
+
+
+def _top_first(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    top = _top(steps)
+    return [top, *(step for step in steps if step is not top)]
+
+
+def evaluated_answers(
+    steps: Iterable[TraceStep],
+) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return what answers_with_spans does, with what evaluators say in the metadata, and all other traces.
+
+    A trace in which nothing was asked has an empty row.
+    """
+    pairs: list[tuple[dict[str, Any], list[TraceStep]]] = []
+    for trace in _traces(steps):
+        rows = _rows_with_spans([trace])
+        spans = [step for step in trace if step.evaluation is None]
+        pairs += [(row, _top_first(inside)) for _, row, inside in rows]
+        pairs += [({}, _top_first(spans))] if spans and not rows else []
+    return pairs
 
 
 def _answered(trace: Sequence[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
