@@ -399,6 +399,56 @@ def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
     )
 
 
+class SpanParts(NamedTuple):
+    """What a person reads of a span. given, made: messages in one shape, see _messages.plain_messages.
+
+    documents: as the span has them, best first, with `text`, and `id`, `score`, `title` and `source` as far
+    as they are told.
+    """
+
+    kind: Kind
+    given: list[dict[str, Any]]
+    made: list[dict[str, Any]]
+    documents: list[dict[str, Any]]
+
+
+_TITLES = ("title", "name", "file_name", "filename")
+_SOURCES = ("source", "url", "uri", "file_path", "path")
+
+
+def parts_of(span: Mapping[str, Any]) -> SpanParts:
+    """Return the messages and the documents of a span as spans_in yields it."""
+    attributes = nested(span["attributes"])
+    kind = _kind(attributes, span)
+    listed = _first(attributes, _DOCUMENTS[kind]) if kind in _DOCUMENTS else None
+    documents = [
+        context | _described(item)
+        for item in (as_list(listed) if listed is not None else ())
+        if (context := context_in(item))
+    ]
+    is_model = kind == "model"
+    return SpanParts(
+        kind=kind,
+        given=_messages(attributes, "input") if is_model else [],
+        made=_messages(attributes, "output") if is_model else [],
+        documents=documents,
+    )
+
+
+def _described(item: object) -> dict[str, str]:
+    """Return the title and the source that a document tells of itself, or in its metadata."""
+    fields = {str(name).removeprefix("document."): one for name, one in fields_in(decoded(item)).items()}
+    for name in ("document", "node"):
+        fields |= fields_in(fields.get(name))
+    told = {**fields_in(decoded(fields.get("metadata"))), **fields}
+    named = {"title": _TITLES, "source": _SOURCES}
+    texts = {
+        name: next((told[key] for key in keys if isinstance(told.get(key), str) and told[key]), None)
+        for name, keys in named.items()
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
 def _kind(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> Kind:
     told = [*(_at(attributes, path) for path in _KIND_AT), span.get("span_kind")]
     known = (_KINDS.get(str(one).casefold()) for one in told)
