@@ -11,7 +11,7 @@ from tests.support.texts import element
 from tests.support.workbench import create_workbench, opened
 
 import ragstone
-from ragstone.features.watch.trace_pages import indented, lasted
+from ragstone.features.watch._trace_view import indented, lasted, priced
 from ragstone.kernel.config import load_settings
 from ragstone.workbench.serving import project_at
 
@@ -62,8 +62,8 @@ def test_a_list_of_many_has_pages(client, project):
     assert client.get("/workbench/traces").text.count("data-row") == 50
     second = client.get("/workbench/traces?at=2").text
     assert second.count("data-row") == 5
-    assert "Newer" in second
-    assert "Older" not in second
+    assert 'rel="prev" href="?"' in second
+    assert 'rel="next"' not in second
 
 
 def test_a_file_of_traces_is_served_with_its_page(project, monkeypatch):
@@ -78,7 +78,22 @@ def test_a_file_of_traces_is_served_with_its_page(project, monkeypatch):
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(None, "–"), (0.0, "0 ms"), (0.0123, "12.3 ms"), (1.5, "1.50 s"), (4000, "4,000.00 s")],
+    [
+        (None, "–"),
+        (0.0, "0 ms"),
+        (0.0000491, "< 1 ms"),
+        (0.0123, "12 ms"),
+        (0.9996, "1.0 s"),
+        (1.5, "1.5 s"),
+        (9.96, "10 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min"),
+        (200, "3 min 20 s"),
+        (3599.7, "1 h"),
+        (4000, "1 h 7 min"),
+        (86_399, "1 d"),
+        (200_000, "2 d 8 h"),
+    ],
 )
 def test_times_are_read_at_a_glance(seconds, words):
     assert lasted(seconds) == words

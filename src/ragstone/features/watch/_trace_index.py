@@ -413,6 +413,6 @@ def lines_of(con: sqlite3.Connection, trace_id: str) -> list[bytes]:
     row = con.execute("SELECT n FROM traces WHERE id = ?", (trace_id,)).fetchone()
     lines = []
     for place in _places(con, row[0]) if row else ():
-        with explaining(f"{place.path}: cannot be read"):
+        with explaining(f"{place.path}: cannot be read"), contextlib.suppress(FileNotFoundError):
             lines.append(_read(place))
     return lines

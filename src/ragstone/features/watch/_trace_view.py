@@ -33,7 +33,7 @@ KIND_WORDS: Mapping[Kind, str] = {
 
 
 class ShownText(NamedTuple):
-    """A text as the page has it. as_block: with its lines and spaces. again: the whole is above."""
+    """A text as the page has it. as_block: it is JSON. again: the whole is above."""
 
     text: str
     as_block: bool = False
@@ -72,7 +72,7 @@ class ShownDocument(NamedTuple):
 class ShownSpan(NamedTuple):
     """A span. kind: what it is, see KIND_WORDS; texts: input and result; raw: all attributes.
 
-    is_cut: its page of plain text has more.
+    is_cut: its page of plain text has more. is_above: its messages are the conversation above.
     """
 
     row: SpanRow
@@ -84,10 +84,11 @@ class ShownSpan(NamedTuple):
     documents: list[ShownDocument]
     raw: list[tuple[str, ShownText]]
     is_cut: bool
+    is_above: bool
 
 
 class ShownExchange(NamedTuple):
-    """A question and its answer. place: of several in the trace, from 1."""
+    """A question and its answer, with the passages that it was given and the tools that were called."""
 
     question: ShownText
     answer: ShownText | None
@@ -97,7 +98,7 @@ class ShownExchange(NamedTuple):
 
 
 class ShownTrace(NamedTuple):
-    """The page of a trace. system: the messages that told the model how to behave, folded."""
+    """The page of a trace. conversation: what the last model that was asked was told, and said."""
 
     exchanges: list[ShownExchange]
     conversation: list[ShownMessage]
@@ -121,9 +122,8 @@ class _Room:
         room = min(most, max(self._left, SHORT), SHORT + MOST_TIMES * len(text))
         short, is_cut = shortened(text if again else indented(text), SHORT if again else room)
         self._left -= len(escape(short))
-        self.is_cut |= is_cut
-        as_block = len(text) > 80 or text[:1] in ("{", "[") or "\n" in text
-        return ShownText(short, as_block, is_cut and not again, again)
+        self.is_cut |= is_cut and not again
+        return ShownText(short, text[:1] in ("{", "["), is_cut and not again, again)
 
     def maybe(self, text: object, most: int = MOST_A_TEXT) -> ShownText | None:
         return self.text(str(text), most) if text not in (None, "") else None
@@ -148,7 +148,7 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     exchanges = [_exchange(row, inside, parts, room) for row, inside in pairs]
     told = [*parts[last].given, *parts[last].made] if last else []
     conversation = [_message(message, room) for message in told[-MOST_CARDS:]]
-    spans = [_span(row, parts.get(row.id), room, with_messages=row.id != last) for row in tree.rows]
+    spans = [_span(row, parts.get(row.id), room, is_above=row.id == last) for row in tree.rows]
     more = max(0, len(told) - MOST_CARDS)
     return ShownTrace(exchanges, conversation, more, spans, room.is_cut)
 
@@ -232,17 +232,17 @@ def _document(document: Mapping[str, Any], room: _Room) -> ShownDocument:
     )
 
 
-def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, with_messages: bool) -> ShownSpan:
+def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, is_above: bool) -> ShownSpan:
     was_cut, room.is_cut = room.is_cut, False
     name, _ = shortened(row.name or row.id, SHORT)
     error = room.text(row.error, MOST_A_TEXT // 10).text if row.error else ""
-    messages = [*told.given, *told.made] if told and with_messages else []
+    messages = [*told.given, *told.made] if told else []
     documents = told.documents if told else []
     named = [(name, text) for name, text in (("Input", row.given), ("Result", row.result)) if text]
     texts = [
         (name, room.text(text)) for name, text in named if not (messages and _holds_messages(text, messages))
     ]
-    shown_messages = [_message(message, room) for message in messages[:MOST_CARDS]]
+    shown_messages = [] if is_above else [_message(message, room) for message in messages[:MOST_CARDS]]
     cards = [_document(document, room) for document in documents[:MOST_CARDS]]
     said = {row.given, row.result}
     raw = [
@@ -253,7 +253,7 @@ def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, with_messages: b
     is_cut = room.is_cut
     room.is_cut |= was_cut
     kind = KIND_WORDS[told.kind] if told else "step"
-    return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut)
+    return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut, is_above)
 
 
 def _holds_messages(text: str, messages: Sequence[Mapping[str, Any]]) -> bool:

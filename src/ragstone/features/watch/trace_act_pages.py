@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from litestar import Response, get, post
@@ -18,7 +18,7 @@ from ragstone.features.watch.trace_pages import notes_folder, traces_asked
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, plural
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, plural
 from ragstone.kernel.judging import Judge, Tally, judge_names
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.noise import NoiseTally
@@ -41,7 +41,7 @@ from ragstone.kernel.tables.names import question_key
 MOST_CHOSEN = 5_000  # traces that are judged or added at once
 FEW = 5  # that are named on the page
 LONGEST_NAME = 80
-FREE = ("no_refusal", "grounding")  # judges that ask no model, offered where the project names none
+FREE = ("no_refusal", "grounding")  # judges that ask no model, and read no reference: offered first
 Act = Literal["judge", "label", "set"]
 
 
@@ -98,7 +98,9 @@ def chosen(
         rows = asked.named(ids[:FEW])
         n = len(ids)
     settings = app.settings
-    first = [str(name) for name in settings.judge.judges] or list(FREE)
+    named = [str(name) for name in settings.judge.judges]
+    judges = _offered(settings, [*FREE, *named, *judge_names()])
+    first = [each for each in judges if each.name in (*FREE, *named)]
     words = {
         "judge": "Judge the answers of {}",
         "label": "Have the answers of {} labelled",
@@ -113,10 +115,30 @@ def chosen(
         rows=rows,
         n=n,
         first=first,
-        others=[name for name in judge_names() if name not in first],
+        others=[each for each in judges if each not in first],
         models=_models(settings),
         name=_free_name(app),
     )
+
+
+class OfferedJudge(NamedTuple):
+    """A judge to choose. name: as it is named to load it."""
+
+    name: str
+    asks_model: bool
+
+
+def _offered(settings: Settings, names: Sequence[str]) -> list[OfferedJudge]:
+    """Return the judges that can score an answer of production, which has no reference, nor a rival."""
+    offered = []
+    for name in dict.fromkeys(names):
+        try:
+            (judge,) = load_judges([settings.named(name)])
+        except RagstoneError:
+            continue  # the page of judges says what is wrong with it
+        if not {"reference", "role"} & set(judge.inputs) and not judge.compares_two:
+            offered.append(OfferedJudge(name, judge.needs_model))
+    return offered
 
 
 def _ids(app: AppState, wanted: ChosenTraces) -> list[str]:

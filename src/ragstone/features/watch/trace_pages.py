@@ -1,7 +1,6 @@
 """The traces that were sent, or that a file holds: the list, one as people read it, those of a session."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
 from ragstone.features.watch._trace_index import IndexState, TraceIndex, TraceRow, lines_of
-from ragstone.features.watch._trace_query import Order, TraceQuery, TraceTotals, with_scores
+from ragstone.features.watch._trace_query import Order, TraceQuery, TraceScore, TraceTotals, with_scores
 from ragstone.features.watch._trace_view import exchanges_in, lasted, priced, shown_trace
 from ragstone.features.watch.traces import TraceTree, find_trace
 from ragstone.kernel.document.room import SHORT, shortened
@@ -27,6 +26,8 @@ from ragstone.kernel.serve.state import AppState, AtApp
 TRACES_A_PAGE = 50
 OF_A_SESSION = 100  # traces on a page of it
 DEEPEST = 12  # steps that are set in
+MOST_DOWNLOADED = 100_000
+AT_ONCE = 500
 WAIT_S = 1.5  # for what is new to be read, before the page is shown
 SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
 SLOWER_S = (1, 3, 10, 30, 60)
@@ -124,7 +125,7 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         except DataError as mistake:
             parts, where, problem = [], "", str(mistake)
         services, columns = asked.services(), asked.columns
-        noted = Counter(note.question_id.lower() for note in asked.notes)
+        noted = {trace: len(notes) for trace, notes in _by_trace(asked.notes).items()}
     return page(
         request,
         "features/watch/traces.html",
@@ -153,9 +154,9 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
 
 def address(query: TracesAsked, **changes: object) -> str:
     """Return the address of the list with other values; None takes one out, and all lead to the first page."""
-    fields = {**msgspec.to_builtins(query), **{"at": None}, **changes}
-    defaults = msgspec.to_builtins(TracesAsked())
-    told = {name: value for name, value in fields.items() if value not in (None, "", defaults.get(name))}
+    fields = {**msgspec.structs.asdict(query), "at": None, **changes}
+    defaults = msgspec.structs.asdict(TracesAsked())
+    told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
     return f"?{urlencode(told)}" if told else "?"
 
 
@@ -166,7 +167,7 @@ def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[
     with traces_asked(app) as asked:
         (row, *_) = asked.named([trace_id]) or [None]
         scores = asked.scores([trace_id]).get(trace_id.lower(), [])
-        notes = [note for note in asked.notes if note.question_id.lower() == trace_id.lower()]
+        notes = _by_trace(asked.notes).get(trace_id.lower(), [])
     shown = shown_trace(tree, lines)
     title = (row.question if row else None) or tree.summary.name or tree.summary.id
     return page(
@@ -200,6 +201,45 @@ def _by_span(notes: list[Note]) -> dict[str, list[Note]]:
     for note in notes:
         spans.setdefault(note.span or "", []).append(note)
     return spans
+
+
+class ListedTrace(TraceRow, frozen=True, kw_only=True):
+    """A trace as the list is downloaded: with its scores by metric and judge, and what people wrote."""
+
+    scores: list[TraceScore] = []
+    notes: list[Note] = []
+
+
+@get("/traces/list.jsonl", sync_to_thread=True)
+def download(request: AnyRequest, app: AtApp) -> Response[bytes]:
+    """Give the traces that a filter leaves as JSON lines, the newest first. Raises DataError."""
+    query = query_of(request, TracesAsked)
+    app.part(index_of).refresh(WAIT_S)
+    rows: list[bytes] = []
+    with traces_asked(app) as asked:
+        notes = _by_trace(asked.notes)
+        where = " and ".join(part for part, _ in filter_of(query, app.now()))
+        ids = asked.ids(where, MOST_DOWNLOADED)
+        for at in range(0, len(ids), AT_ONCE):
+            some = asked.named(ids[at : at + AT_ONCE])
+            scores = asked.scores([row.id for row in some])
+            for row in some:
+                told = ListedTrace(
+                    **msgspec.structs.asdict(row),
+                    scores=scores.get(row.id.lower(), []),
+                    notes=notes.get(row.id.lower(), []),
+                )
+                rows.append(msgspec.json.encode(told) + b"\n")
+    headers = {"Content-Disposition": 'attachment; filename="traces.jsonl"', "Cache-Control": "no-store"}
+    return Response(b"".join(rows), media_type="application/jsonl", headers=headers)
+
+
+def _by_trace(notes: Sequence[Note]) -> dict[str, list[Note]]:
+    """Return id of a trace in small letters -> the notes on it and its spans."""
+    traces: dict[str, list[Note]] = {}
+    for note in notes:
+        traces.setdefault(note.question_id.lower(), []).append(note)
+    return traces
 
 
 class SessionAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,20 +309,17 @@ def _folders(app: AppState) -> list[Path]:
 def _tree_of(app: AppState, trace_id: str) -> tuple[list[bytes], TraceTree]:
     """Return a trace, with the lines that hold its spans; the newest lines are waited for, if need be."""
     index = app.part(index_of)
-    state: IndexState | None = None
-    for wait_s in (0.0, WAIT_S, 10 * WAIT_S):
-        state = index.refresh(wait_s)
+    for wait_s in (WAIT_S, 10 * WAIT_S):  # the longer one while many files are read for the first time
+        state: IndexState = index.refresh(wait_s)
         with index.opened() as con:
             lines = lines_of(con, trace_id)
         tree = find_trace(lines, trace_id)
-        if tree is not None and (wait_s or not state.left):
+        if tree is not None:
             return lines, tree
-        if not state.left and wait_s:
+        if not state.left:
             break
-    if tree is None:
-        more = " Files of traces are still being read: try again soon." if state and state.left else ""
-        raise NotFoundException(f"No span of the trace {trace_id} is here.{more}")
-    return lines, tree
+    more = " Files of traces are still being read: try again soon." if state.left else ""
+    raise NotFoundException(f"No span of the trace {trace_id} is here.{more}")
 
 
-ROUTES = (traces, session, trace, span_text)
+ROUTES = (traces, download, session, trace, span_text)

@@ -3,7 +3,7 @@
 (() => {
   /** Open the step that the address names, and what it is in. */
   function openTarget() {
-    const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!place?.matches(".spans > li")) return;
     const details = place.querySelector("details");
     details.open = true;
@@ -46,6 +46,7 @@
   function count() {
     const n = ticks.filter((tick) => tick.checked).length;
     said.textContent = all?.checked ? "All that fit:" : n ? `${n} ticked:` : "Tick traces, then:";
+    said.parentElement.classList.toggle("on", n > 0 || Boolean(all?.checked));
     for (const button of buttons) button.disabled = !n && !all?.checked;
     every.checked = n === ticks.length;
     every.indeterminate = n > 0 && n < ticks.length;
