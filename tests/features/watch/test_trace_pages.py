@@ -11,7 +11,7 @@ from tests.support.texts import element
 from tests.support.workbench import create_workbench, opened
 
 import ragstone
-from ragstone.features.watch._trace_view import indented, lasted, priced
+from ragstone.features.watch._trace_view import indented, lasted
 from ragstone.kernel.config import load_settings
 from ragstone.workbench.serving import project_at
 

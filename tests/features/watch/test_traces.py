@@ -122,9 +122,7 @@ def test_lines_that_are_no_traces_are_passed_over_and_one_indented_object_is_rea
 def timed(number: int, begin: float, end: float, parent: int | None = None):
     """Return a span from one second to another."""
     times = {"startTimeUnixNano": begin, "endTimeUnixNano": end}
-    return span(number, parent=parent) | {
-        name: str(BEGAN + round(at * 10**9)) for name, at in times.items()
-    }
+    return span(number, parent=parent) | {name: str(BEGAN + round(at * 10**9)) for name, at in times.items()}
 
 
 def selves(*spans):
@@ -134,7 +132,9 @@ def selves(*spans):
 
 def test_self_time_is_what_no_child_covers():
     # 10 s, of which 1 to 4 and 3 to 6 are children's: 5 s are covered once. One child outlasts it by 3 s.
-    found = selves(timed(1, 0, 10), timed(2, 1, 4, 1), timed(3, 3, 6, 1), timed(4, 9, 13, 1), timed(5, 1, 2, 2))
+    found = selves(
+        timed(1, 0, 10), timed(2, 1, 4, 1), timed(3, 3, 6, 1), timed(4, 9, 13, 1), timed(5, 1, 2, 2)
+    )
     assert found == {"step 1": 4.0, "step 2": 2.0, "step 5": 1.0, "step 3": 3.0, "step 4": 4.0}
 
 

@@ -10,8 +10,8 @@ import msgspec
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label, Status, count_statuses
 from ragstone.kernel.tables import check_output, keep_sources, parse_rows, read_rows, write_rows
-from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.columns import CHOICE
+from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_telemetry, kinds_in, sheet_rows
 
 FORMAT = "verdicts"

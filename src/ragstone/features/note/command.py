@@ -121,7 +121,9 @@ def _check_traced(traces: list[Path], trace: str, span: str | None) -> None:
                 return
     if span:
         raise DataError(f"There is no span {span!r} of a trace {trace!r} in these traces. Check both ids.")
-    raise DataError(f"There is no trace {trace!r} in these traces. `ragstone serve` lists them with their ids.")
+    raise DataError(
+        f"There is no trace {trace!r} in these traces. `ragstone serve` lists them with their ids."
+    )
 
 
 def _check_answered(run: Path, question: str, system: str | None) -> None:
@@ -148,6 +150,12 @@ def _table(notes: "list[Note]") -> "Table":
     for each in notes:
         tags = ", ".join(each.tags)
         table.add_row(
-            each.id, each.question_id, each.system or each.span or "", each.text, tags, each.author, each.at[:10]
+            each.id,
+            each.question_id,
+            each.system or each.span or "",
+            each.text,
+            tags,
+            each.author,
+            each.at[:10],
         )
     return table

@@ -140,7 +140,9 @@ class TraceIndex:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            return open_database(self._path, TABLES, format_=FORMAT)
+            con = open_database(self._path, TABLES, format_=FORMAT)
+            con.execute("PRAGMA secure_delete = ON")  # what is taken out is gone from the disk, too
+            return con
         except sqlite3.DatabaseError as mistake:
             if isinstance(mistake, sqlite3.OperationalError):
                 raise OSError(str(mistake)) from None

@@ -109,9 +109,7 @@ class TraceQuery:
         ).fetchall()
         at = min(max(1, at), max(1, -(-len(numbers) // size)))
         first = (at - 1) * size
-        return TracePage(
-            self.rows([n for (n,) in numbers[first : first + size]]), len(numbers), of, at
-        )
+        return TracePage(self.rows([n for (n,) in numbers[first : first + size]]), len(numbers), of, at)
 
     def ids(self, where: str, most: int) -> list[str]:
         """Return the ids of what a filter leaves, the newest first, at most so many. Raises DataError."""

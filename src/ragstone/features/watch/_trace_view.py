@@ -192,9 +192,7 @@ def _exchange(
         for document in told.documents
         if document["text"] in given
     }
-    calls = [
-        _call(call, room) for call in (row.get("steps") or ())[:MOST_CARDS] if isinstance(call, Mapping)
-    ]
+    calls = [_call(call, room) for call in (row.get("steps") or ())[:MOST_CARDS] if isinstance(call, Mapping)]
     cards = [_document(document, room) for document in list(documents.values())[:MOST_CARDS]]
     return ShownExchange(question, answer, error, cards, calls)
 

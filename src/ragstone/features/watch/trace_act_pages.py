@@ -183,15 +183,15 @@ def _free_name(app: AppState) -> str:
     )
 
 
-def _task(
-    app: AppState, data: JudgeTraces
-) -> tuple[list[Answer], list[Judge], Settings, Path]:
+def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], Settings, Path]:
     """Return answers, judges, settings and the folder of the run. Raises what keeps it from being judged."""
     if not data.judges:
         raise DataError("No judge is chosen: tick one or more.")
     settings = app.settings
     if data.model and data.model not in _models(settings):
-        raise ConfigError(f'model {data.model!r} is not in ragstone.toml. Add its table, [models."{data.model}"].')
+        raise ConfigError(
+            f'model {data.model!r} is not in ragstone.toml. Add its table, [models."{data.model}"].'
+        )
     settings = choose(settings, "judge", model=data.model or None)
     judges = load_judges(map(settings.named, data.judges))
     asking = [judge.name for judge in judges if judge.asks_default]
@@ -207,7 +207,9 @@ def _folder(app: AppState, name: str) -> Path:
     """Return the folder of a new run. Raises DataError for a name that cannot be one, or is taken."""
     name = name.strip()
     if not re.fullmatch(r"[\w][\w.-]*", name) or len(name) > LONGEST_NAME:
-        raise DataError(f"{name!r} cannot be the name of a run: take letters, digits, - and _, such as traces-2.")
+        raise DataError(
+            f"{name!r} cannot be the name of a run: take letters, digits, - and _, such as traces-2."
+        )
     folder = app.runs.folders[0] / name
     if folder.exists() or app.jobs.running(_job(name)):
         raise DataError(f"There is a run {name!r} already: give this one another name.")
@@ -232,7 +234,10 @@ def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> ExpectedCalls:
 def judge(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[JudgeTraces]) -> dict[str, str]:
     """Judge the answers of traces into a run of its own; the run is there when all is judged."""
     answers, judges, settings, folder = _task(app, data)
-    caps = parse_caps(data.budget.strip() or None)
+    try:
+        caps = parse_caps(data.budget.strip() or None)
+    except ConfigError as mistake:  # in the words of the page
+        raise ConfigError(str(mistake).replace("--budget", "Spend at most")) from None
     job = JudgeRun("judge", person.name, 0)
     app.jobs.begin(_job(folder.name), job)
     job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, settings))
@@ -343,9 +348,7 @@ class NoteGone(msgspec.Struct, frozen=True):
 
 
 @post("/traces/{trace_id:str}/notes", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
-def write_note(
-    app: AtApp, person: AtPerson, trace_id: FromPath[str], data: JSONBody[TraceNote]
-) -> Note:
+def write_note(app: AtApp, person: AtPerson, trace_id: FromPath[str], data: JSONBody[TraceNote]) -> Note:
     """Write a note on a trace, or on a span of it. Raises NotFoundException for a trace that is not there."""
     with traces_asked(app) as asked:
         known = asked.named([trace_id])

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath
 
 from ragstone.features.watch._trace_index import IndexState, TraceIndex, TraceRow, lines_of
 from ragstone.features.watch._trace_query import Order, TraceQuery, TraceScore, TraceTotals, with_scores
@@ -72,7 +72,8 @@ def notes_folder(app: AppState) -> Path:
 
 @contextmanager
 def traces_asked(app: AppState) -> Iterator[TraceQuery]:
-    """Give what asks the index, with the scores of the monitor and the notes. Raises DataError."""
+    """Give what asks the index as files are now, with the monitor's scores and the notes. Raises DataError."""
+    app.part(index_of).refresh(WAIT_S)
     notes = read_notes(notes_folder(app))
     with (
         app.part(index_of).opened() as con,
@@ -118,9 +119,7 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         try:
             parts = filter_of(query, app.now())
             where = " and ".join(part for part, _ in parts)
-            found = asked.page(
-                where, query.order, rising=bool(query.rising), at=query.at, size=TRACES_A_PAGE
-            )
+            found = asked.page(where, query.order, rising=bool(query.rising), at=query.at, size=TRACES_A_PAGE)
             scores = asked.scores([row.id for row in found.rows])
         except DataError as mistake:
             parts, where, problem = [], "", str(mistake)
@@ -214,7 +213,6 @@ class ListedTrace(TraceRow, frozen=True, kw_only=True):
 def download(request: AnyRequest, app: AtApp) -> Response[bytes]:
     """Give the traces that a filter leaves as JSON lines, the newest first. Raises DataError."""
     query = query_of(request, TracesAsked)
-    app.part(index_of).refresh(WAIT_S)
     rows: list[bytes] = []
     with traces_asked(app) as asked:
         notes = _by_trace(asked.notes)

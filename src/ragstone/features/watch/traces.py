@@ -205,7 +205,9 @@ def _self_seconds(stored: _Stored, children: Iterable[_Stored]) -> float | None:
     if stored.began is None or stored.ended is None:
         return None
     covered, reached = 0.0, stored.began
-    times = [(each.began, each.ended) for each in children if each.began is not None and each.ended is not None]
+    times = [
+        (each.began, each.ended) for each in children if each.began is not None and each.ended is not None
+    ]
     for began, ended in sorted(times):
         begins, ends = max(began, reached), min(ended, stored.ended)
         if ends > begins:

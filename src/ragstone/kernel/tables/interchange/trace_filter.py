@@ -47,7 +47,7 @@ def trace_cells(row: Mapping[str, Any], steps: Sequence["TraceStep"]) -> dict[st
         "model": ", ".join(models) or None,
         "name": name,
         "question": row.get("question"),
-        "answer": row.get("answer"),
+        "answer": row.get("answer") or None,
         "text": texts or None,
         "error": error,
         "failed": error is not None,
