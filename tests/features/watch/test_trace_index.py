@@ -1,5 +1,5 @@
-"""The index of traces: what it holds of files that grow, are rewritten or go, and that its filters are the same
-as those of the commands.
+"""The index of traces: what it holds of files that grow, are rewritten or go; and that its filters mean what
+those of the commands do.
 """
 
 import json
@@ -218,7 +218,7 @@ def test_a_list_is_sorted_and_paged_and_what_has_no_value_comes_last(index, fold
     write(folder / "a.jsonl", *a_set(9))
     costs = [row.cost for row in found(index, order="cost").rows]
     assert costs == [0.007, 0.006, 0.005, 0.003, 0.002, 0.001, None, None, None]
-    assert [row.cost for row in found(index, order="cost", rising=True).rows][0] == 0.001
+    assert found(index, order="cost", rising=True).rows[0].cost == 0.001
     page = found(index, "cost > 0.001", order="cost", at=2, size=2)
     assert ([row.cost for row in page.rows], page.n, page.of, page.at) == ([0.005, 0.003], 5, 9, 2)
     assert found(index, at=99, size=2).at == 5

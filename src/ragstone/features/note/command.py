@@ -48,21 +48,13 @@ def note(
     - `ragstone note runs/mine --remove 5f2a9c01b3de`
     - `ragstone note .ragstone/traces 5b8efff798038103d269b633813fc60c "It asked the wrong tool."`
     """
-    from ragstone.kernel.runs.notes import add_note, read_notes, remove_note
-    from ragstone.kernel.runs.run import read_summary
+    from ragstone.kernel.runs.notes import add_note, remove_note
 
     traces = _traces_in(run)
-    if traces and system is not None:
-        raise DataError("--system is for runs: of a trace name a span with --span, or leave both out.")
-    if span is not None and not traces:
-        raise DataError("--span is for traces: of a run name a system with --system, or leave both out.")
-    folder = _trace_notes() if traces else run
-
+    folder = _folder_of(run, traces, system, span)
     if remove is not None:
         if question is not None:
             raise DataError("--remove takes the note out, so it takes no question. Leave one of the two out.")
-        if not traces:
-            read_summary(run)
         remove_note(folder, remove)
         say(f"Note {remove} removed.")
     elif question is not None:
@@ -79,15 +71,35 @@ def note(
     elif text or system or span or author:
         raise DataError("Name the question that the note is about: ragstone note RUN QUESTION TEXT")
     else:
-        if not traces:
-            read_summary(run)
-        notes = [each for each in read_notes(folder) if not tag or set(tag) & set(each.tags)]
-        if json:
-            show_json(notes)
-        elif notes:
-            show(_table(notes))
-        else:
-            say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
+        _list_notes(run, folder, tag, json=json)
+
+
+def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | None) -> Path:
+    """Return the folder that holds the notes. Raises DataError for options of the other kind, and no run."""
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.runs.run import read_summary
+
+    if traces and system is not None:
+        raise DataError("--system is for runs: of a trace name a span with --span, or leave both out.")
+    if span is not None and not traces:
+        raise DataError("--span is for traces: of a run name a system with --system, or leave both out.")
+    if not traces:
+        read_summary(run)
+        return run
+    settings = load_settings()  # the notes of a project's traces are together: the workbench shows them
+    return settings.path(settings.workbench.store) / "traces"
+
+
+def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool) -> None:
+    from ragstone.kernel.runs.notes import read_notes
+
+    notes = [each for each in read_notes(folder) if not tags or set(tags) & set(each.tags)]
+    if json:
+        show_json(notes)
+    elif notes:
+        show(_table(notes))
+    else:
+        say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
 
 
 def _traces_in(place: Path) -> list[Path]:
@@ -102,14 +114,6 @@ def _traces_in(place: Path) -> list[Path]:
             head = file.read(4096)
         traces += [path] if any(mark in head for mark in marks) else []
     return traces
-
-
-def _trace_notes() -> Path:
-    """Return the folder of the notes on the traces of this project, which the workbench shows."""
-    from ragstone.kernel.config import load_settings
-
-    settings = load_settings()
-    return settings.path(settings.workbench.store) / "traces"
 
 
 def _check_traced(traces: list[Path], trace: str, span: str | None) -> None:

@@ -141,14 +141,14 @@ class TraceIndex:
     def _connect(self) -> sqlite3.Connection:
         try:
             con = open_database(self._path, TABLES, format_=FORMAT)
-            con.execute("PRAGMA secure_delete = ON")  # what is taken out is gone from the disk, too
-            return con
-        except sqlite3.DatabaseError as mistake:
-            if isinstance(mistake, sqlite3.OperationalError):
-                raise OSError(str(mistake)) from None
+        except sqlite3.OperationalError as mistake:
+            raise OSError(str(mistake)) from None
+        except sqlite3.DatabaseError:
             for ending in ("", "-wal", "-shm"):  # it is made anew
                 self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
-            return open_database(self._path, TABLES, format_=FORMAT)
+            con = open_database(self._path, TABLES, format_=FORMAT)
+        con.execute("PRAGMA secure_delete = ON")  # what is taken out is gone from the disk, too
+        return con
 
     def _read_all(self, files: Sequence[Path]) -> None:
         wrong: str | None = None
@@ -329,14 +329,15 @@ def _summary(
     cells = trace_cells(merged, ordered or list(steps))
     cells["question"] = [row["question"] for row in rows] or None
     cells["answer"] = [row["answer"] for row in rows if row.get("answer")] or None
+    named: dict[str, Any] = {name: cells[name] and str(cells[name])[:PREVIEW] for name in NAMED[:5]}
+    named |= {name: cells[name] for name in MEASURED}
     view = TraceRow(
         id=str(cells["trace"]),
         question=_preview(merged.get("question")),
         answer=_preview(merged.get("answer")),
         error=_preview(cells["error"]),
         asks=len(rows),
-        **{name: cells[name] and str(cells[name])[:PREVIEW] for name in NAMED[:5]},
-        **{name: cells[name] for name in MEASURED},
+        **named,
     )
     listed = [each for row in rows for each in (row.get("metadata") or {}).get("evaluations", ())]
     told = [(str(each.get("name") or ""), each.get("score"), each.get("label")) for each in listed]

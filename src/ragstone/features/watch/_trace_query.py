@@ -170,7 +170,8 @@ class TraceQuery:
             found[trace.lower()].append(TraceScore(metric, score, label, "sent"))
         if self._has_monitor:
             rows = self._con.execute(
-                "SELECT e.name, m.metric, s.score, l.label, m.judge || ' ' || m.model FROM monitor.exchanges e"
+                "SELECT e.name, m.metric, s.score, l.label, m.judge || ' ' || m.model"
+                " FROM monitor.exchanges e"
                 " JOIN monitor.scores s ON s.exchange = e.n JOIN monitor.measures m ON m.n = s.measure"
                 f" LEFT JOIN monitor.labels l ON l.n = s.label WHERE e.name IN ({marks})"
                 " ORDER BY m.metric, m.judge",
@@ -237,7 +238,8 @@ class TraceQuery:
         query = f"t.n IN (SELECT trace FROM evaluations WHERE name = ? AND {test})"
         if self._has_monitor:
             query += (
-                " OR t.id IN (SELECT e.name FROM monitor.exchanges e JOIN monitor.scores s ON s.exchange = e.n"
+                " OR t.id IN (SELECT e.name FROM monitor.exchanges e"
+                " JOIN monitor.scores s ON s.exchange = e.n"
                 f" JOIN monitor.measures m ON m.n = s.measure WHERE m.metric = ? AND s.{test})"
             )
             values *= 2

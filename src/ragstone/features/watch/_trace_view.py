@@ -146,10 +146,10 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     pairs = [(row, inside) for row, inside in evaluated_answers(steps) if row]
     last = _last_model(pairs, parts)
     exchanges = [_exchange(row, inside, parts, room) for row, inside in pairs]
-    told = [*parts[last].given, *parts[last].made] if last else []
-    conversation = [_message(message, room) for message in told[-MOST_CARDS:]]
+    said = [*parts[last].given, *parts[last].made] if last else []
+    conversation = [_message(message, room) for message in said[-MOST_CARDS:]]
     spans = [_span(row, parts.get(row.id), room, is_above=row.id == last) for row in tree.rows]
-    more = max(0, len(told) - MOST_CARDS)
+    more = max(0, len(said) - MOST_CARDS)
     return ShownTrace(exchanges, conversation, more, spans, room.is_cut)
 
 
@@ -274,7 +274,7 @@ def indented(text: str) -> str:
 
 
 def lasted(seconds: float | None) -> str:
-    """Return a time as it is read: `12 ms`, `1.3 s`, `3 min 20 s`, `2 h 5 min`; a dash where it is unknown."""
+    """Return a time as it is read: `12 ms`, `1.3 s`, `3 min 20 s`, `2 h 5 min`; a dash for none."""
     if seconds is None:
         return "–"
     if seconds < 0.9995:

@@ -1,12 +1,12 @@
-"""What people do with traces: judge the answers of those they ticked, have them labelled, add them to a set of
-questions, and write notes.
+"""What people do with traces: judge the answers of those they ticked, have them labelled, add their questions
+to a data set, and write notes.
 """
 
 import re
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from litestar import Response, get, post
@@ -18,7 +18,7 @@ from ragstone.features.watch.trace_pages import notes_folder, traces_asked
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, plural
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
 from ragstone.kernel.judging import Judge, Tally, judge_names
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.noise import NoiseTally
@@ -28,6 +28,7 @@ from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
+from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun
 from ragstone.kernel.serve.requests import AnyRequest
@@ -197,7 +198,7 @@ def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], 
     asking = [judge.name for judge in judges if judge.asks_default]
     if asking and settings.judge.model is None:
         raise ConfigError(
-            f"{asking[0]} asks a model, and the project has none. Choose judges that ask none, or set a model: "
+            f"{asking[0]} asks a model, and the project has none. Choose judges that ask none, or set one: "
             '[judge] model = "openai/gpt-4o-mini" in ragstone.toml, and start the workbench again.'
         )
     return _answers(app, data), judges, settings, _folder(app, data.name)
@@ -265,11 +266,18 @@ async def _judge_into(
         calls=session.calls(),
         notes=alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings),
     )
-    folder.mkdir(parents=True)
-    write_rows(folder / "answers.jsonl", answers, Answer)
-    write_rows(folder / "judgements.jsonl", rows, Judgement)
-    (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+    _write_run(folder, answers, rows, summary)
     return len(rows)
+
+
+def _write_run(
+    folder: Path, answers: Sequence[Answer], rows: Sequence[Judgement], summary: RunSummary
+) -> None:
+    with explaining(f"{folder}: could not be written", "Make room, or make the folder writable."):
+        folder.mkdir(parents=True)
+        write_rows(folder / "answers.jsonl", answers, Answer)
+        write_rows(folder / "judgements.jsonl", rows, Judgement)
+        (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
 
 
 class TraceJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -282,10 +290,14 @@ class TraceJob(msgspec.Struct, frozen=True, kw_only=True):
 @get("/traces/judge/{name:str}", sync_to_thread=True, guards=[OWNER])
 def job_of(app: AtApp, name: FromPath[str]) -> TraceJob:
     """Give how far the judging of traces into a run is."""
+    return _state_of(app, name)
+
+
+def _state_of(app: AppState, name: str) -> TraceJob:
     job = app.jobs.of(_job(name))
     if job is None:
         raise NotFoundException(
-            "There is no such job: the server was started again. What was asked is in the ledger: judge once more."
+            "There is no such job: the server was started again. What was asked is in the ledger."
         )
     run = next((entry.id for entry in app.runs.all() if entry.name == name), None)
     return TraceJob(state=job.state(), run=run)
@@ -297,12 +309,12 @@ def stop(app: AtApp, name: FromPath[str]) -> TraceJob:
     job = app.jobs.of(_job(name))
     if job is not None:
         job.stop()
-    return job_of.fn(app, name)
+    return _state_of(app, name)
 
 
 @post("/traces/set", sync_to_thread=True, status_code=200, guards=[OWNER])
 def add_to_set(request: AnyRequest, app: AtApp, data: JSONBody[AddToSet]) -> AddedQuestions:
-    """Add the questions of traces to a data set, masked; what the application answered is a draft beside each.
+    """Add the questions of traces to a data set, masked; what the application answered is a draft.
 
     No question gets a reference: the draft is in its metadata, as `answer`, until a person has reviewed it.
     """
@@ -323,8 +335,10 @@ def add_to_set(request: AnyRequest, app: AtApp, data: JSONBody[AddToSet]) -> Add
         if question_id in known or question_id in new:
             there += 1
             continue
-        notes = {key: row.metadata[key] for key in ("trace_id", "time") if key in (row.metadata or {})}
-        metadata = {**({"answer": answer} if answer else {}), "system": row.system, **notes}
+        told = row.metadata or {}
+        notes = {key: told[key] for key in ("trace_id", "time") if key in told}
+        metadata: dict[str, Any] = {"answer": answer} if answer else {}
+        metadata |= {"system": row.system, **notes}
         new[question_id] = Question(id=question_id, question=question, metadata=metadata)
     if new:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from ragstone.kernel.runs.notes import Note, read_notes
 from ragstone.kernel.serve.frame import AtPerson, at_time, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.tables.interchange.values import amount_in
 
 TRACES_A_PAGE = 50
 OF_A_SESSION = 100  # traces on a page of it
@@ -30,21 +31,21 @@ MOST_DOWNLOADED = 100_000
 AT_ONCE = 500
 WAIT_S = 1.5  # for what is new to be read, before the page is shown
 SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
-SLOWER_S = (1, 3, 10, 30, 60)
+SLOWER_S = ("1", "3", "10", "30", "60")
 
 
 class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which traces an address asks for. where: a filter in words, see tables/where.py; the others are menus.
 
-    dearer: USD. order: of which column; rising: the least first. at: the page, from 1.
+    slower: seconds; dearer: USD. order: of which column; rising: the least first. at: the page, from 1.
     """
 
     text: Annotated[str, msgspec.Meta(max_length=500)] = ""
     service: str = ""
     since: str = ""
     outcome: str = ""
-    slower: float | None = None
-    dearer: float | None = None
+    slower: str = ""
+    dearer: str = ""
     user: str = ""
     session: str = ""
     where: str = ""
@@ -72,7 +73,7 @@ def notes_folder(app: AppState) -> Path:
 
 @contextmanager
 def traces_asked(app: AppState) -> Iterator[TraceQuery]:
-    """Give what asks the index as files are now, with the monitor's scores and the notes. Raises DataError."""
+    """Give what asks the index as files are now, with the scores of the monitor and the notes."""
     app.part(index_of).refresh(WAIT_S)
     notes = read_notes(notes_folder(app))
     with (
@@ -83,7 +84,7 @@ def traces_asked(app: AppState) -> Iterator[TraceQuery]:
 
 
 def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
-    """Return the parts of the filter that an address asks for, each with the name of its field."""
+    """Return the parts of a filter that an address asks for, each with the name of its field."""
     parts = [(f"text ~ {_quoted(word)}", "text") for word in query.text.split()]
     parts += [
         (f"{name} = {_quoted(value)}", name)
@@ -94,10 +95,11 @@ def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
         parts.append((f"time >= {at_time(now - SINCE_S[query.since])}", "since"))
     if query.outcome in ("failed", "fine"):
         parts.append(("failed" if query.outcome == "failed" else "not failed", "outcome"))
-    if query.slower is not None:
-        parts.append((f"duration > {query.slower:g}", "slower"))
-    if query.dearer is not None:
-        parts.append((f"cost > {query.dearer:f}", "dearer"))
+    for name, column in (("slower", "duration"), ("dearer", "cost")):
+        if text := getattr(query, name).strip():
+            if (number := amount_in(text)) is None:
+                raise DataError(f"{text!r} is no number: write one such as 0.01.")
+            parts.append((f"{column} > {number:.10g}", name))
     if query.where.strip():
         parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
     return parts
@@ -152,7 +154,7 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
 
 
 def address(query: TracesAsked, **changes: object) -> str:
-    """Return the address of the list with other values; None takes one out, and all lead to the first page."""
+    """Return the address of the list with other values, from its first page; None takes one out."""
     fields = {**msgspec.structs.asdict(query), "at": None, **changes}
     defaults = msgspec.structs.asdict(TracesAsked())
     told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
@@ -164,7 +166,7 @@ def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[
     """Give a trace: question, answer and what led to it; the spans behind it."""
     lines, tree = _tree_of(app, trace_id)
     with traces_asked(app) as asked:
-        (row, *_) = asked.named([trace_id]) or [None]
+        row = next(iter(asked.named([trace_id])), None)
         scores = asked.scores([trace_id]).get(trace_id.lower(), [])
         notes = _by_trace(asked.notes).get(trace_id.lower(), [])
     shown = shown_trace(tree, lines)
@@ -205,8 +207,8 @@ def _by_span(notes: list[Note]) -> dict[str, list[Note]]:
 class ListedTrace(TraceRow, frozen=True, kw_only=True):
     """A trace as the list is downloaded: with its scores by metric and judge, and what people wrote."""
 
-    scores: list[TraceScore] = []
-    notes: list[Note] = []
+    scores: tuple[TraceScore, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @get("/traces/list.jsonl", sync_to_thread=True)
@@ -224,8 +226,8 @@ def download(request: AnyRequest, app: AtApp) -> Response[bytes]:
             for row in some:
                 told = ListedTrace(
                     **msgspec.structs.asdict(row),
-                    scores=scores.get(row.id.lower(), []),
-                    notes=notes.get(row.id.lower(), []),
+                    scores=tuple(scores.get(row.id.lower(), ())),
+                    notes=tuple(notes.get(row.id.lower(), ())),
                 )
                 rows.append(msgspec.json.encode(told) + b"\n")
     headers = {"Content-Disposition": 'attachment; filename="traces.jsonl"', "Cache-Control": "no-store"}

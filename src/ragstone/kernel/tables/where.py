@@ -27,7 +27,8 @@ TAKES: dict[Kind, str] = {
     "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
     "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
     "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
-    "time": "is a time in UTC: compare it by = != < <= > >= with a day, such as 2026-11-23, or 2026-11-23T14:30",
+    "time": "is a time in UTC: compare it by = != < <= > >= with a day, such as 2026-11-23, or with "
+    "2026-11-23T14:30",
 }
 NONE = "none"  # what a cell without a value is compared with
 MOST_CHARACTERS = 2000
@@ -77,9 +78,10 @@ Condition = ColumnTest | Combination | Negation
 def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     """Return what a filter asks of rows with these columns, by name -> kind.
 
-    `and` binds closer than `or`; a time holds as long as it is written, a day for a day; names, words and texts are compared without regard to case. A cell without a
-    value equals `none` alone, and is neither more nor less than anything. Raises DataError with the place
-    where the filter cannot be read, and what it takes there.
+    `and` binds closer than `or`. A time is as long as it is written: a day for a day. Names, words and texts
+    are compared without regard to case. A cell without a value equals `none` alone, and is neither more nor
+    less than anything. Raises DataError with the place where the filter cannot be read, and what it takes
+    there.
     """
     if len(text) > MOST_CHARACTERS:
         raise DataError(f"The filter has {len(text):,} characters: write it in {MOST_CHARACTERS:,} at most.")
@@ -235,7 +237,7 @@ class _Parser:
         raise DataError(f"{self.where(self.token)}{name} {TAKES[kind]}.")
 
     def timed(self, name: str, sign: Sign) -> Condition:
-        """Return a comparison with a day, an hour, a minute or a second, which is as long as it is written."""
+        """Return a comparison with a time that is a day, an hour, a minute or a second, as it is written."""
         token = self.next()
         if token.is_word(NONE) and sign in ("=", "!="):
             return ColumnTest(column=name, kind="time", sign=sign, values=(None,))

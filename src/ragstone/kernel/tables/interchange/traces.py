@@ -75,7 +75,7 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     as `exchange`. Question and answer are those of the top of the trace, else the first that was asked and
     the last that a model said on the way. Contexts: what came out of the last reranker, else out of all
     retrievers, each text once. Tokens and cost: of all calls of models. The system is the program, as its
-    `service.name` has it, and the metadata has `service` and `model`. Where it is not named, the system is the
+    `service.name` has it; the metadata has `service` and `model`. Where it is not named, the system is the
     model, if one alone was asked; a trace that got to no model belongs to the only system of the file. One
     that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
