@@ -279,6 +279,19 @@ def test_ticked_traces_are_judged_after_their_forecast_and_a_queue_is_made(proje
         tab.visit(f"{address}/workbench/traces/chosen?act=set&id={TRACE}")
         tab.page.get_by_role("button", name="Add the questions").click()
         tab.page.get_by_text("1 added to from-traces/questions.jsonl").wait_for()
+        tab.page.get_by_role("link", name="Review them").click()
+        tab.page.get_by_role("link", name="from-traces").click()
+        tab.page.get_by_role("link", name="Will it rain?").click()
+        tab.page.get_by_text("A draft, not reviewed").wait_for()
+        tab.page.get_by_role("button", name="Edit it as the reference").click()
+        tab.page.get_by_role("button", name="Save and accept").click()
+        log = project / "from-traces" / "questions.review.jsonl"
+        for _ in range(50):
+            if log.is_file():
+                break
+            tab.page.wait_for_timeout(100)
+        decision = json.loads(log.read_bytes())
+        assert (decision["decision"], decision["after"]) == ("edit", {"reference": "Yes."})
         assert tab.complaints == []
 
 
