@@ -6,6 +6,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.spans import TRACE, request, span
 
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS, trace_cells
@@ -143,3 +144,15 @@ def test_the_service_of_the_top_is_that_of_a_trace_of_several():
     below = TraceStep(number=2, trace="t", id="2", parent="1", kind="model", model="m", service="back")
     [(row, _)] = answers_with_spans([below, top])
     assert (row["system"], row["metadata"]["model"]) == ("front", "m")
+
+
+def test_a_filter_in_python_holds_for_one_file(log):
+    assert [row.question for row in read_rows(log, Answer, where="failed")] == ["Was it?"]
+    assert len(list(read_rows(log, Answer))) == 4
+    for where in ("servce = farm", "service = nothing"):
+        with pytest.raises(DataError):
+            list(read_rows(log, Answer, where=where))
+    sheet = log.with_name("sheet.jsonl")
+    sheet.write_text('{"question": "Is it?", "answer": "It is."}\n')
+    with pytest.raises(DataError):
+        list(read_rows(sheet, Answer, where="failed"))

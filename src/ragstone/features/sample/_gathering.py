@@ -221,7 +221,7 @@ def _check(
     n_rows: int, malformed: int, without: int, problems: Sequence[str], names: Sequence[str], columns: Columns
 ) -> None:
     if not n_rows and CHOICE.get().where is not None:
-        raise DataError(f"no trace of the log meets {CHOICE.get().where!r}. Write another --where.")
+        raise DataError(f"no trace of the log meets {CHOICE.get().where!r}. Write another filter.")
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:

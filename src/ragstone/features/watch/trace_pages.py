@@ -29,7 +29,7 @@ OF_A_SESSION = 100  # traces on a page of it
 DEEPEST = 12  # steps that are set in
 MOST_DOWNLOADED = 100_000
 AT_ONCE = 500
-WAIT_S = 1.5  # for what is new to be read, before the page is shown
+WAIT_S = 0.6  # for what is new to be read, before the page is shown
 SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
 SLOWER_S = ("1", "3", "10", "30", "60")
 
@@ -309,7 +309,7 @@ def _folders(app: AppState) -> list[Path]:
 def _tree_of(app: AppState, trace_id: str) -> tuple[list[bytes], TraceTree]:
     """Return a trace, with the lines that hold its spans; the newest lines are waited for, if need be."""
     index = app.part(index_of)
-    for wait_s in (WAIT_S, 10 * WAIT_S):  # the longer one while many files are read for the first time
+    for wait_s in (WAIT_S, 20 * WAIT_S):  # the longer one while many files are read for the first time
         state: IndexState = index.refresh(wait_s)
         with index.opened() as con:
             lines = lines_of(con, trace_id)
