@@ -190,11 +190,13 @@ def test_a_session_is_one_conversation_with_totals(client, project):
         each["endTimeUnixNano"] = str(int(each["endTimeUnixNano"]) + 10**12)
     later[0]["attributes"][0] = {"key": "input.value", "value": {"stringValue": "And tomorrow?"}}
     sent(project, *later, name="b")
-    (link,) = set(re.findall(r'href="(/workbench/traces/session[^"]*)"', client.get("/workbench/traces").text))
+    (link,) = set(
+        re.findall(r'href="(/workbench/traces/session[^"]*)"', client.get("/workbench/traces").text)
+    )
     page = client.get(link).text
     assert page.index("Will it rain?") < page.index("And tomorrow?")
     assert "<dt>Traces</dt><dd>2</dd>" in page
-    assert client.get("/workbench/traces/session?user=u").text.count("class=\"turn\"") == 2
+    assert client.get("/workbench/traces/session?user=u").text.count('class="turn"') == 2
     assert client.get("/workbench/traces/session?session=gone").status_code == 404
     assert client.get("/workbench/traces/session").status_code == 404
 

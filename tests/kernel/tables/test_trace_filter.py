@@ -59,7 +59,9 @@ def test_the_system_is_the_program_and_the_model_is_in_the_metadata(log):
 
 
 def test_the_model_can_be_the_system_as_before(log):
-    ran = ragstone("judge", log, "--judge", "no_refusal", "--column", "system=metadata.model", "-o", "j.jsonl")
+    ran = ragstone(
+        "judge", log, "--judge", "no_refusal", "--column", "system=metadata.model", "-o", "j.jsonl"
+    )
     assert ran.code == 0
     assert {row.system for row in read_rows("j.jsonl", Judgement)} == {"a", "b"}
 
@@ -94,7 +96,11 @@ def test_judge_takes_of_traces_what_a_filter_leaves(log, where, n):
 def test_sample_and_import_take_them_too_and_folders(log, tmp_path):
     assert ragstone("sample", log.parent, "--where", "service = farm", "-o", "q.jsonl").code == 0
     [row] = read_rows(tmp_path / "q.jsonl", Question)
-    assert (row.question, row.reference, row.metadata["answer"]) == ("Will maize grow in Nakuru?", None, "So 3.")
+    assert (row.question, row.reference, row.metadata["answer"]) == (
+        "Will maize grow in Nakuru?",
+        None,
+        "So 3.",
+    )
     assert ragstone("import", log, "--where", "failed", "-o", "in").code == 0
     assert [row.question for row in read_rows(tmp_path / "in" / "answers.jsonl", Answer)] == ["Was it?"]
 

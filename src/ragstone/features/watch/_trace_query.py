@@ -9,7 +9,7 @@ holds where any of them meets it.
 import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -99,32 +99,34 @@ class TraceQuery:
 
     def page(self, where: str, order: Order, *, rising: bool, at: int, size: int) -> TracePage:
         """Return a page of what a filter leaves, empty for none. Raises DataError, see tables/where.py."""
-        test, values = self._where(where)
+        source, values = self._source(where)
         (of,) = self._con.execute("SELECT count(*) FROM traces").fetchone()
-        sign = "ASC" if rising else "DESC"
-        # Numbers alone, all of them: a second scan of the texts to count them would take longer.
-        numbers = self._con.execute(
-            f"SELECT t.n FROM traces t WHERE {test} ORDER BY t.{order} IS NULL, t.{order} {sign}, t.n {sign}",
-            values,
-        ).fetchall()
-        at = min(max(1, at), max(1, -(-len(numbers) // size)))
-        first = (at - 1) * size
-        return TracePage(self.rows([n for (n,) in numbers[first : first + size]]), len(numbers), of, at)
+        # None is SQLite's least: it comes last by itself, by an index, unless the least is to be first.
+        ends = f"t.{order} IS NULL, t.{order}, t.n" if rising else f"t.{order} DESC, t.n DESC"
+        query = f"SELECT t.n FROM {source} ORDER BY {ends}"
+        if values or "WHERE" in source:
+            # Numbers alone, all of them: a second scan of the texts to count them would take longer.
+            numbers = self._con.execute(query, values).fetchall()
+            n = len(numbers)
+            at = min(max(1, at), max(1, -(-n // size)))
+            on_page = numbers[(at - 1) * size : at * size]
+        else:
+            n, at = of, min(max(1, at), max(1, -(-of // size)))
+            on_page = self._con.execute(f"{query} LIMIT ? OFFSET ?", (size, (at - 1) * size)).fetchall()
+        return TracePage(self.rows([number for (number,) in on_page]), n, of, at)
 
     def ids(self, where: str, most: int) -> list[str]:
         """Return the ids of what a filter leaves, the newest first, at most so many. Raises DataError."""
-        test, values = self._where(where)
-        rows = self._con.execute(
-            f"SELECT t.id FROM traces t WHERE {test} ORDER BY t.time DESC LIMIT ?", [*values, most]
-        )
+        source, values = self._source(where)
+        rows = self._con.execute(f"SELECT t.id FROM {source} ORDER BY t.time DESC LIMIT ?", [*values, most])
         return [trace for (trace,) in rows]
 
     def totals(self, where: str) -> TraceTotals:
         """Return the sums over what a filter leaves. Raises DataError."""
-        test, values = self._where(where)
+        source, values = self._source(where)
         row = self._con.execute(
             "SELECT count(*), coalesce(sum(failed), 0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0),"
-            f" count(cost) FROM traces t WHERE {test}",
+            f" count(cost) FROM {source}",
             values,
         ).fetchone()
         return TraceTotals(*row)
@@ -181,8 +183,13 @@ class TraceQuery:
                 found[trace.lower()].append(TraceScore(*score))
         return found
 
-    def _where(self, where: str) -> tuple[str, Values]:
-        return self._written(bound(where, self.columns)) if where.strip() else ("1", [])
+    def _source(self, where: str) -> tuple[str, Values]:
+        """Return the traces `t` that a filter leaves, as a query takes them after FROM."""
+        if not where.strip():
+            return "traces t", []
+        test, values = self._written(bound(where, self.columns))
+        texts = " JOIN texts x ON x.n = t.n" if "x." in test else ""
+        return f"traces t{texts} WHERE {test}", values
 
     def _written(self, condition: Condition) -> tuple[str, Values]:
         match condition:
@@ -209,12 +216,16 @@ class TraceQuery:
         if column in self.metrics:
             return self._scored(self.metrics[column], asked)
         if column in NOTED:
-            ids = [note.question_id for note in self.notes if _meets(note, asked)]
+            cells = [(note.question_id, note_columns([note], note.system or "")) for note in self.notes]
+            ids = [trace for trace, told in cells if told[column] and (value is None or holds(asked, told))]
             query = f"t.id IN ({','.join('?' * len(ids))})"
             return (f"NOT {query}" if value is None else query), [*ids]
-        if column == "text":
-            return self._in_any_text(asked)
-        inside = f"t.{column}" if column not in SAID else column
+        if column == "text":  # any of the texts is so
+            columns = (*SAID, "name", "error")
+            parts = [self._is_so(msgspec.structs.replace(asked, column=each)) for each in columns]
+            word = " AND " if value is None else " OR "
+            return f"({word.join(query for query, _ in parts)})", [v for _, values in parts for v in values]
+        inside = f"{'x' if column in SAID else 't'}.{column}"
         if value is None:
             test, values = f"{inside} IS NULL", Values()
         elif asked.sign == "~":
@@ -222,14 +233,7 @@ class TraceQuery:
         else:
             test = f"coalesce({inside} {asked.sign} ?, 0)"
             values = [folded(value) if isinstance(value, str) else value]
-        return (test if column not in SAID else f"t.n IN (SELECT n FROM texts WHERE {test})"), values
-
-    def _in_any_text(self, asked: ColumnTest) -> tuple[str, Values]:
-        """Return whether one of the texts is so: question and answer, the name of the top span, the error."""
-        columns = (*SAID, "name", "error")
-        parts = [self._is_so(msgspec.structs.replace(asked, column=column)) for column in columns]
-        word = " AND " if asked.values[0] is None else " OR "
-        return f"({word.join(query for query, _ in parts)})", [v for _, values in parts for v in values]
+        return test, values
 
     def _scored(self, metric: str, asked: ColumnTest) -> tuple[str, Values]:
         (value,) = asked.values
@@ -244,8 +248,3 @@ class TraceQuery:
             )
             values *= 2
         return (f"NOT ({query})" if value is None else f"({query})"), values
-
-
-def _meets(note: Note, asked: ColumnTest) -> bool:
-    cells: Mapping[str, object] = note_columns([note], note.system or "")
-    return bool(cells[asked.column]) and (asked.values[0] is None or holds(asked, cells))

@@ -144,7 +144,10 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     steps = [step for _, step in steps_in(enumerate(raw)) if isinstance(step, TraceStep)]
     steps = [step for step in steps if (step.trace or "").lower() == wanted]
     pairs = [(row, inside) for row, inside in evaluated_answers(steps) if row]
-    last = _last_model(pairs, parts)
+    told = [step for _, inside in pairs for step in inside if step.id in parts]
+    models = [step for step in told if step.kind == "model" and parts[str(step.id)].given]
+    # The last model has what came before.
+    last = str(max(models, key=lambda step: step.started or 0.0).id) if models else None
     exchanges = [_exchange(row, inside, parts, room) for row, inside in pairs]
     said = [*parts[last].given, *parts[last].made] if last else []
     conversation = [_message(message, room) for message in said[-MOST_CARDS:]]
@@ -167,15 +170,6 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return raw if isinstance(raw, dict) and raw.keys() & {"resourceSpans", "resourceLogs"} else None
-
-
-def _last_model(
-    pairs: Sequence[tuple[Mapping[str, Any], Sequence[TraceStep]]], parts: Mapping[str, SpanParts]
-) -> str | None:
-    """Return the id of the last span of a model that says what it was told: it has what came before."""
-    spans = [step for _, inside in pairs for step in inside if step.id in parts]
-    models = [step for step in spans if step.kind == "model" and parts[str(step.id)].given]
-    return str(max(models, key=lambda step: step.started or 0.0).id) if models else None
 
 
 def _exchange(
@@ -237,8 +231,11 @@ def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, is_above: bool) 
     messages = [*told.given, *told.made] if told else []
     documents = told.documents if told else []
     named = [(name, text) for name, text in (("Input", row.given), ("Result", row.result)) if text]
+    contents = {content_in(message) for message in messages}  # an input that is these says nothing more
     texts = [
-        (name, room.text(text)) for name, text in named if not (messages and _holds_messages(text, messages))
+        (name, room.text(text))
+        for name, text in named
+        if not messages or (text not in contents and not isinstance(decoded(text), list))
     ]
     shown_messages = [] if is_above else [_message(message, room) for message in messages[:MOST_CARDS]]
     cards = [_document(document, room) for document in documents[:MOST_CARDS]]
@@ -252,12 +249,6 @@ def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, is_above: bool) 
     room.is_cut |= was_cut
     kind = KIND_WORDS[told.kind] if told else "step"
     return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut, is_above)
-
-
-def _holds_messages(text: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether an input or a result says nothing but what the messages do, or is these as JSON."""
-    contents = {content_in(message) for message in messages}
-    return text in contents or isinstance(decoded(text), list)
 
 
 def indented(text: str) -> str:

@@ -99,6 +99,7 @@ def chosen(
         rows = asked.named(ids[:FEW])
         n = len(ids)
     settings = app.settings
+    taken = {entry.name for entry in app.runs.all()}
     named = [str(name) for name in settings.judge.judges]
     judges = _offered(settings, [*FREE, *named, *judge_names()])
     first = [each for each in judges if each.name in (*FREE, *named)]
@@ -118,7 +119,11 @@ def chosen(
         first=first,
         others=[each for each in judges if each not in first],
         models=_models(settings),
-        name=_free_name(app),
+        name=next(
+            name
+            for n in range(1, len(taken) + 2)
+            if (name := "traces" if n == 1 else f"traces-{n}") not in taken
+        ),
     )
 
 
@@ -175,13 +180,6 @@ def _models(settings: Settings) -> list[str]:
     own = [settings.judge.model] if settings.judge.model else []
     known = [name for name in settings.models if name.partition("/")[0] in providers()]
     return list(dict.fromkeys([*own, *known]))
-
-
-def _free_name(app: AppState) -> str:
-    taken = {entry.name for entry in app.runs.all()}
-    return next(
-        name for n in range(1, len(taken) + 2) if (name := "traces" if n == 1 else f"traces-{n}") not in taken
-    )
 
 
 def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], Settings, Path]:

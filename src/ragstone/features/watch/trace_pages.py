@@ -170,6 +170,7 @@ def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[
         scores = asked.scores([trace_id]).get(trace_id.lower(), [])
         notes = _by_trace(asked.notes).get(trace_id.lower(), [])
     shown = shown_trace(tree, lines)
+    spans = dict.fromkeys(note.span or "" for note in notes)
     title = (row.question if row else None) or tree.summary.name or tree.summary.id
     return page(
         request,
@@ -180,7 +181,7 @@ def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[
         shown=shown,
         scores=scores,
         notes=notes,
-        notes_of=_by_span(notes),
+        notes_of={span: [note for note in notes if (note.span or "") == span] for span in spans},
         mine={note.id for note in notes if person.may("owner") or note.author == person.name},
         may_note=person.may("annotator"),
         may_choose=person.may("owner"),
@@ -195,13 +196,6 @@ def moment(seconds: float) -> str:
     """Return a time as a list has it, where this server is: `27 Nov 2026, 02:47`."""
     there = datetime.fromtimestamp(seconds, UTC).astimezone()
     return f"{there.day} {there:%b %Y, %H:%M}"
-
-
-def _by_span(notes: list[Note]) -> dict[str, list[Note]]:
-    spans: dict[str, list[Note]] = {}
-    for note in notes:
-        spans.setdefault(note.span or "", []).append(note)
-    return spans
 
 
 class ListedTrace(TraceRow, frozen=True, kw_only=True):
