@@ -348,8 +348,9 @@ def view_of(opened: OpenReview, item: ReviewedQuestion) -> dict[str, object]:
     """Return a question with all that its page shows.
 
     stands: the id of the last decision. draft: what a log's application answered, where there is no
-    reference; it is none before somebody says so. notes: of its metadata. shown: the documents, with the evidence
-    marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the checks.
+    reference; it is none before somebody says so. notes: of its metadata. shown: the documents, with the
+    evidence marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the
+    checks.
     """
     question = item.question
     last = opened.last(question.id)

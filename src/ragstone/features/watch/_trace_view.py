@@ -144,8 +144,8 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     steps = [step for _, step in steps_in(enumerate(raw)) if isinstance(step, TraceStep)]
     steps = [step for step in steps if (step.trace or "").lower() == wanted]
     pairs = [(row, inside) for row, inside in evaluated_answers(steps) if row]
-    told = [step for _, inside in pairs for step in inside if step.id in parts]
-    models = [step for step in told if step.kind == "model" and parts[str(step.id)].given]
+    known_steps = [step for _, inside in pairs for step in inside if step.id in parts]
+    models = [step for step in known_steps if step.kind == "model" and parts[str(step.id)].given]
     # The last model has what came before.
     last = str(max(models, key=lambda step: step.started or 0.0).id) if models else None
     exchanges = [_exchange(row, inside, parts, room) for row, inside in pairs]

@@ -334,7 +334,8 @@ def add_to_set(request: AnyRequest, app: AtApp, data: JSONBody[AddToSet]) -> Add
             there += 1
             continue
         told = row.metadata or {}
-        notes = {key: told[key] for key in ("trace_id", "time") if key in told}
+        names = ["trace_id", "time"]
+        notes: dict[str, Any] = {name: told[name] for name in names if name in told}
         metadata: dict[str, Any] = {"answer": answer} if answer else {}
         metadata |= {"system": row.system, **notes}
         new[question_id] = Question(id=question_id, question=question, metadata=metadata)

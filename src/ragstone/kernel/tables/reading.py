@@ -92,10 +92,7 @@ def read_rows(
     ConfigError for a field in `columns` that there is not.
     """
     path = Path(path) if url_of(path) else local_path(path)
-    choice = _choice(row_type, columns, worksheet, words)
-    if where is not None:
-        bound(where, TRACE_COLUMNS)
-        choice = msgspec.structs.replace(choice, where=where)
+    choice = _choice(row_type, columns, worksheet, words, where)
     place = str(url_of(path) or path)
     reader = _RowReader(row_type, place, choice, flat=ending_of(path) in FLAT)
     problems: list[str] = []
@@ -117,10 +114,12 @@ def read_rows(
     reader.check_words(len(problems))
     if problems:
         raise DataError("\n".join(problems))
-    if not reader.n_rows and choice.where is not None:
-        raise DataError(f"{place}: no trace meets {choice.where!r}. Write another filter.")
     if not reader.n_rows:
-        raise DataError(f"{place}: the file holds no rows. Check that the step that wrote it has finished.")
+        raise DataError(
+            f"{place}: the file holds no rows. Check that the step that wrote it has finished."
+            if choice.where is None
+            else f"{place}: no trace meets {choice.where!r}. Write another filter."
+        )
     reader.check_chosen()
     reader.tell_repeats()
     if nulls:
@@ -151,9 +150,12 @@ def _choice(
     columns: Mapping[str, str] | None,
     worksheet: str | None = None,
     words: Mapping[str, float] | None = None,
+    where: str | None = None,
 ) -> ColumnChoice:
     """Return how a file is to be read: as the parameters say, else as the command line does."""
     ambient = CHOICE.get()
+    if where is not None:
+        bound(where, TRACE_COLUMNS)
     known = {*fields_of(row_type), *ALIASES[row_type]}
     for field in columns or ():
         if field not in known:
@@ -166,7 +168,7 @@ def _choice(
         worksheet=worksheet or ambient.worksheet,
         words={word.casefold(): score for word, score in (words or ambient.words).items()},
         lenient=columns is None,
-        where=ambient.where,
+        where=ambient.where if where is None else where,
     )
 
 
