@@ -42,6 +42,7 @@ REFUSED = {
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
     "note runs/mine --remove": "There is no note",
     "note runs/mine q-17": "There is no question",
+    "note .ragstone/traces": "no such run folder",  # nothing was sent here
     "judges fit": "Ask for less agreement",  # 30 labels are too few
     "review questions/questions.jsonl": "Review the set in the workbench",
 }

@@ -35,6 +35,7 @@ HOSTILE = {
     "a few brackets": "<" * 4 * KB,
     "a few quotes": "\"'" * 2 * KB,
 }
+ASKED = TRACE[::-1]
 RUN, LABEL, JUDGE = "/workbench/runs/0/a", "/workbench/label", "/workbench/judges/mine"
 PAGES = (
     "/workbench/",
@@ -70,7 +71,11 @@ PAGES = (
     "/workbench/monitor",
     "/workbench/monitor/questions",
     "/workbench/traces",
+    "/workbench/traces?where=text+~+a&order=duration",
     f"/workbench/traces/{TRACE}",
+    f"/workbench/traces/{ASKED}",
+    f"/workbench/traces/chosen?act=judge&id={ASKED}",
+    "/workbench/traces/session?session=s",
     LABEL,
     f"{LABEL}/new?run=0/a",
     f"{LABEL}/first",
@@ -109,6 +114,7 @@ TEXTLESS = {
     "/workbench/judges/new-judge",
     "/workbench/demo",
     "/workbench/demo/progress",
+    "/workbench/traces/judge/{name}",
 }
 FILES = {
     "/workbench/runs/{index}/{name}/question.txt",
@@ -117,6 +123,7 @@ FILES = {
     "/workbench/label/{name}/export/{form}",
     "/workbench/review/{set_id}/reviewed.jsonl",
     "/workbench/traces/{trace_id}/{number}",
+    "/workbench/traces/list.jsonl",
 }
 """Addresses whose answers hold no text of a row, and those that give it whole, as a file."""
 TEXTS_A_ROW = 8  # question, reference, answer, context, turn, and what the judge said
@@ -164,7 +171,28 @@ def write_project(folder: Path, text: str) -> None:
         "kept": text,
     }
     spans = [span(at, parent=at - 1 or None, **tool) for at in range(1, N + 1)]
+    model: dict[str, Any] = {
+        "openinference__span__kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": text,
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": text,
+    }
+    search: dict[str, Any] = {
+        "openinference__span__kind": "RETRIEVER",
+        "retrieval.documents.0.document.content": text,
+        "retrieval.documents.0.document.metadata": json.dumps({"title": text, "source": text}),
+    }
+    asked = {"input__value": text, "output__value": text, "session__id": "s", "user__id": text}
     ragstone.store_spans(as_protobuf(request(*spans)), folder / ".ragstone" / "traces")
+    kinds = enumerate((asked, model, search), 1)
+    spans = [span(at, trace=ASKED, parent=at - 1 or None, **more) for at, more in kinds]
+    (folder / ".ragstone" / "traces" / "sent.jsonl").write_bytes(request(*spans) + b"\n")
+    told = {"id": "1", "question_id": ASKED, "text": text, "author": text, "at": "", "tags": [text]}
+    (folder / ".ragstone" / "workbench" / "traces").mkdir(parents=True)
+    (folder / ".ragstone" / "workbench" / "traces" / "notes.jsonl").write_bytes(
+        msgspec.json.encode(told) + b"\n"
+    )
     logged = [row(f"x{at}", answered=at % 2, question=f"{at} {text}", answer=text) for at in range(N)]
     fill(folder / ".ragstone" / "monitor", logged).close()
     (folder / "ragstone.toml").write_text('[run]\nname = "mine"\n')

@@ -28,6 +28,7 @@ PAGES = (
     "features.try_.pages",
     "features.watch.monitor_pages",
     "features.watch.trace_pages",
+    "features.watch.trace_act_pages",
 )
 """The modules of pages, each a PageModule of kernel/extend.py."""
 

@@ -104,7 +104,7 @@ def test_a_trace_that_straddles_files_is_one(store, folder, follow):
     assert look(store, folder, follow=follow).new == (2 if follow else 3)
     assert said(store) == [(f"Why {n}?", f"So {n}.") for n in (1, 2, 3)]
     straddling = next(seen for seen in store.each() if seen.question == "Why 2?")
-    assert (straddling.system, [one.text for one in straddling.contexts]) == ("m", ["Text 2."])
+    assert (straddling.system, [one.text for one in straddling.contexts]) == ("shop", ["Text 2."])
     assert not any(mark.held for mark in store.marks().values())
     assert look(store, folder).rows == 0
 

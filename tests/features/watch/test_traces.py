@@ -1,6 +1,5 @@
 """Stored spans as traces: the list, the tree with its times, and that nothing of a broken one is lost."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.spans import BEGAN, TRACE, asked, request, span
 
-from ragstone.features.watch.traces import find_trace, is_trace_file, newest_traces, trace_files
+from ragstone.features.watch import traces
+from ragstone.features.watch.traces import is_trace_file
 from ragstone.kernel.errors import DataError
 
 OTHER = TRACE[::-1]
@@ -18,6 +18,10 @@ def file_of(folder: Path, *bodies: bytes, name: str = "traces-1.jsonl") -> Path:
     path = folder / name
     path.write_bytes(b"".join(body + b"\n" for body in bodies))
     return path
+
+
+def find_trace(paths: list[Path], trace_id: str) -> traces.TraceTree | None:
+    return traces.find_trace((line for path in paths for line in path.read_bytes().splitlines()), trace_id)
 
 
 def shape(tree):
@@ -89,21 +93,6 @@ def test_a_chain_of_thousands_is_no_recursion(tmp_path):
     assert find_trace([file_of(tmp_path, request(*spans))], TRACE).rows[-1].depth == 4999
 
 
-def test_the_newest_traces_come_first_a_page_at_a_time(tmp_path):
-    bodies = [request(span(at, trace=f"{at:032x}", input__value=f"Is it {at}?")) for at in range(1, 8)]
-    old, new = file_of(tmp_path, *bodies[:4]), file_of(tmp_path, *bodies[4:], name="traces-2.jsonl")
-    os.utime(old, (1, 1))
-    files = trace_files([tmp_path, tmp_path / "nothing"])
-    assert files == [new, old]
-    found, more = newest_traces(files, 0, 2)
-    assert [one.asked for one in found] == ["Is it 7?", "Is it 6?"]
-    assert more
-    found, more = newest_traces(files, 4, 5)
-    assert [one.asked for one in found] == ["Is it 3?", "Is it 2?", "Is it 1?"]
-    assert not more
-    assert newest_traces([], 0, 5) == ([], False)
-
-
 def test_a_trace_in_two_files_is_one_and_another_is_not_mixed_in(tmp_path):
     one = file_of(tmp_path, request(span(1)), asked("Is it?", "It is.", OTHER))
     two = file_of(tmp_path, request(span(2, parent=1)), name="traces-2.jsonl")
@@ -111,17 +100,9 @@ def test_a_trace_in_two_files_is_one_and_another_is_not_mixed_in(tmp_path):
     assert find_trace([two, one], "ab" * 16) is None
 
 
-def test_a_list_of_messages_is_shown_as_what_the_user_asked(tmp_path):
-    messages = '[{"role": "user", "parts": [{"type": "text", "content": "Will it rain?"}]}]'
-    path = file_of(tmp_path, request(span(1, gen_ai__input__messages=messages)))
-    assert [one.asked for one in newest_traces([path], 0, 5)[0]] == ["Will it rain?"]
-
-
 def test_ids_in_anybodys_file_may_be_any(tmp_path):
     body = request(span(1), span(2, parent=1)).replace(TRACE.encode(), b"conversation 7")
-    [found], _ = newest_traces([file_of(tmp_path, body)], 0, 5)
-    assert found.id == "conversation 7"
-    assert shape(find_trace([tmp_path / "traces-1.jsonl"], "conversation 7")) == [
+    assert shape(find_trace([file_of(tmp_path, body)], "conversation 7")) == [
         ("step 1", 0),
         ("step 2", 1),
     ]
@@ -133,6 +114,61 @@ def test_lines_that_are_no_traces_are_passed_over_and_one_indented_object_is_rea
     indented = tmp_path / "one.json"
     indented.write_bytes(request(span(1)).replace(b"[", b"[\n  "))
     assert is_trace_file(indented)
-    assert len(find_trace([indented], TRACE).rows) == 1
+    assert len(traces.find_trace([indented.read_bytes()], TRACE).rows) == 1
     with pytest.raises(DataError, match="cannot be read"):
         is_trace_file(tmp_path / "nothing")
+
+
+def timed(number: int, begin: float, end: float, parent: int | None = None):
+    """Return a span from one second to another."""
+    times = {"startTimeUnixNano": begin, "endTimeUnixNano": end}
+    return span(number, parent=parent) | {name: str(BEGAN + round(at * 10**9)) for name, at in times.items()}
+
+
+def selves(*spans):
+    tree = traces.find_trace([request(*spans)], TRACE)
+    return {row.name: row.self_s and round(row.self_s, 5) for row in tree.rows}
+
+
+def test_self_time_is_what_no_child_covers():
+    # 10 s, of which 1 to 4 and 3 to 6 are children's: 5 s are covered once. One child outlasts it by 3 s.
+    found = selves(
+        timed(1, 0, 10), timed(2, 1, 4, 1), timed(3, 3, 6, 1), timed(4, 9, 13, 1), timed(5, 1, 2, 2)
+    )
+    assert found == {"step 1": 4.0, "step 2": 2.0, "step 5": 1.0, "step 3": 3.0, "step 4": 4.0}
+
+
+def test_self_time_of_what_has_no_end_is_unknown_and_covers_nothing():
+    endless = timed(2, 1, 2, 1)
+    del endless["endTimeUnixNano"]
+    before, after = timed(3, -5, -1, 1), timed(4, 20, 30, 1)
+    assert selves(timed(1, 0, 10), endless, before, after)["step 1"] == 10.0
+    assert selves(timed(1, 0, 10), endless)["step 2"] is None
+
+
+@st.composite
+def nested_spans(draw):
+    """Spans whose children lie in them one after another: (number, begin, end, parent), the root first."""
+    spans, waiting = [(1, 0, 1000, None)], [(1, 0, 1000)]
+    while waiting:
+        number, begin, end = waiting.pop()
+        cuts = sorted(draw(st.lists(st.integers(begin, end), max_size=4, unique=True)))
+        for low, high in zip(cuts[::2], cuts[1::2], strict=False):
+            child = len(spans) + 1
+            spans.append((child, low, high, number))
+            waiting.append((child, low, high))
+    return spans
+
+
+@given(nested_spans())
+def test_self_times_of_a_well_formed_tree_sum_to_the_time_of_its_root(spans):
+    tree = traces.find_trace([request(*(timed(*each[:3], each[3]) for each in spans))], TRACE)
+    assert sum(row.self_s for row in tree.rows) == pytest.approx(1000, abs=1e-3)
+
+
+@given(st.lists(st.tuples(st.integers(-20, 120), st.integers(0, 60)), max_size=8))
+def test_self_time_is_at_most_the_time_of_a_span_however_its_children_lie(children):
+    spans = [timed(1, 0, 100), *(timed(at, b, b + n, 1) for at, (b, n) in enumerate(children, 2))]
+    covered = {second for b, n in children for second in range(max(b, 0), min(b + n, 100))}
+    own = traces.find_trace([request(*spans)], TRACE).rows[0].self_s
+    assert own == pytest.approx(100 - len(covered), abs=1e-3)

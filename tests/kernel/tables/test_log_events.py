@@ -25,7 +25,8 @@ def read(tmp_path, *lines: bytes) -> list[Answer]:
 def test_the_details_of_a_call_are_an_answer(tmp_path):
     usage = {"gen_ai__usage__input_tokens": 10, "gen_ai__usage__output_tokens": 3}
     [row] = read(tmp_path, log_request(details("When?", "In May.", 5, **usage)))
-    assert (row.question, row.answer, row.system) == ("When?", "In May.", "m")
+    assert (row.question, row.answer, row.system) == ("When?", "In May.", "shop")
+    assert (row.metadata["service"], row.metadata["model"]) == ("shop", "m")
     assert (row.usage.input, row.usage.output, row.usage.calls) == (10, 3, 1)
     assert (row.metadata["trace_id"], row.metadata["span_id"]) == (TRACE, f"{5:016x}")
 
@@ -71,7 +72,7 @@ def test_an_event_tells_what_its_span_does_not_and_nothing_twice(tmp_path, order
     spans = request(span(1), span(2, parent=1, **known, **{"gen_ai.request.model": "gpt"}))
     events = log_request(details("When?", "In May.", 2, **usage))
     [row] = read(tmp_path, *[spans, events][::order])
-    assert (row.question, row.answer, row.system) == ("When?", "In May.", "gpt")
+    assert (row.question, row.answer, row.metadata["model"]) == ("When?", "In May.", "gpt")
     assert (row.usage.input, row.usage.calls) == (10, 1)
     assert row.latency_s == 1.0  # of the top, which only spans know
     assert row.metadata["span_id"] == f"{1:016x}"

@@ -176,3 +176,49 @@ def test_names_and_texts_are_written_as_a_filter_takes_them():
 def test_a_filter_tells_which_columns_it_asks_for():
     text = "not (score < 1 or x) and `a b` = 1 and score = none"
     assert columns_asked(text, COLUMNS_OF_CHIPS) == ["score", "x", "a b"]
+
+
+TIMES: dict[str, Kind] = {"time": "time"}
+AT = {"a": 1763856000.0, "b": 1763942399.0, "c": 1763942400.0, "d": None}
+"""2025-11-23T00:00:00Z, the last second of that day, the first of the next, and none."""
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("time = 2025-11-23", "ab"),
+        ("time != 2025-11-23", "cd"),
+        ("time < 2025-11-23", ""),
+        ("time <= 2025-11-23", "ab"),
+        ("time > 2025-11-23", "c"),
+        ("time >= 2025-11-23", "abc"),
+        ("time >= 2025-11-23T23", "bc"),
+        ("time = 2025-11-23T23:59", "b"),
+        ("time <= 2025-11-23T00:00:00Z", "a"),
+        ('time > "2025-11-23T00:00"', "bc"),
+        ("time = none", "d"),
+        ("time != none", "abc"),
+        ("not time > 2025-11-23", "abd"),
+    ],
+)
+def test_a_time_is_as_long_as_it_is_written(text, names):
+    condition = bound(text, TIMES)
+    assert "".join(name for name, at in AT.items() if holds(condition, {"time": at})) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time > yesterday",
+        "time = 2025-13-01",
+        "time ~ 2025",
+        "time in (2025-11-23)",
+        "time > none",
+        "time",
+        "time > 2025-11-23 10:00",
+    ],
+)
+def test_what_is_no_time_is_refused(text, says):
+    with pytest.raises(DataError) as mistake:
+        bound(text, TIMES)
+    says(str(mistake.value))

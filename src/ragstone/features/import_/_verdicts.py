@@ -10,6 +10,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label, Status, count_statuses
 from ragstone.kernel.tables import check_output, keep_sources, parse_rows, read_rows, write_rows
+from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_telemetry, kinds_in, sheet_rows
 
@@ -83,6 +84,8 @@ def import_verdicts(
     rows, kinds = found_rows
     judgements = _read(sources, rows, Judgement) if Judgement in kinds else []
     labels = _read(sources, rows, Label) if Label in kinds else []
+    if CHOICE.get().where is not None and kinds != {Answer}:
+        raise DataError("--where chooses answers of traces, and these files hold verdicts too. Leave it out.")
     answers: list[Answer] = []
     # Spans without inputs and outputs hold none: beside verdicts that is no mistake.
     with contextlib.suppress(*(DataError,) if kinds > {Answer} else ()):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.bars import bars
-from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.columns import TraceWhere, reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Limit
 from ragstone.kernel.console.printing import UNSCORED, counts_line, say, show_json
 from ragstone.kernel.errors import ConfigError, plural
@@ -67,6 +67,7 @@ def import_(
     limit: Limit = None,
     drop_repeats: DropRepeats = False,
     conversations: Conversations = False,
+    where: TraceWhere = None,
     strict: Strict = False,
     force: Force = False,
     json: AsJson = False,
@@ -104,6 +105,8 @@ def import_(
             sources, output, used, forced=format_ == VERDICTS, strict=strict, force=force, json=json
         ):
             return
+    if where is not None:
+        raise ConfigError("--where chooses among traces, and these sources hold none. Leave it out.")
     from ragstone.features.import_._rows import ImportOptions, parse_columns
     from ragstone.features.import_.importing import import_to_folder
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models, leave_judged
-from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.columns import RowWhere, is_run, reads_rows
 from ragstone.kernel.console.options import Bounds, Limit, Model
 from ragstone.kernel.console.printing import again, say, show_found
 
@@ -33,12 +33,6 @@ QuestionsToo = Annotated[
     Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
 ]
 
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where", help="Of a run: judge the answers that a filter leaves, into a run of their own."
-    ),
-]
 Sheets = Annotated[
     list[Path],
     typer.Argument(help="The answer sheet, with any tool's column names; several files, or a log's folder."),
@@ -64,7 +58,7 @@ def judge(
     one_call: OneCall = None,
     each_turn: EachTurn = False,
     questions: QuestionsToo = None,
-    where: Where = None,
+    where: RowWhere = None,
     output: JudgementsPlace = None,
     limit: Limit = None,
     bounds: Bounds = False,
@@ -82,6 +76,7 @@ def judge(
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
     - `ragstone judge runs/mine --where "correctness < 0.5" --judge completeness`
+    - `ragstone judge traces.jsonl --judge grounding --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
     from ragstone.features.judge.chosen import chosen_note
@@ -99,7 +94,7 @@ def judge(
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     bare = read_no_answer(chosen)
-    if where is None:
+    if where is None or not is_run(answers):
         sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
         name = None
     else:
@@ -124,7 +119,7 @@ def judge(
             how=asking.session,
             force=force,
             bounds=bounds,
-            note=chosen_note(answers[0], where) if where else None,
+            note=chosen_note(answers[0], where) if where and name else None,
         )
     else:
         summary = judge_sheet(

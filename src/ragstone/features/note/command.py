@@ -1,4 +1,4 @@
-"""`ragstone note`: write down what you saw of a row of a run, or list what has been written."""
+"""`ragstone note`: write down what you saw of a row of a run or of a trace, or list what has been written."""
 
 import getpass
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from ragstone.kernel.console.options import AsJson
 from ragstone.kernel.console.printing import say, show, show_json
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, explaining
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 
 def note(
-    run: Annotated[Path, typer.Argument(help="A run folder, such as runs/mine.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run folder, such as runs/mine; or a file or folder of traces.")
+    ],
     question: Annotated[
-        str | None, typer.Argument(help="The id of the question; without it notes are listed.")
+        str | None,
+        typer.Argument(help="The id of the question, or of the trace; without it notes are listed."),
     ] = None,
     text: Annotated[str, typer.Argument(help="What you saw.")] = "",
     *,
     system: Annotated[
         str | None, typer.Option("--system", help="The system whose answer it is about; default: all.")
+    ] = None,
+    span: Annotated[
+        str | None, typer.Option("--span", help="Of a trace, the span that it is about; default: all of it.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A word for it; may be repeated.")] = None,
     author: Annotated[
@@ -33,42 +39,95 @@ def note(
     remove: Annotated[str | None, typer.Option("--remove", help="The id of a note to remove.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Write a note on a question of a run, or list the notes of a run.
+    """Write a note on a question of a run or on a trace, or list the notes that there are.
 
     Examples:
 
     - `ragstone note runs/mine`
     - `ragstone note runs/mine q-17 "It names wheat, the question is about maize." --tag "wrong crop"`
     - `ragstone note runs/mine --remove 5f2a9c01b3de`
+    - `ragstone note .ragstone/traces 5b8efff798038103d269b633813fc60c "It asked the wrong tool."`
     """
-    from ragstone.kernel.runs.notes import add_note, read_notes, remove_note
-    from ragstone.kernel.runs.run import read_summary
+    from ragstone.kernel.runs.notes import add_note, remove_note
 
+    traces = _traces_in(run)
+    folder = _folder_of(run, traces, system, span)
     if remove is not None:
         if question is not None:
             raise DataError("--remove takes the note out, so it takes no question. Leave one of the two out.")
-        read_summary(run)
-        remove_note(run, remove)
+        remove_note(folder, remove)
         say(f"Note {remove} removed.")
     elif question is not None:
-        _check_answered(run, question, system)
+        if traces:
+            _check_traced(traces, question, span)
+        else:
+            _check_answered(run, question, system)
         name = author or getpass.getuser()
-        made = add_note(run, question, text, author=name, system=system, tags=tag or ())
+        made = add_note(folder, question, text, author=name, system=system, span=span, tags=tag or ())
         if json:
             show_json(made)
         else:
             say(f"Note {made.id} written.")
-    elif text or system or author:
+    elif text or system or span or author:
         raise DataError("Name the question that the note is about: ragstone note RUN QUESTION TEXT")
     else:
+        _list_notes(run, folder, tag, json=json)
+
+
+def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | None) -> Path:
+    """Return the folder that holds the notes. Raises DataError for options of the other kind, and no run."""
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.runs.run import read_summary
+
+    if traces and system is not None:
+        raise DataError("--system is for runs: of a trace name a span with --span, or leave both out.")
+    if span is not None and not traces:
+        raise DataError("--span is for traces: of a run name a system with --system, or leave both out.")
+    if not traces:
         read_summary(run)
-        notes = [each for each in read_notes(run) if not tag or set(tag) & set(each.tags)]
-        if json:
-            show_json(notes)
-        elif notes:
-            show(_table(notes))
-        else:
-            say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
+        return run
+    settings = load_settings()  # the notes of a project's traces are together: the workbench shows them
+    return settings.path(settings.workbench.store) / "traces"
+
+
+def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool) -> None:
+    from ragstone.kernel.runs.notes import read_notes
+
+    notes = [each for each in read_notes(folder) if not tags or set(tags) & set(each.tags)]
+    if json:
+        show_json(notes)
+    elif notes:
+        show(_table(notes))
+    else:
+        say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
+
+
+def _traces_in(place: Path) -> list[Path]:
+    """Return the files of spans that a place is, or holds; none of a run."""
+    if place.is_dir() and (place / "summary.json").is_file():
+        return []
+    files = sorted(place.glob("*.jsonl")) if place.is_dir() else [place] if place.is_file() else []
+    marks = (b'"resourceSpans"', b'"resourceLogs"')
+    traces = []
+    for path in files:
+        with explaining(f"{path}: cannot be read"), path.open("rb") as file:
+            head = file.read(4096)
+        traces += [path] if any(mark in head for mark in marks) else []
+    return traces
+
+
+def _check_traced(traces: list[Path], trace: str, span: str | None) -> None:
+    """Raise DataError for a trace that no file holds, and for a span that is in none with it."""
+    wanted = [f'"{each}"'.lower().encode() for each in (trace, *([span] if span else []))]
+    for path in traces:
+        with explaining(f"{path}: cannot be read"), path.open("rb") as file:
+            if any(all(each in line.lower() for each in wanted) for line in file):
+                return
+    if span:
+        raise DataError(f"There is no span {span!r} of a trace {trace!r} in these traces. Check both ids.")
+    raise DataError(
+        f"There is no trace {trace!r} in these traces. `ragstone serve` lists them with their ids."
+    )
 
 
 def _check_answered(run: Path, question: str, system: str | None) -> None:
@@ -90,11 +149,17 @@ def _table(notes: "list[Note]") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("id", "question", "system", "note", "tags", "author", "time"):
+    for head in ("id", "question", "about", "note", "tags", "author", "time"):
         table.add_column(head, overflow="fold")
     for each in notes:
         tags = ", ".join(each.tags)
         table.add_row(
-            each.id, each.question_id, each.system or "", each.text, tags, each.author, each.at[:10]
+            each.id,
+            each.question_id,
+            each.system or each.span or "",
+            each.text,
+            tags,
+            each.author,
+            each.at[:10],
         )
     return table

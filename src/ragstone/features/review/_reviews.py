@@ -347,16 +347,21 @@ def critics_of(questions: Iterable[Question]) -> list[str]:
 def view_of(opened: OpenReview, item: ReviewedQuestion) -> dict[str, object]:
     """Return a question with all that its page shows.
 
-    stands: the id of the last decision. notes: of its metadata. shown: the documents, with the evidence
-    marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the checks.
+    stands: the id of the last decision. draft: what a log's application answered, where there is no
+    reference; it is none before somebody says so. notes: of its metadata. shown: the documents, with the
+    evidence marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the
+    checks.
     """
     question = item.question
     last = opened.last(question.id)
     spans, wrong = shown_spans(opened, question)
     rationales = (question.metadata or {}).get("rationales")
     reasons = rationales if isinstance(rationales, dict) else {}
+    logged = (question.metadata or {}).get("answer")
+    draft = logged if isinstance(logged, str) and not references(question) else ""
     return {
         "question": question,
+        "draft": draft,
         "references": references(question),
         "state": state_of(item),
         "look": item.look,
@@ -373,7 +378,7 @@ def view_of(opened: OpenReview, item: ReviewedQuestion) -> dict[str, object]:
         "notes": [
             (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
             for name, value in (question.metadata or {}).items()
-            if name not in SHOWN_APART
+            if name not in SHOWN_APART and not (draft and name == "answer")
         ],
         "stands": last.id if last else "",
         "stack": item.stack,

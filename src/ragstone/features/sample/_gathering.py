@@ -14,6 +14,7 @@ from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
+from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.names import question_key
 
 SHOWN = 10  # rows that cannot be read
@@ -219,6 +220,8 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
 def _check(
     n_rows: int, malformed: int, without: int, problems: Sequence[str], names: Sequence[str], columns: Columns
 ) -> None:
+    if not n_rows and CHOICE.get().where is not None:
+        raise DataError(f"no trace of the log meets {CHOICE.get().where!r}. Write another filter.")
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.kernel.console.bars import bars
-from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.columns import TraceWhere, reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Seed, Strict
 from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
@@ -82,6 +82,7 @@ def sample(
     time: Time = None,
     keep_personal_data: Keep = False,
     limit: Limit = None,
+    where: TraceWhere = None,  # noqa: ARG001 - reads_rows lets it hold
     seed: Seed = 0,
     config: Config = None,
     force: Force = False,

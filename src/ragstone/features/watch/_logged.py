@@ -20,6 +20,7 @@ from ragstone.kernel.tables.names import LOG_NAMES, question_key
 SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""
 
+SERVICE = "metadata.service"  # of a trace: the program, whose name is the system
 FAILED = ("failed", "invalid", "error")  # what a step may have as its status
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
@@ -198,8 +199,9 @@ class Reader:
             if name not in tags and (text := _tag(first_of(raw, columns))):
                 tags[name] = text
         system = raw.get("system")
-        if "model" in self._tags and isinstance(system, str) and value_at(raw, "metadata.trace_id"):
-            tags.setdefault("model", system)  # of a trace, the system is the model that was asked
+        traced = value_at(raw, "metadata.trace_id")
+        if "model" in self._tags and isinstance(system, str) and traced and system != value_at(raw, SERVICE):
+            tags.setdefault("model", system)  # of a trace of no known program, the system is the model
         return dict(list(tags.items())[:MOST_TAGS])
 
 

@@ -1,69 +1,294 @@
-"""The traces that were sent, or that a file holds: the newest, and the tree of one with its times."""
+"""The traces that were sent, or that a file holds: the list, one as people read it, those of a session."""
 
-import json
-from html import escape
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+from urllib.parse import urlencode
 
+import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath
 
-from ragstone.features.watch.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
-from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
-from ragstone.kernel.serve.frame import page
+from ragstone.features.watch._trace_index import IndexState, TraceIndex, TraceRow, lines_of
+from ragstone.features.watch._trace_query import Order, TraceQuery, TraceScore, TraceTotals, with_scores
+from ragstone.features.watch._trace_view import exchanges_in, lasted, priced, shown_trace
+from ragstone.features.watch.traces import TraceTree, find_trace
+from ragstone.kernel.document.room import SHORT, shortened
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.notes import Note, read_notes
+from ragstone.kernel.serve.frame import AtPerson, at_time, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.tables.interchange.values import amount_in
 
 TRACES_A_PAGE = 50
+OF_A_SESSION = 100  # traces on a page of it
 DEEPEST = 12  # steps that are set in
-MOST_LEVELS = 20
+MOST_DOWNLOADED = 100_000
+AT_ONCE = 500
+WAIT_S = 0.6  # for what is new to be read, before the page is shown
+SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
+SLOWER_S = ("1", "3", "10", "30", "60")
+
+
+class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which traces an address asks for. where: a filter in words, see tables/where.py; the others are menus.
+
+    slower: seconds; dearer: USD. order: of which column; rising: the least first. at: the page, from 1.
+    """
+
+    text: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    service: str = ""
+    since: str = ""
+    outcome: str = ""
+    slower: str = ""
+    dearer: str = ""
+    user: str = ""
+    session: str = ""
+    where: str = ""
+    order: Order = "time"
+    rising: int = 0
+    at: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1
+
+
+class FilterChip(NamedTuple):
+    """A part of a filter in words, and the address without it."""
+
+    words: str
+    without: str
+
+
+def index_of(app: AppState) -> TraceIndex:
+    """The index of the traces of a project."""
+    return TraceIndex(app.store / "traces", lambda: _folders(app))
+
+
+def notes_folder(app: AppState) -> Path:
+    """Return the folder in which notes on traces are kept."""
+    return app.store / "traces"
+
+
+@contextmanager
+def traces_asked(app: AppState) -> Iterator[TraceQuery]:
+    """Give what asks the index as files are now, with the scores of the monitor and the notes."""
+    app.part(index_of).refresh(WAIT_S)
+    notes = read_notes(notes_folder(app))
+    with (
+        app.part(index_of).opened() as con,
+        with_scores(con, app.settings.path(app.settings.monitor.store)) as has_monitor,
+    ):
+        yield TraceQuery(con, notes, has_monitor=has_monitor)
+
+
+def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
+    """Return the parts of a filter that an address asks for, each with the name of its field."""
+    parts = [(f"text ~ {_quoted(word)}", "text") for word in query.text.split()]
+    parts += [
+        (f"{name} = {_quoted(value)}", name)
+        for name in ("service", "user", "session")
+        if (value := getattr(query, name))
+    ]
+    if query.since in SINCE_S:
+        parts.append((f"time >= {at_time(now - SINCE_S[query.since])}", "since"))
+    if query.outcome in ("failed", "fine"):
+        parts.append(("failed" if query.outcome == "failed" else "not failed", "outcome"))
+    for name, column in (("slower", "duration"), ("dearer", "cost")):
+        if text := getattr(query, name).strip():
+            if (number := amount_in(text)) is None:
+                raise DataError(f"{text!r} is no number: write one such as 0.01.")
+            parts.append((f"{column} > {number:.10g}", name))
+    if query.where.strip():
+        parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
+    return parts
+
+
+def _quoted(value: str) -> str:
+    if '"' in value and "'" in value:
+        raise DataError(f"{value!r} has both kinds of quotes: leave one kind out.")
+    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 @get("/traces", sync_to_thread=True)
-def traces(request: AnyRequest, app: AtApp, at: FromQuery[int] = 1) -> Response[str]:
-    """Give a page of the traces, the newest first."""
-    at = max(1, at)
-    files = trace_files(_folders(app))
-    newest, more = newest_traces(files, TRACES_A_PAGE * (at - 1), TRACES_A_PAGE)
+def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
+    """Give a page of the traces that a filter leaves, the newest first unless another order is asked for."""
+    query = query_of(request, TracesAsked)
+    state = app.part(index_of).refresh(WAIT_S)
+    problem, found, scores = None, None, {}
+    with traces_asked(app) as asked:
+        try:
+            parts = filter_of(query, app.now())
+            where = " and ".join(part for part, _ in parts)
+            found = asked.page(where, query.order, rising=bool(query.rising), at=query.at, size=TRACES_A_PAGE)
+            scores = asked.scores([row.id for row in found.rows])
+        except DataError as mistake:
+            parts, where, problem = [], "", str(mistake)
+        services, columns = asked.services(), asked.columns
+        noted = {trace: len(notes) for trace, notes in _by_trace(asked.notes).items()}
     return page(
         request,
         "features/watch/traces.html",
         "Traces",
-        tree=None,
-        found=newest,
-        at=at,
-        n_pages=at + more,
+        status=422 if problem else 200,
+        found=found,
+        query=query,
+        state=state,
+        problem=problem,
+        where=where,
+        chips=[FilterChip(words, address(query, **{name: None})) for words, name in parts],
+        address=lambda **changes: address(query, **changes),
+        n_pages=-(-found.n // TRACES_A_PAGE) if found else 0,
+        scores=scores,
+        noted=noted,
+        services=services,
+        columns=columns,
+        slower=SLOWER_S,
         folders=[str(folder) for folder in _folders(app)],
-        longest=SHORT,
         lasted=lasted,
+        priced=priced,
+        moment=moment,
+        may_choose=person.may("owner"),
     )
 
 
+def address(query: TracesAsked, **changes: object) -> str:
+    """Return the address of the list with other values, from its first page; None takes one out."""
+    fields = {**msgspec.structs.asdict(query), "at": None, **changes}
+    defaults = msgspec.structs.asdict(TracesAsked())
+    told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
+    return f"?{urlencode(told)}" if told else "?"
+
+
 @get("/traces/{trace_id:str}", sync_to_thread=True)
-def trace(request: AnyRequest, app: AtApp, trace_id: FromPath[str]) -> Response[str]:
-    """Give the tree of a trace."""
-    tree = _tree_of(app, trace_id)
-    title = tree.summary.name or tree.summary.id
+def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[str]) -> Response[str]:
+    """Give a trace: question, answer and what led to it; the spans behind it."""
+    lines, tree = _tree_of(app, trace_id)
+    with traces_asked(app) as asked:
+        row = next(iter(asked.named([trace_id])), None)
+        scores = asked.scores([trace_id]).get(trace_id.lower(), [])
+        notes = _by_trace(asked.notes).get(trace_id.lower(), [])
+    shown = shown_trace(tree, lines)
+    spans = dict.fromkeys(note.span or "" for note in notes)
+    title = (row.question if row else None) or tree.summary.name or tree.summary.id
     return page(
         request,
-        "features/watch/traces.html",
+        "features/watch/trace.html",
         shortened(title, SHORT)[0],
         tree=tree,
-        rows=_spans_on_page(tree),
+        row=row,
+        shown=shown,
+        scores=scores,
+        notes=notes,
+        notes_of={span: [note for note in notes if (note.span or "") == span] for span in spans},
+        mine={note.id for note in notes if person.may("owner") or note.author == person.name},
+        may_note=person.may("annotator"),
+        may_choose=person.may("owner"),
         deepest=DEEPEST,
         lasted=lasted,
+        priced=priced,
+        moment=moment,
+    )
+
+
+def moment(seconds: float) -> str:
+    """Return a time as a list has it, where this server is: `27 Nov 2026, 02:47`."""
+    there = datetime.fromtimestamp(seconds, UTC).astimezone()
+    return f"{there.day} {there:%b %Y, %H:%M}"
+
+
+class ListedTrace(TraceRow, frozen=True, kw_only=True):
+    """A trace as the list is downloaded: with its scores by metric and judge, and what people wrote."""
+
+    scores: tuple[TraceScore, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@get("/traces/list.jsonl", sync_to_thread=True)
+def download(request: AnyRequest, app: AtApp) -> Response[bytes]:
+    """Give the traces that a filter leaves as JSON lines, the newest first. Raises DataError."""
+    query = query_of(request, TracesAsked)
+    rows: list[bytes] = []
+    with traces_asked(app) as asked:
+        notes = _by_trace(asked.notes)
+        where = " and ".join(part for part, _ in filter_of(query, app.now()))
+        ids = asked.ids(where, MOST_DOWNLOADED)
+        for at in range(0, len(ids), AT_ONCE):
+            some = asked.named(ids[at : at + AT_ONCE])
+            scores = asked.scores([row.id for row in some])
+            for row in some:
+                told = ListedTrace(
+                    **msgspec.structs.asdict(row),
+                    scores=tuple(scores.get(row.id.lower(), ())),
+                    notes=tuple(notes.get(row.id.lower(), ())),
+                )
+                rows.append(msgspec.json.encode(told) + b"\n")
+    headers = {"Content-Disposition": 'attachment; filename="traces.jsonl"', "Cache-Control": "no-store"}
+    return Response(b"".join(rows), media_type="application/jsonl", headers=headers)
+
+
+def _by_trace(notes: Sequence[Note]) -> dict[str, list[Note]]:
+    """Return id of a trace in small letters -> the notes on it and its spans."""
+    traces: dict[str, list[Note]] = {}
+    for note in notes:
+        traces.setdefault(note.question_id.lower(), []).append(note)
+    return traces
+
+
+class SessionAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose traces are shown: those of a session, or of a user. at: the page, from 1."""
+
+    session: str = ""
+    user: str = ""
+    at: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
+
+
+class SessionTurn(NamedTuple):
+    """A trace of a session. exchanges: its answers, as rows of an answer sheet."""
+
+    row: TraceRow
+    exchanges: list[dict[str, object]]
+
+
+@get("/traces/session", sync_to_thread=True)
+def session(request: AnyRequest, app: AtApp) -> Response[str]:
+    """Give all traces of a session, or of a user, from the first on, as one conversation with its totals."""
+    query = query_of(request, SessionAsked)
+    kind = "session" if query.session else "user"
+    value = query.session or query.user
+    state = app.part(index_of).refresh(WAIT_S)
+    with traces_asked(app) as asked:
+        where = f"{kind} = {_quoted(value)}"
+        found = asked.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
+        if not value or not found.n:
+            raise NotFoundException(f"There is no trace of this {kind} here.")
+        totals: TraceTotals = asked.totals(where)
+        turns = [SessionTurn(row, exchanges_in(asked.lines(row.id), row.id)) for row in found.rows]
+    return page(
+        request,
+        "features/watch/session.html",
+        f"{kind.capitalize()} {shortened(value, 60)[0]}",
+        kind=kind,
+        value=value,
+        found=found,
+        totals=totals,
+        turns=turns,
+        state=state,
+        n_pages=-(-found.n // OF_A_SESSION),
+        lasted=lasted,
+        priced=priced,
+        moment=moment,
     )
 
 
 @get("/traces/{trace_id:str}/{number:int}", sync_to_thread=True)
 def span_text(app: AtApp, trace_id: FromPath[str], number: FromPath[int]) -> Response[bytes]:
     """Give all that one span of a trace holds, as plain text; number: its place in the tree, from 0."""
-    rows = _tree_of(app, trace_id).rows
-    if not 0 <= number < len(rows):
+    _, tree = _tree_of(app, trace_id)
+    if not 0 <= number < len(tree.rows):
         raise NotFoundException(f"The trace {trace_id} has no span {number}.")
-    row = rows[number]
+    row = tree.rows[number]
     fields = [("name", row.name), ("error", row.error), *row.fields]
     text = "\n\n".join(f"{name}:\n{text}" for name, text in fields if text)
     return Response(text.encode("utf-8", "replace"), media_type="text/plain")
@@ -75,73 +300,20 @@ def _folders(app: AppState) -> list[Path]:
     return [settings.path(name) for name in (settings.serve.otlp.folder, *settings.workbench.traces)]
 
 
-def _tree_of(app: AppState, trace_id: str) -> TraceTree:
-    tree = find_trace(trace_files(_folders(app)), trace_id)
-    if tree is None:
-        raise NotFoundException(f"No span of the trace {trace_id} is here.")
-    return tree
+def _tree_of(app: AppState, trace_id: str) -> tuple[list[bytes], TraceTree]:
+    """Return a trace, with the lines that hold its spans; the newest lines are waited for, if need be."""
+    index = app.part(index_of)
+    for wait_s in (WAIT_S, 20 * WAIT_S):  # the longer one while many files are read for the first time
+        state: IndexState = index.refresh(wait_s)
+        with index.opened() as con:
+            lines = lines_of(con, trace_id)
+        tree = find_trace(lines, trace_id)
+        if tree is not None:
+            return lines, tree
+        if not state.left:
+            break
+    more = " Files of traces are still being read: try again soon." if state.left else ""
+    raise NotFoundException(f"No span of the trace {trace_id} is here.{more}")
 
 
-class ShownText(NamedTuple):
-    """A text of a span as the page has it; as_block: with its lines and spaces."""
-
-    name: str
-    text: str
-    as_block: bool
-
-
-class ShownSpan(NamedTuple):
-    """A span with the texts of it that are shown; is_cut: its page of plain text has more."""
-
-    row: SpanRow
-    name: str
-    error: str
-    texts: list[ShownText]
-    is_cut: bool
-
-
-def _spans_on_page(tree: TraceTree) -> list[ShownSpan]:
-    """Return what the page shows of each span: the whole page has room for MOST_A_PAGE of their texts."""
-    room, spans = MOST_A_PAGE, []
-    for row in tree.rows:
-        named = [("Input", row.given), ("Result", row.result)]
-        named += [(name, text) for name, text in row.fields if text not in (row.given, row.result)]
-        cuts = []
-        texts = []
-        for name, text in named:
-            if not text and name in ("Input", "Result"):
-                continue
-            most = min(MOST_A_TEXT, max(room, SHORT), SHORT + MOST_TIMES * len(text))
-            short, is_cut = shortened(indented(text), most)
-            title, is_title_cut = shortened(name, SHORT)
-            room -= len(escape(short))
-            cuts += [is_cut, is_title_cut]
-            texts.append(ShownText(title, short, len(text) > 80 or text[:1] in ("{", "[")))
-        name, is_name_cut = shortened(row.name or row.id, SHORT)
-        error, is_error_cut = shortened(row.error, MOST_A_TEXT // 10)
-        room -= len(error)
-        spans.append(ShownSpan(row, name, error, texts, any([*cuts, is_name_cut, is_error_cut])))
-    return spans
-
-
-def lasted(seconds: float | None) -> str:
-    """Return a time as it is read: `12 ms`, `1.25 s`; a dash where it is not known."""
-    if seconds is None:
-        return "–"
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:,.2f} s"
-
-
-def indented(text: str) -> str:
-    """Return JSON with its objects set in; as it is any other text, and one that would become much longer."""
-    if text[:1] not in ("{", "[") or len(text) > MOST_A_TEXT:
-        return text
-    if max(accumulate((text[at] in "[{") - (text[at] in "]}") for at in range(len(text)))) > MOST_LEVELS:
-        return text
-    try:
-        made = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text
-    return made if len(escape(made)) <= SHORT + MOST_TIMES * len(text) else text
-
-
-ROUTES = (traces, trace, span_text)
+ROUTES = (traces, download, session, trace, span_text)

@@ -1,4 +1,4 @@
-"""Stored spans -> the traces that they are of: the newest, and the tree of one with its times.
+"""Lines of stored spans -> the tree of a trace with its times.
 
 A file holds lines of OTLP JSON. Nothing of it is left out: a span without its parent, one that is its own
 ancestor and one without a time have their places, and the tree says so.
@@ -6,7 +6,6 @@ ancestor and one without a time have their places, and the tree says so.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ import msgspec
 from ragstone.features.watch.otlp import OtlpAttribute, OtlpSpan, OtlpValue
 from ragstone.features.watch.otlp_decoding import decode_stored
 from ragstone.kernel.errors import DataError, explaining, plural
-from ragstone.kernel.tables.interchange.values import question_in, seconds_at
+from ragstone.kernel.tables.interchange.values import seconds_at
 
 _MARKS = (b'"resourceSpans"', b'"resourceLogs"')  # events stand among the spans that were sent
 _ERROR = (2, "STATUS_CODE_ERROR")
@@ -30,7 +29,7 @@ _KINDS = ("openinference.span.kind", "gen_ai.operation.name")
 
 
 class TraceSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A trace in a list. started: seconds since 1970. asked: what stood in its top span, or in the first."""
+    """A trace as a whole. started: seconds since 1970. service: of its top span, or of the first."""
 
     id: str
     name: str
@@ -39,13 +38,13 @@ class TraceSummary(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float | None
     n_spans: int
     n_errors: int
-    asked: str
 
 
 class SpanRow(msgspec.Struct, frozen=True, kw_only=True):
     """A span in the tree of its trace, by its depth. begins, ends: shares of the time of the trace.
 
-    kind: of OpenInference or of OpenTelemetry's conventions. error: why it failed. fields: all attributes.
+    kind: of OpenInference or of OpenTelemetry's conventions. self_s: seconds in which no child of it went on.
+    error: why it failed. fields: all attributes.
     """
 
     id: str
@@ -54,6 +53,7 @@ class SpanRow(msgspec.Struct, frozen=True, kw_only=True):
     service: str
     kind: str
     duration_s: float | None
+    self_s: float | None
     begins: float | None
     ends: float | None
     given: str
@@ -99,73 +99,31 @@ def trace_files(sources: Iterable[Path]) -> list[Path]:
     return sorted(files, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
-def newest_traces(files: Sequence[Path], first: int, n: int) -> tuple[list[TraceSummary], bool]:
-    """Return n traces behind the first ones, the newest first, and whether there are more.
-
-    As many files are read as hold them. A trace whose spans stand in two files is told by the newer one's.
-    Raises DataError for a file that cannot be read.
-    """
-    traces: dict[str, TraceSummary] = {}
-    for path in files:
-        with explaining(f"{path}: cannot be read"):
-            status = path.stat()
-            for summary in _summaries(path, status.st_size, status.st_mtime_ns):
-                traces.setdefault(summary.id, summary)
-        if len(traces) > first + n:
-            break
-    return list(traces.values())[first : first + n], len(traces) > first + n
-
-
-@lru_cache(maxsize=8)
-def _summaries(path: Path, _size: int, _changed: int) -> list[TraceSummary]:
-    traces: dict[str, list[_Stored]] = defaultdict(list)
-    for stored in _spans_in(path):
-        traces[stored.span.trace_id].append(stored)
-    made = [_summary(spans) for spans in traces.values()]
-    return sorted(made, key=lambda summary: -(summary.started or 0.0))
-
-
-def find_trace(files: Sequence[Path], trace_id: str) -> TraceTree | None:
-    """Return a trace, from the files that hold spans of it; None where none does. Raises DataError."""
+def find_trace(lines: Iterable[bytes], trace_id: str) -> TraceTree | None:
+    """Return a trace, of lines that may hold spans of it and of others; None where none does."""
     wanted = trace_id.lower()
-    spans: list[_Stored] = []
-    for path in files:
-        here = [
-            stored for stored in _spans_in(path, wanted.encode()) if stored.span.trace_id.lower() == wanted
-        ]
-        if spans and not here:
-            break  # spans of one trace come within minutes, so files that are older have none
-        spans += here
+    spans = [stored for line in lines for stored in _spans_in(line) if stored.span.trace_id.lower() == wanted]
     return _tree(spans) if spans else None
 
 
-def _spans_in(path: Path, needle: bytes = b"") -> Iterator[_Stored]:
-    """Yield the spans of the lines that hold something; what is no OTLP is passed over."""
-    with explaining(f"{path}: cannot be read"):
-        content = path.read_bytes()
-    lines = content.splitlines() if content.lstrip()[:1] == b"{" and content.find(b"\n{") > 0 else [content]
-    for line in lines:
-        if needle and needle not in line.lower():
-            continue
-        try:
-            batch, _ = decode_stored(line)
-        except DataError:
-            continue
-        for resource in batch.resource_spans:
-            named = dict(_fields(resource.resource.attributes)) if resource.resource else {}
-            for scope in resource.scope_spans:
-                for span in scope.spans:
-                    began, ended = seconds_at(span.start_time_unix_nano), seconds_at(span.end_time_unix_nano)
-                    yield _Stored(span, named.get("service.name", ""), began, ended)
+def _spans_in(line: bytes) -> Iterator[_Stored]:
+    """Yield the spans of a line; none of what is no OTLP."""
+    try:
+        batch, _ = decode_stored(line)
+    except DataError:
+        return
+    for resource in batch.resource_spans:
+        named = dict(_fields(resource.resource.attributes)) if resource.resource else {}
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                began, ended = seconds_at(span.start_time_unix_nano), seconds_at(span.end_time_unix_nano)
+                yield _Stored(span, named.get("service.name", ""), began, ended)
 
 
 def _summary(spans: Sequence[_Stored]) -> TraceSummary:
     ids = {stored.span.span_id for stored in spans}
     tops = [stored for stored in spans if stored.span.parent_span_id not in ids] or spans
     top = min(tops, key=_order)
-    input_text = next(
-        (text for stored in (top, *sorted(spans, key=_order)) if (text := _first(stored, _INPUTS))), ""
-    )
     began = [stored.began for stored in spans if stored.began is not None]
     ended = [stored.ended for stored in spans if stored.ended is not None]
     return TraceSummary(
@@ -178,7 +136,6 @@ def _summary(spans: Sequence[_Stored]) -> TraceSummary:
         n_errors=sum(
             _failed(stored.span) for stored in {stored.span.span_id: stored for stored in spans}.values()
         ),
-        asked=question_in(input_text) or input_text,
     )
 
 
@@ -215,7 +172,8 @@ def _add(
         name, depth = waiting.pop()
         if name not in seen:
             seen.add(name)
-            rows.append(_row(spans[name], depth, summary))
+            below = [spans[child] for child in children.get(name, ()) if child != name]
+            rows.append(_row(spans[name], depth, summary, below))
             waiting += [(child, depth + 1) for child in reversed(children.get(name, ()))]
 
 
@@ -242,7 +200,23 @@ def _notes(stored: Sequence[_Stored], spans: Mapping[str, _Stored], n_looped: in
     return notes
 
 
-def _row(stored: _Stored, depth: int, summary: TraceSummary) -> SpanRow:
+def _self_seconds(stored: _Stored, children: Iterable[_Stored]) -> float | None:
+    """Return how long a span took without what its children cover of it; they may overlap, and outlast it."""
+    if stored.began is None or stored.ended is None:
+        return None
+    covered, reached = 0.0, stored.began
+    times = [
+        (each.began, each.ended) for each in children if each.began is not None and each.ended is not None
+    ]
+    for began, ended in sorted(times):
+        begins, ends = max(began, reached), min(ended, stored.ended)
+        if ends > begins:
+            covered += ends - begins
+            reached = ends
+    return max(0.0, stored.ended - stored.began - covered)
+
+
+def _row(stored: _Stored, depth: int, summary: TraceSummary, children: Sequence[_Stored]) -> SpanRow:
     span, begins, ends = stored.span, None, None
     if stored.began is not None and stored.ended is not None and summary.started is not None:
         whole = summary.duration_s or 1.0
@@ -255,6 +229,7 @@ def _row(stored: _Stored, depth: int, summary: TraceSummary) -> SpanRow:
         service=stored.service,
         kind=_first(stored, _KINDS),
         duration_s=stored.seconds,
+        self_s=_self_seconds(stored, children),
         begins=begins,
         ends=ends,
         given=_first(stored, _INPUTS),

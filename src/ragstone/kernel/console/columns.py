@@ -16,6 +16,17 @@ Worksheet = Annotated[
     str | None,
     typer.Option("--worksheet", help="Which worksheet of an Excel file to read, if it has several."),
 ]
+TraceWhere = Annotated[
+    str | None,
+    typer.Option("--where", help="Of traces only these, e.g. 'service = farm and failed'; see filters."),
+]
+RowWhere = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        help="Only the answers of a run or of traces that a filter leaves; those of a run become a new run.",
+    ),
+]
 _OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}
 
 
@@ -23,21 +34,29 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options `--column` and `--worksheet`, which hold for every file that it reads.
 
     A column that is in none of the files which the command is given, or which its settings name, is refused
-    before anything is done. A command may have a `--column` of its own.
+    before anything is done. A command may have a `--column` of its own. One with a parameter `where`, of type
+    TraceWhere, reads of traces only what that filter leaves; one of type RowWhere filters a run itself.
     """
     own = inspect.signature(command)
     names = [name for name in _OPTIONS if name not in own.parameters]
+    parameter = own.parameters.get("where")
+    of = parameter.annotation if parameter else None
 
     @functools.wraps(command)
     def called(**options: Any) -> None:  # noqa: ANN401 - whatever the command's options are
         column, worksheet = (options.pop(name, None) if name in names else None for name in _OPTIONS)
-        if not column and worksheet is None:
+        is_left = of == TraceWhere or (of == RowWhere and not any(map(is_run, options.values())))
+        where = options.get("where") if is_left else None
+        if not column and worksheet is None and where is None:
             command(**options)
             return
         from ragstone.kernel.tables.command_line import columns_chosen
 
         with columns_chosen(
-            column or (), worksheet, lambda: [*options.values(), *_named_in_settings(options)]
+            column or (),
+            worksheet,
+            lambda: [*options.values(), *_named_in_settings(options)],
+            where=where,
         ):
             command(**options)
 
@@ -51,6 +70,17 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
     called.__annotations__ = _OPTIONS | command.__annotations__
     return called
+
+
+def is_run(value: object) -> bool:
+    """Return whether the value of a parameter is a run folder with answers, or a list with one."""
+    if isinstance(value, list):
+        return any(map(is_run, value))
+    if not isinstance(value, Path) or not value.is_dir():
+        return False
+    from ragstone.kernel.stages.given import rows_in
+
+    return rows_in(value, "answers") is not None
 
 
 def _named_in_settings(options: Mapping[str, Any]) -> Iterator[Path]:

@@ -49,6 +49,8 @@ def plain_settings(settings: Settings, others: Iterable[str] = OTHERS) -> dict[s
     chosen = CHOICE.get()
     if chosen.columns or chosen.worksheet:  # of the command line: they decide what is read
         tables["columns"] = {**chosen.columns, "worksheet": chosen.worksheet}
+    if chosen.where is not None:
+        tables["where"] = chosen.where
     for system in tables["systems"].values():
         if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none
             system |= {"url": without_password(system["url"]), "headers": sorted(system["headers"])}

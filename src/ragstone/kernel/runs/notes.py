@@ -1,5 +1,7 @@
 """What people write down about the rows of a run, in their own words and tags: notes.jsonl in its folder.
 
+Notes on traces are of the same kind, in a folder of their own: `question_id` is then the id of the trace.
+
 A note is never edited: it is removed, and another one written, so that two people never change one at once.
 """
 
@@ -19,7 +21,10 @@ LONGEST, LONGEST_TAG, MOST_TAGS = 10_000, 60, 20
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A note on a question, or on the answer of one system. at: UTC, as 2026-11-27T01:02:03Z."""
+    """A note on a question, or on the answer of one system; or on a trace, or a span of it.
+
+    at: UTC, as 2026-11-27T01:02:03Z.
+    """
 
     id: str
     question_id: str
@@ -28,6 +33,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: str
     system: str | None = None
     tags: list[str] = []
+    span: str | None = None
 
 
 def note_file(folder: Path) -> RowFile[Note]:
@@ -47,9 +53,12 @@ def add_note(
     *,
     author: str,
     system: str | None = None,
+    span: str | None = None,
     tags: Sequence[str] = (),
 ) -> Note:
     """Write a note on a question, or on one system's answer to it, and return it as it is kept.
+
+    Of a trace question_id is its id, and span that of a span in it.
 
     Raises DataError for a note that is empty or too long, and where it cannot be written.
     """
@@ -68,6 +77,7 @@ def add_note(
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         system=system,
         tags=kept_tags,
+        span=span,
     )
     note_file(folder).put([note])
     return note

@@ -29,13 +29,15 @@ class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
     """How a user wants files to be read.
 
     columns: field -> column. worksheet: of a workbook. words: a label that is a word -> its score. lenient: a
-    column that a file lacks was meant for another one.
+    column that a file lacks was meant for another one. where: a filter of the answers in traces, see
+    interchange/trace_filter.py.
     """
 
     columns: Mapping[str, str] = {}
     worksheet: str | None = None
     words: Mapping[str, float] = {}
     lenient: bool = False
+    where: str | None = None
 
 
 CHOICE: ContextVar[ColumnChoice] = ContextVar("columns", default=ColumnChoice())  # noqa: B039 - it is frozen

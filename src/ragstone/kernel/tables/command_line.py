@@ -5,24 +5,35 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.kernel.errors import ColumnsError, ConfigError, nearest
+from ragstone.kernel.records import Answer
 from ragstone.kernel.tables.columns import CHOICE, ColumnChoice, find_column
-from ragstone.kernel.tables.formats import READERS, ending_of
+from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, reader_of
+from ragstone.kernel.tables.interchange.recognise import is_trace
+from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS
 from ragstone.kernel.tables.names import ALIASES, fields_of
 from ragstone.kernel.tables.reading import columns_in
+from ragstone.kernel.tables.where import bound
 
 
 @contextlib.contextmanager
 def columns_chosen(
-    written: Iterable[str], worksheet: str | None, values: Callable[[], Iterable[object]]
+    written: Iterable[str],
+    worksheet: str | None,
+    values: Callable[[], Iterable[object]],
+    *,
+    where: str | None = None,
 ) -> Iterator[None]:
     """Let the choice hold for every file that is read until the block ends.
 
     written: FIELD=COLUMN each. values: those of the command's parameters and settings, files of rows among
-    them. Raises ConfigError for what is no such choice, ColumnsError for a column that is in no file.
+    them. where: a filter of the answers in traces. Raises ConfigError for what is no such choice,
+    ColumnsError for a column that is in no file, DataError for a filter that cannot be read.
     """
-    choice = ColumnChoice(columns=_parsed(written), worksheet=worksheet, lenient=True)
+    choice = ColumnChoice(columns=_parsed(written), worksheet=worksheet, lenient=True, where=where)
     if choice.columns:
         _check_columns(choice, values())
+    if where is not None:
+        bound(where, TRACE_COLUMNS)
     before = CHOICE.set(choice)
     try:
         yield
@@ -48,7 +59,7 @@ def _parsed(written: Iterable[str]) -> dict[str, str]:
 
 def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
     """Raise ColumnsError for a column that is in none of the files."""
-    there = {path: columns_in(path) for path in _files(values)}
+    there = {path: _columns_of(path) for path in _files(values)}
     every = {column for columns in there.values() for column in columns}
     for field, column in choice.columns.items():
         if there and not any(find_column(column, columns) for columns in there.values()):
@@ -56,6 +67,16 @@ def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
             raise ColumnsError(
                 f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
             )
+
+
+def _holds_traces(path: Path) -> bool:
+    _, first = next(iter(() if ending_of(path) in FLAT else reader_of(path)(path)), (0, None))
+    return isinstance(first, dict) and is_trace(first)
+
+
+def _columns_of(path: Path) -> list[str]:
+    """Return the columns of a file; of one with traces those of the answers that are read from it."""
+    return [*fields_of(Answer)] if _holds_traces(path) else columns_in(path)
 
 
 def _files(values: Iterable[object]) -> Iterator[Path]:

@@ -30,6 +30,7 @@ from ragstone.kernel.tables.columns import (
 from ragstone.kernel.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
 from ragstone.kernel.tables.interchange.recognise import rows_of_tools
+from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS
 from ragstone.kernel.tables.labels import (
     check_people,
     note_metric,
@@ -40,6 +41,7 @@ from ragstone.kernel.tables.labels import (
 from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of, question_key
 from ragstone.kernel.tables.proposals import could_hold
 from ragstone.kernel.tables.storage import Place, below, exists, local_path, told, url_of
+from ragstone.kernel.tables.where import bound
 
 LOG = logging.getLogger(__name__)
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
@@ -68,6 +70,7 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     worksheet: str | None = None,
     words: Mapping[str, float] | None = None,
+    where: str | None = None,
 ) -> Iterator[RowT]:
     """Yield the rows of a file in file order.
 
@@ -75,7 +78,8 @@ def read_rows(
     answers are also found in the results and traces of other tools (see interchange/). A name that is only
     near a known one is taken where no other column fits, and a warning (logging) says so. columns: field ->
     column, before all names; one with dots reaches into objects (`output.text`). worksheet: of a workbook
-    in which several fit. words: a label that is a word -> its score. A folder is one of
+    in which several fit. words: a label that is a word -> its score. where: of traces only those that this
+    filter leaves, such as `service = farm and failed`. A folder is one of
     `save_to_disk` of Hugging Face's `datasets`, or the log of an assistant: its exchanges are answers, its
     feedback is labels; any other is a folder of shards, Parquet or JSONL, read one after the other by name. A
     file or a folder of shards may be given by URL (`s3://bucket/answers/`, see storage.py).
@@ -88,17 +92,17 @@ def read_rows(
     ConfigError for a field in `columns` that there is not.
     """
     path = Path(path) if url_of(path) else local_path(path)
-    choice = _choice(row_type, columns, worksheet, words)
-    where = str(url_of(path) or path)
-    reader = _RowReader(row_type, where, choice, flat=ending_of(path) in FLAT)
+    choice = _choice(row_type, columns, worksheet, words, where)
+    place = str(url_of(path) or path)
+    reader = _RowReader(row_type, place, choice, flat=ending_of(path) in FLAT)
     problems: list[str] = []
     nulls: list[int] = []
     rows = _raw_rows(path, row_type, choice)
-    for line, raw in rows_of_tools(rows, where, row_type, choice.words):
+    for line, raw in _rows_of_tools(rows, place, row_type, choice, filtered=where is not None):
         try:
             row = reader.row(raw)
         except (ValueError, TypeError) as mistake:
-            problems.append(f"{where}:{line}: {mistake}")
+            problems.append(f"{place}:{line}: {mistake}")
             if len(problems) == SHOWN_ERRORS and not reader.words:
                 problems.append("(and perhaps more: only the first ten are shown)")
                 break
@@ -111,17 +115,34 @@ def read_rows(
     if problems:
         raise DataError("\n".join(problems))
     if not reader.n_rows:
-        raise DataError(f"{where}: the file holds no rows. Check that the step that wrote it has finished.")
+        raise DataError(
+            f"{place}: the file holds no rows. Check that the step that wrote it has finished."
+            if choice.where is None
+            else f"{place}: no trace meets {choice.where!r}. Write another filter."
+        )
     reader.check_chosen()
     reader.tell_repeats()
     if nulls:
         LOG.warning(
             "%s:%d: the answer is null%s: counted as a failure of the application. If it is not one, fill in "
             "the answer or delete the row.",
-            where,
+            place,
             nulls[0],
             f", the first of {len(nulls):,}" if len(nulls) > 1 else "",
         )
+
+
+def _rows_of_tools(
+    rows: Iterable[tuple[int, Any]], where: str, row_type: type, choice: ColumnChoice, *, filtered: bool
+) -> Iterable[tuple[int, Any]]:
+    """Return what rows_of_tools gives, with the filter of a caller, which holds for this file alone."""
+    if not filtered:
+        return rows_of_tools(rows, where, row_type, choice.words)
+    before = CHOICE.set(msgspec.structs.replace(CHOICE.get(), where=choice.where))
+    try:
+        return list(rows_of_tools(rows, where, row_type, choice.words))  # traces are in memory anyway
+    finally:
+        CHOICE.reset(before)
 
 
 def _choice(
@@ -129,9 +150,12 @@ def _choice(
     columns: Mapping[str, str] | None,
     worksheet: str | None = None,
     words: Mapping[str, float] | None = None,
+    where: str | None = None,
 ) -> ColumnChoice:
     """Return how a file is to be read: as the parameters say, else as the command line does."""
     ambient = CHOICE.get()
+    if where is not None:
+        bound(where, TRACE_COLUMNS)
     known = {*fields_of(row_type), *ALIASES[row_type]}
     for field in columns or ():
         if field not in known:
@@ -144,6 +168,7 @@ def _choice(
         worksheet=worksheet or ambient.worksheet,
         words={word.casefold(): score for word, score in (words or ambient.words).items()},
         lenient=columns is None,
+        where=ambient.where if where is None else where,
     )
 
 

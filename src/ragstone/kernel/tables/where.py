@@ -7,13 +7,14 @@ workbench. What a filter says is read once, by `bound`; who asks a database writ
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
 
-Kind = Literal["number", "text", "yes_no", "search"]
+Kind = Literal["number", "text", "yes_no", "search", "time"]
 Sign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "in"]
 
 SIGNS: dict[Kind, tuple[Sign, ...]] = {
@@ -21,12 +22,15 @@ SIGNS: dict[Kind, tuple[Sign, ...]] = {
     "text": ("=", "!=", "~", "in"),
     "yes_no": ("=", "!="),
     "search": ("~",),
+    "time": ("=", "!=", "<", "<=", ">", ">="),
 }
 TAKES: dict[Kind, str] = {
     "number": "holds numbers: compare it by = != < <= > >= or in (1, 2) with a number, such as 0.5",
     "text": 'holds text: compare it by = or !=, by ~ for "contains", or by in ("a", "b")',
     "yes_no": "is true or false: write it alone, or compare it by = or != with true or false",
     "search": 'is all texts of a row: search them by ~ with a text, such as "maize"',
+    "time": "is a time in UTC: compare it by = != < <= > >= with a day, such as 2026-11-23, or with "
+    "2026-11-23T14:30",
 }
 NONE = "none"  # what a cell without a value is compared with
 MOST_CHARACTERS = 2000
@@ -41,6 +45,9 @@ TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
+
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:t(\d\d)(?::(\d\d)(?::(\d\d))?)?)?z?")
+LENGTHS_S = (86_400.0, 3_600.0, 60.0, 1.0)  # of a day, an hour, a minute and a second
 
 BARE = re.compile(r"[^\s()\"'`=<>!~,]+")  # a name that needs no `…`
 
@@ -73,9 +80,10 @@ Condition = ColumnTest | Combination | Negation
 def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     """Return what a filter asks of rows with these columns, by name -> kind.
 
-    `and` binds closer than `or`; names, words and texts are compared without regard to case. A cell without a
-    value equals `none` alone, and is neither more nor less than anything. Raises DataError with the place
-    where the filter cannot be read, and what it takes there.
+    `and` binds closer than `or`. A time is as long as it is written: a day for a day. Names, words and texts
+    are compared without regard to case. A cell without a value equals `none` alone, and is neither more nor
+    less than anything. Raises DataError with the place where the filter cannot be read, and what it takes
+    there.
     """
     if len(text) > MOST_CHARACTERS:
         raise DataError(f"The filter has {len(text):,} characters: write it in {MOST_CHARACTERS:,} at most.")
@@ -276,6 +284,8 @@ class _Parser:
             self.refuse(self.token, f"= != < <= > >= ~ or 'in' after {name}")
         sign = self.sign(self.token.text.replace("==", "="), kind, name)
         self.next()
+        if kind == "time":
+            return self.timed(name, sign)
         return ColumnTest(column=name, kind=kind, sign=sign, values=(self.value(kind, name, sign),))
 
     def sign(self, text: str, kind: Kind, name: str) -> Sign:
@@ -283,6 +293,34 @@ class _Parser:
             if sign == text:
                 return sign
         raise DataError(f"{self.where(self.token)}{name} {TAKES[kind]}.")
+
+    def timed(self, name: str, sign: Sign) -> Condition:
+        """Return a comparison with a time that is a day, an hour, a minute or a second, as it is written."""
+        token = self.next()
+        if token.is_word(NONE) and sign in ("=", "!="):
+            return ColumnTest(column=name, kind="time", sign=sign, values=(None,))
+        match = TIME.fullmatch(token.text.lower()) if token.kind in ("word", "double", "single") else None
+        try:
+            if match is None:
+                raise ValueError
+            day, *parts = match.groups()
+            clock = ":".join([part or "00" for part in parts])
+            start = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            raise DataError(
+                f"{self.where(token)}{token.text!r} does not fit. {name} {TAKES['time']}."
+            ) from None
+        end = start + LENGTHS_S[sum(part is not None for part in parts)]
+
+        def test(sign: Sign, value: float) -> ColumnTest:
+            return ColumnTest(column=name, kind="time", sign=sign, values=(value,))
+
+        if sign in ("=", "!="):
+            within = Combination(True, (test(">=", start), test("<", end)))
+            return within if sign == "=" else Negation(within)
+        return {"<": test("<", start), "<=": test("<", end), ">": test(">=", end), ">=": test(">=", start)}[
+            sign
+        ]
 
     def listed(self, kind: Kind, name: str) -> tuple[str | float | bool | None, ...]:
         self.mark("(")

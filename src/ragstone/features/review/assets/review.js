@@ -224,6 +224,13 @@ editing?.addEventListener("submit", (event) => {
   decide("edit", { change: changed });
 });
 byId("leave-editing")?.addEventListener("click", leave);
+byId("use-draft")?.addEventListener("click", () => {
+  edit();
+  const [reference] = byId("edit-references").querySelectorAll("textarea");
+  reference.value = byId("draft").textContent;
+  reference.dispatchEvent(new Event("input", { bubbles: true }));
+  reference.focus();
+});
 byId("more-references")?.addEventListener("click", () => moreReferences().focus());
 
 // ---- documents

@@ -13,7 +13,7 @@ import msgspec
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl
 from ragstone.kernel.tables.interchange.openinference import steps_in
-from ragstone.kernel.tables.interchange.recognise import answers_in, is_trace
+from ragstone.kernel.tables.interchange.recognise import answers_in, check_filtered, is_trace
 from ragstone.kernel.tables.interchange.traces import TraceStep
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
@@ -94,6 +94,8 @@ def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
         first = next(rows, (0, None))
         every = chain([first], rows) if first[0] else rows
         traced = isinstance(first[1], dict) and is_trace(first[1])
+        if isinstance(first[1], dict):
+            check_filtered(first[1], str(path))
         for line, raw in answers_in(every, str(path)) if traced else every:
             yield LogLine(path, line), _row(raw)
 

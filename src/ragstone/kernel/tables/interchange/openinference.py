@@ -166,6 +166,7 @@ def spans_in(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for resource in objects_in(raw.get("resourceSpans")) or [raw]:
+        service = _service(resource)
         for scope in objects_in(resource.get("scopeSpans")):
             for span in objects_in(scope.get("spans")):
                 status = fields_in(span.get("status"))
@@ -190,13 +191,24 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "attributes": _attributes(span.get("attributes"))
                     | _told((name, said) for name, said, _ in events),
                     "told": events,
+                    "service": service,
                 }
+
+
+UNNAMED = "unknown_service"
+"""What an SDK of OpenTelemetry calls a program that has no `service.name`, or begins it with."""
+
+
+def _service(resource: Mapping[str, Any]) -> str | None:
+    """Return what a program calls itself in the resource of its spans; None where nobody has named it."""
+    name = _attributes(fields_in(resource.get("resource")).get("attributes")).get("service.name")
+    return name if isinstance(name, str) and name.strip() and not name.startswith(UNNAMED) else None
 
 
 class LogEvent(NamedTuple):
     """A record of OTLP's logs. body: its fields, where it has any; earlier conventions have them there.
 
-    trace, span: ids as they are, zeros where there is none. scope: the library.
+    trace, span: ids as they are, zeros where there is none. scope: the library. service: the program.
     """
 
     name: object
@@ -206,11 +218,13 @@ class LogEvent(NamedTuple):
     span: object
     at: object
     scope: Mapping[str, Any]
+    service: str | None = None
 
 
 def log_events_in(raw: Mapping[str, Any]) -> Iterator[LogEvent]:
     """Yield the log records of a batch of OTLP in JSON."""
     for resource in objects_in(raw.get("resourceLogs")) or [raw]:
+        service = _service(resource)
         for scope in objects_in(resource.get("scopeLogs")):
             for record in objects_in(scope.get("logRecords")):
                 yield LogEvent(
@@ -221,6 +235,7 @@ def log_events_in(raw: Mapping[str, Any]) -> Iterator[LogEvent]:
                     span=record.get("spanId"),
                     at=record.get("timeUnixNano") or record.get("observedTimeUnixNano"),
                     scope=fields_in(scope.get("scope")),
+                    service=service,
                 )
 
 
@@ -230,12 +245,17 @@ _DETAILS = "gen_ai.client.inference.operation.details"
 def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what log events tell of spans, those of one span together; then a `problem`, if there is one."""
     said: dict[tuple[str | None, str | None], list[tuple[object, Mapping[str, Any]]]] = {}
-    begun: dict[tuple[str | None, str | None], Any] = {}
+    begun: dict[tuple[str | None, str | None], tuple[Any, str | None]] = {}
     for event in log_events_in(raw):
         attributes = event.attributes
         name = event.name or attributes.get("event.name")
         span = _valid_id(event.trace), _valid_id(event.span)
-        ids = {"trace_id": span[0], "start_time": event.at, "logged": True}
+        ids = {
+            "trace_id": span[0],
+            "start_time": event.at,
+            "logged": True,
+            "service": event.service,
+        }
         if name == EVALUATION:
             reply = {"parent_id": span[1], "reply": attributes.get("gen_ai.response.id")}
             yield {**ids, **reply, "evaluation": _evaluation({**event.body, **attributes}, event.scope)}
@@ -245,11 +265,12 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {**ids, "span_id": span[1], **status, "attributes": {**event.body, **attributes}}
         elif str(name).startswith("gen_ai.") and (str(name).endswith(".message") or name == "gen_ai.choice"):
             said.setdefault(span, []).append((name, event.body))
-            begun.setdefault(span, event.at)
+            begun.setdefault(span, (event.at, event.service))
     for span, messages in said.items():
         if span[1] is not None:
             told = {**_told(messages), "gen_ai.operation.name": "chat"}
-            ids = {"trace_id": span[0], "start_time": begun[span], "logged": True}
+            at, service = begun[span]
+            ids = {"trace_id": span[0], "start_time": at, "logged": True, "service": service}
             yield {**ids, "span_id": span[1], "attributes": told}
     alone = sum(len(messages) for span, messages in said.items() if span[1] is None)
     if alone:
@@ -373,8 +394,59 @@ def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
         error=error,
         notes=_notes(attributes),
         logged="logged" in span,
+        service=span.get("service"),
         reply=id_in(_at(attributes, ("gen_ai", "response", "id"))),
     )
+
+
+class SpanParts(NamedTuple):
+    """What a person reads of a span. given, made: messages in one shape, see _messages.plain_messages.
+
+    documents: as the span has them, best first, with `text`, and `id`, `score`, `title` and `source` as far
+    as they are told.
+    """
+
+    kind: Kind
+    given: list[dict[str, Any]]
+    made: list[dict[str, Any]]
+    documents: list[dict[str, Any]]
+
+
+_TITLES = ("title", "name", "file_name", "filename")
+_SOURCES = ("source", "url", "uri", "file_path", "path")
+
+
+def parts_of(span: Mapping[str, Any]) -> SpanParts:
+    """Return the messages and the documents of a span as spans_in yields it."""
+    attributes = nested(span["attributes"])
+    kind = _kind(attributes, span)
+    listed = _first(attributes, _DOCUMENTS[kind]) if kind in _DOCUMENTS else None
+    documents = [
+        context | _described(item)
+        for item in (as_list(listed) if listed is not None else ())
+        if (context := context_in(item))
+    ]
+    is_model = kind == "model"
+    return SpanParts(
+        kind=kind,
+        given=_messages(attributes, "input") if is_model else [],
+        made=_messages(attributes, "output") if is_model else [],
+        documents=documents,
+    )
+
+
+def _described(item: object) -> dict[str, str]:
+    """Return the title and the source that a document tells of itself, or in its metadata."""
+    fields = {str(name).removeprefix("document."): one for name, one in fields_in(decoded(item)).items()}
+    for name in ("document", "node"):
+        fields |= fields_in(fields.get(name))
+    told = {**fields_in(decoded(fields.get("metadata"))), **fields}
+    named = {"title": _TITLES, "source": _SOURCES}
+    texts = {
+        name: next((told[key] for key in keys if isinstance(told.get(key), str) and told[key]), None)
+        for name, keys in named.items()
+    }
+    return {name: text for name, text in texts.items() if text}
 
 
 def _kind(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> Kind:

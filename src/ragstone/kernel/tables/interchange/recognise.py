@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, plural
+from ragstone.kernel.errors import ColumnsError, DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label
-from ragstone.kernel.tables.columns import field_of
+from ragstone.kernel.tables.columns import CHOICE, field_of
 from ragstone.kernel.tables.interchange import marks, verdict_marks
 from ragstone.kernel.tables.interchange.assessments import (
     Assessment,
@@ -114,11 +114,18 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     for number, raw in every:
         before.append((number, raw))
         if isinstance(raw, dict):
+            check_filtered(raw, where)
             read = next((form.answers for form in FORMATS if form.answers and form.fits(raw)), None)
             together = chain(before, every)
             yield from _reader(read)(together, where) if read else together
             return
     yield from before
+
+
+def check_filtered(raw: Mapping[str, Any], where: str) -> None:
+    """Raise ColumnsError where the command line has a filter of traces, and a file's first row is of none."""
+    if CHOICE.get().where is not None and not is_trace(raw):
+        raise ColumnsError(f"{where}: --where chooses among traces, and these rows are none. Leave it out.")
 
 
 def is_of_tool(raw: Mapping[str, Any]) -> bool:

@@ -14,8 +14,11 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.tables.calls import step_row
+from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
+from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS, trace_cells
 from ragstone.kernel.tables.interchange.values import content_in, decoded
+from ragstone.kernel.tables.where import bound, holds
 
 Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "evaluator", "other"]
 
@@ -37,7 +40,7 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
     answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
     the span `parent`, or of the trace; such a step is no span. reply: the provider's id of what a model said,
-    by which an evaluation finds its span where it names none.
+    by which an evaluation finds its span where it names none. service: the program, as it names itself.
     """
 
     number: int
@@ -62,6 +65,7 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     logged: bool = False
     evaluation: Mapping[str, Any] | None = None
     reply: str | None = None
+    service: str | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -70,15 +74,22 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     A trace of a session has a row for each exchange in it, from the second on with its place in the metadata,
     as `exchange`. Question and answer are those of the top of the trace, else the first that was asked and
     the last that a model said on the way. Contexts: what came out of the last reranker, else out of all
-    retrievers, each text once. Tokens and cost: of all calls of models. The system is the model, where one
-    alone was asked; a trace that got to no model belongs to the only system of the file. One that was asked
+    retrievers, each text once. Tokens and cost: of all calls of models. The system is the program, as its
+    `service.name` has it; the metadata has `service` and `model`. Where it is not named, the system is the
+    model, if one alone was asked; a trace that got to no model belongs to the only system of the file. One
+    that was asked
     and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
     once. What evaluators say of it stands in the metadata, as `evaluations`.
+    Where the command line has a filter of traces, those that it does not leave have no row.
     Raises DataError where nothing was asked in any of them.
     """
     traces = _traces(steps)
-    rows = _rows(traces)
-    yield from rows
+    rows = _rows_with_spans(traces)
+    wanted = CHOICE.get().where
+    condition = bound(wanted, TRACE_COLUMNS) if wanted else None
+    for number, row, inside in rows:
+        if condition is None or holds(condition, trace_cells(row, _top_first(inside))):
+            yield number, row
     if not rows:
         raise _nothing_asked(where, len(traces))
 
@@ -186,27 +197,51 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
 
 def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
     """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
-    rows: list[tuple[int, dict[str, Any]]] = []
+    return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=unplaced)]
+
+
+def _rows_with_spans(
+    traces: Iterable[list[TraceStep]], *, unplaced: bool = False
+) -> list[tuple[int, dict[str, Any], list[TraceStep]]]:
+    rows: list[tuple[int, dict[str, Any], list[TraceStep]]] = []
     for trace in traces:
         answered = _answered(trace)
         left = _place_evaluations([step for step in trace if step.evaluation is not None], answered)
-        rows += [(min(step.number for step in inside), row) for row, inside in answered]
+        rows += [(min(step.number for step in inside), row, inside) for row, inside in answered]
         if left and unplaced:
             listed = [step.evaluation for step in left]
-            rows.append((left[0].number, {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}))
-    only = _only_system(row for _, row in rows)
-    return [(number, only | row if "question" in row else row) for number, row in rows]
+            alone = {"evaluations": listed, "metadata": {"trace_id": left[0].trace}}
+            rows.append((left[0].number, alone, left))
+    only = _only_system(row for _, row, _ in rows)
+    return [(number, only | row if "question" in row else row, inside) for number, row, inside in rows]
 
 
 def answers_with_spans(steps: Iterable[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
     """Return the rows of answers_of, each with its spans, the one that it is the answer of first."""
     answered = [each for trace in _traces(steps) for each in _answered(trace)]
     only = _only_system(row for row, _ in answered)
-    rows = []
-    for row, inside in answered:
-        top = _top(inside)
-        rows.append((only | row, [top, *(step for step in inside if step is not top)]))
-    return rows
+    return [(only | row, _top_first(inside)) for row, inside in answered]
+
+
+def _top_first(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    top = _top(steps)
+    return [top, *(step for step in steps if step is not top)]
+
+
+def evaluated_answers(
+    steps: Iterable[TraceStep],
+) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return what answers_with_spans does, with what evaluators say in the metadata, and all other traces.
+
+    A trace in which nothing was asked has an empty row.
+    """
+    pairs: list[tuple[dict[str, Any], list[TraceStep]]] = []
+    for trace in _traces(steps):
+        rows = _rows_with_spans([trace])
+        spans = [step for step in trace if step.evaluation is None]
+        pairs += [(row, _top_first(inside)) for _, row, inside in rows]
+        pairs += [({}, _top_first(spans))] if spans and not rows else []
+    return pairs
 
 
 def _answered(trace: Sequence[TraceStep]) -> list[tuple[dict[str, Any], list[TraceStep]]]:
@@ -275,6 +310,7 @@ _TOLD_BY_EVENTS = (
     "started",
     "kind",
     "notes",
+    "service",
 )
 
 
@@ -379,17 +415,22 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     if answer is None and error is None:
         error = next((step.error for step in reversed(steps) if step.error), NO_OUTPUT)
     names = {step.model for step in models if step.model}
+    service = top.service or next((step.service for step in steps if step.service), None)
     row = {
         "question": question,
         "answer": "" if error else answer,
-        "system": next(iter(names)) if len(names) == 1 else None,
+        "system": service or (next(iter(names)) if len(names) == 1 else None),
         "contexts": _contexts(steps),
         "steps": _calls(steps) or None,
         "latency_s": _whole_time(steps) if top.kind == "trace" and top.latency_s is None else top.latency_s,
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
-        "metadata": _notes(steps, top) | ({"exchange": place} if place > 1 else {}) or None,
+        "metadata": ({"model": ", ".join(sorted(names))} if service and names else {})
+        | _notes(steps, top)
+        | ({"service": service} if service else {})
+        | ({"exchange": place} if place > 1 else {})
+        or None,
     }
     return {field: value for field, value in row.items() if value is not None}
 
