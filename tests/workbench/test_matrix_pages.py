@@ -32,7 +32,7 @@ def cells(page: str) -> list[list[str]]:
 
 
 def links(page: str) -> list[str]:
-    return re.findall(r"<td class=\"h\d\".*?href=\"([^\"]+)\"", page)
+    return re.findall(r"<td[^>]* class=\"h\d\".*?href=\"([^\"]+)\"", page)
 
 
 def test_runs_are_cells_that_lead_to_their_rows(four, client):
