@@ -145,6 +145,7 @@ ON_PURPOSE = "it changes what it is given on purpose: an attack or a planted def
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
+    "features.improve.judge_form:_with_inputs": "the names that a prompt holds become its list of inputs",
     "ragstone_assistant.answering._checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
     "ragstone_assistant.answering._quoting:quoted": PART,
