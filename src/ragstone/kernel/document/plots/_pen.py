@@ -12,7 +12,14 @@ WIDE, NARROW = 720, 340  # units of a drawing, which are pixels where there is r
 N_GROUPS = 8
 # For a drawing that stands alone, on white: what page.css gives these classes in a page.
 GROUP_COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040", "#2f6fb5", "#b0437c")
-RAMP_COLOURS = ("#5c3c00", "#8a5a00", "#b98a35", "#d9b978", "#ead9b4", "#f3ecdd")
+RAMP_COLOURS = (
+    "#8a5a00",
+    "#a17b33",
+    "#b99c66",
+    "#cebb95",
+    "#e1d4be",
+    "#f1ebe0",
+)  # as the opacities of page.css
 HALO = 'paint-order="stroke" stroke="#fff" stroke-width="3"'
 LONE: dict[str, str] = {
     "c-label": f'fill="#1c1e21" {HALO}',
