@@ -134,11 +134,11 @@ async function openLinked() {
   node.querySelector("summary").focus({ preventScroll: true });
 }
 async function begin() {
-  try { offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
+  try { await indexed(); offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
   takeAddress();
   control("search").dataset.search = "";
   document.getElementById("tools").hidden = false;
-  await refresh();
+  await refreshOver(refresh);
   await openLinked();
 }
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
