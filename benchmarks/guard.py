@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import bm25s
 import msgspec
 from benchmarks.door import LATENCY_S, judge_prompt, measure
 from benchmarks.search_speed import tantivy_index, tantivy_search
+from benchmarks.workbench import make_run, read_bare
 from tests.support.fake_openai import running
 
 from ragstone.features.judge.judging import judge
@@ -29,6 +31,8 @@ from ragstone.kernel.engine import processes
 from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import Answer
 from ragstone.kernel.retrieval.bm25 import bm25_over, rank_by_bm25
+from ragstone.kernel.serve.rows.files import files_of
+from ragstone.kernel.serve.rows.indexing import make_index
 from ragstone.kernel.tables import write_rows
 
 RECORDED = Path(__file__).with_suffix(".json")
@@ -38,6 +42,7 @@ AGAIN = 2  # times that all is measured anew before a ratio counts as drifted: o
 CALLS, IN_FLIGHT = 1000, 64
 TEXTS, WORDS = 20_000, 100
 JUDGED = 2_000
+RUN_ANSWERS = 5_000
 # What the peer of a start is: what `ragstone judge` cannot do without.
 LIBRARIES = "import aiohttp, msgspec, numpy"
 
@@ -209,6 +214,15 @@ def indexed() -> dict[str, float]:
     }
 
 
+def opened(folder: Path) -> float:
+    """Return the CPU of the index that the workbench makes of a run, beside that of a bare read."""
+    run = folder / "run"
+    make_run(run, RUN_ANSWERS, ".jsonl")
+    return ratio(
+        lambda: deque(make_index(files_of(run), folder / "index.duckdb"), maxlen=0), lambda: read_bare(run)
+    )
+
+
 def measured() -> dict[str, float]:
     """Return the ratios, by name."""
     with running("--latency", str(LATENCY_S)) as base_url, tempfile.TemporaryDirectory() as folder:
@@ -217,6 +231,7 @@ def measured() -> dict[str, float]:
             **called(base_url, folder),
             "CPU left here of `right` by all cores / by one": left_here(),
             **indexed(),
+            "index of a run for the workbench / of a bare read": opened(Path(folder)),
         }
 
 

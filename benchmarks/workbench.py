@@ -1,28 +1,29 @@
-"""How fast the workbench opens a run of 100,000 judgements, and gives a page of its rows.
+"""How fast the workbench opens a run of 500 MB, gives pages of its rows, and what memory that takes.
 
-    python benchmarks/workbench.py [JUDGEMENTS] [--parquet]
+    python benchmarks/workbench.py [ANSWERS] [--parquet]
 
-It makes a run (questions with five judges and five contexts each), serves the workbench to a client in this
-process, and prints a table: the first opening, which reads every file once, the second by another server,
-which finds what the first has kept, and pages of rows by several filters (the median of 5). Memory is the
-peak of a process that does nothing else.
-
-    python benchmarks/workbench.py --paint [JUDGEMENTS]
-
-opens the same run in Chromium (the median of 5): the first contentful paint of its page, when its first rows
-are there, and what some pages are on the wire, compressed, with all that they load when scrolled to the end.
+It makes a run (an answer with four contexts and three judgements for each question; 100,000 by default),
+starts `ragstone serve` on it, and asks as a browser does: the page, the first rows, how far the index is,
+and once it is there the menus and rows; then once more by a new server, which finds the index. Times are
+from the request of the page on. The peer, in the same minute, is msgspec, which decodes the same fields of
+the same bytes and does nothing with them: on a machine that does other work both take longer.
 """
 
-import resource
+import json
+import os
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -30,15 +31,18 @@ from ragstone.kernel.records import Answer, Context, Judgement, Question, Status
 from ragstone.kernel.tables import write_rows
 
 WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
-JUDGES = ("correctness", "faithfulness", "relevance", "context_relevance", "containment")
+JUDGES = ("correctness", "faithfulness", "containment")
 PAGES = {
     "as in the file": {},
     "lowest score first": {"order": "lowest"},
     "low by one judge": {"judge": "0", "result": "low"},
     "a score range, a tag": {"judge": "1", "low": "0.2", "high": "0.4", "tag": "crop", "value": "crop 3"},
+    "a filter in words": {"where": 'correctness < 0.5 and crop = "crop 3"'},
     "two words": {"text": "judge answer"},
     "the last page": {"at": "9999999"},
 }
+RUN = "/workbench/runs/0/large"
+LOOK_S = 0.02
 
 
 def text(draw: Random, n_words: int) -> str:
@@ -46,7 +50,7 @@ def text(draw: Random, n_words: int) -> str:
 
 
 def judgements(n: int, draw: Random) -> Iterator[Judgement]:
-    for at in range(n):
+    for at in range(n * len(JUDGES)):
         judge = JUDGES[at % len(JUDGES)]
         status: Status = "unparsable" if draw.random() < 0.01 else "scored"
         yield Judgement(
@@ -59,82 +63,155 @@ def judgements(n: int, draw: Random) -> Iterator[Judgement]:
             scale=(0, 1),
             model="none" if judge == "containment" else "openai/gpt-4o-mini",
             prompt_version=1,
-            rationale=text(draw, 200),
+            rationale=text(draw, 65),
             usage=Usage(input=1200, output=80),
         )
 
 
 def make_run(folder: Path, n: int, ending: str) -> None:
-    """Write a run of n judgements, with its summary."""
-    from ragstone.kernel.runs.run import read_summary
+    """Write a run of n answers, with its summary."""
     from ragstone.kernel.serve.runs import summary_of_rows
 
     draw = Random(0)
     folder.mkdir(parents=True)
-    ids = [f"question-{at}" for at in range(n // len(JUDGES))]
-    asked = [
-        Question(id=name, question=text(draw, 15), reference=text(draw, 10), tags={"crop": f"crop {at % 20}"})
-        for at, name in enumerate(ids)
-    ]
-    write_rows(folder / f"questions{ending}", asked, Question)
-    said = (
+    questions = (
+        Question(
+            id=f"question-{at}",
+            question=text(draw, 15),
+            reference=text(draw, 10),
+            document_ids=[f"document-{at % 5000}"],
+            tags={"crop": f"crop {at % 20}"},
+        )
+        for at in range(n)
+    )
+    write_rows(folder / f"questions{ending}", questions, Question)
+    answers = (
         Answer(
-            question_id=name,
+            question_id=f"question-{at}",
             system="rag",
             answer=text(draw, 60),
             contexts=[
-                Context(text=text(draw, 120), id=f"chunk-{k}", document_id=f"document-{k}") for k in range(5)
+                Context(text=text(draw, 98), id=f"chunk-{k}", document_id=f"document-{(at + k) % 5000}")
+                for k in range(4)
             ],
             latency_s=1.0,
+            usage=Usage(input=1000, output=90),
         )
-        for name in ids
+        for at in range(n)
     )
-    write_rows(folder / f"answers{ending}", said, Answer)
+    write_rows(folder / f"answers{ending}", answers, Answer)
     file = folder / f"judgements{ending}"
     write_rows(file, judgements(n, draw), Judgement)
     summary = summary_of_rows(folder, file)
     (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
-    read_summary(folder)
 
 
-def timed(project: Path) -> None:
-    """Open the run, and pages of its rows, in this process; print the seconds."""
-    from litestar.testing import TestClient
+def read_bare(folder: Path) -> None:
+    """Decode what the index needs of the rows of a run, by msgspec alone."""
+    from ragstone.kernel.serve.rows.files import decoded
+    from ragstone.kernel.serve.rows.indexing import ROW_TYPES
 
-    from ragstone.kernel.config import load_settings
-    from ragstone.workbench.app import create_workbench
+    for kind in ("questions", "answers", "judgements"):
+        deque(decoded(folder / f"{kind}.jsonl", ROW_TYPES[kind]), maxlen=0)
 
-    app = create_workbench(load_settings(project / "ragstone.toml"))
-    run = "/workbench/runs/0/large"
-    with TestClient(app, base_url="http://127.0.0.1") as client:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-        def get(path: str, **query: str) -> float:
-            began = time.perf_counter()
-            client.get(path, params=query).raise_for_status()
-            return time.perf_counter() - began
+class Server:
+    """A server of a project, and the most memory that it and the process that makes an index have taken."""
 
-        worked = time.process_time()
-        opening = get(run) + get(f"{run}/head") + get(f"{run}/rows")
-        worked = time.process_time() - worked
-        print(f"| opening: page, menus, first rows | {opening:.2f} ({worked:.2f} of CPU) |")
-        for name, query in PAGES.items():
-            print(
-                f"| rows: {name} | {statistics.median(get(f'{run}/rows', **query) for _ in range(5)):.3f} |"
-            )
-        opened = [get(f"{run}/question", question=f"question-{k}") for k in range(5)]
-        print(f"| a question, whole | {statistics.median(opened):.3f} |")
-        where = {"where": "correctness > 0.2 and crop = 'crop 3'", "order": "lowest"}
-        paged = [get(f"{run}/row", question=f"question-{20 * k + 3}", **where) for k in range(5)]
-        print(f"| the page of a row, and its place in a filtered list | {statistics.median(paged):.3f} |")
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(
-            f"| memory at its peak, MB | {peak / 1024:.0f} ({before / 1024:.0f} before the run was opened) |"
+    def __init__(self, project: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        command = [sys.executable, "-m", "ragstone", "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
         )
+        self.index_mb = 0
+        for _ in range(1000):
+            try:
+                self.get("/workbench/")
+                break
+            except OSError:
+                time.sleep(LOOK_S)
+
+    def get(self, path: str, **query: str) -> Any:  # noqa: ANN401 - what a page answers
+        """Return what an address answers: a value where that is JSON, else its bytes."""
+        address = f"http://127.0.0.1:{self.port}{path}?{urlencode(query)}"
+        with urllib.request.urlopen(address, timeout=300) as reply:
+            content = reply.read()
+        self.look()
+        return json.loads(content) if content[:1] == b"{" else content
+
+    def look(self) -> None:
+        """Look how much memory the process that makes an index has taken so far, if there is one."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        tasks = children.parent.parent.glob("*/children")
+        for child in " ".join(file.read_text() for file in tasks).split():
+            self.index_mb = max(self.index_mb, peak_mb(int(child)))
+
+    def end(self) -> int:
+        """End it, and return the most memory that its process took, in MB."""
+        peak = peak_mb(self.process.pid)
+        self.process.terminate()
+        self.process.wait(30)
+        return peak
 
 
-def list_of_runs(project: Path, n: int) -> None:
-    """Time the list of n runs, first and second look."""
+def peak_mb(pid: int) -> int:
+    """Return the most memory that a process has taken until now; 0 where there is none."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
+def opened(project: Path) -> dict[str, float]:
+    """Return the seconds from the request of the page on, and the memory in MB, of one opening."""
+    server = Server(project)
+    began = time.perf_counter()
+
+    def passed() -> float:
+        return time.perf_counter() - began
+
+    found: dict[str, float] = {}
+    server.get(RUN)
+    found["the page"] = passed()
+    first = server.get(f"{RUN}/first")
+    found["the first rows"] = passed()
+    while first["making"]:
+        time.sleep(LOOK_S)
+        first = server.get(f"{RUN}/first", shown="true")
+    server.get(f"{RUN}/head")
+    rows = server.get(f"{RUN}/rows")
+    assert rows["of"] > 0, rows
+    found["menus, filters and all rows"] = passed()
+    found["memory of the server, MB"] = server.end()
+    found["memory of the index's process, MB"] = server.index_mb
+    return found
+
+
+def pages(project: Path) -> dict[str, float]:
+    """Return the seconds of pages of rows and of a question, each the median of 5."""
+    server = Server(project)
+
+    def timed(path: str, **query: str) -> float:
+        began = time.perf_counter()
+        server.get(path, **query)
+        return time.perf_counter() - began
+
+    found = {
+        f"rows: {name}": statistics.median(timed(f"{RUN}/rows", **query) for _ in range(5))
+        for name, query in PAGES.items()
+    }
+    questions = [timed(f"{RUN}/question", question=f"question-{k}") for k in range(5)]
+    found["a question, whole"] = statistics.median(questions)
+    server.end()
+    return found
+
+
+def list_of_runs(project: Path, n: int) -> dict[str, float]:
+    """Return the seconds of the list of n runs, first and second look."""
     from ragstone.kernel.config import load_settings
     from ragstone.workbench.app import open_state
 
@@ -147,10 +224,12 @@ def list_of_runs(project: Path, n: int) -> None:
         (folder / "summary.json").write_bytes(summary)
     (project / "many.toml").write_text('[workbench]\nruns = ["many"]\n')
     state = open_state(load_settings(project / "many.toml"))
+    found = {}
     for look in ("first", "second"):
         began = time.perf_counter()
-        found = len(state.runs.all())
-        print(f"| the list of {found} runs, {look} look | {time.perf_counter() - began:.3f} |")
+        n_found = len(state.runs.all())
+        found[f"the list of {n_found} runs, {look} look"] = time.perf_counter() - began
+    return found
 
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
@@ -158,7 +237,7 @@ ROWS = "document.querySelectorAll('#list > li, [data-row]').length > 0"
 
 
 def paint(n: int) -> None:
-    """Print when the page of a run of n judgements is painted in Chromium, and what pages are on the wire."""
+    """Print when the page of a run of n answers is painted in Chromium, and what pages are on the wire."""
     from playwright.sync_api import sync_playwright
     from tests.support.browser import executable
     from tests.support.every_page import SCROLL
@@ -212,22 +291,32 @@ def main(n: int, ending: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         project = Path(name)
         (project / "ragstone.toml").write_text("")
-        make_run(project / "runs" / "large", n, ending)
-        size = sum(file.stat().st_size for file in (project / "runs" / "large").iterdir())
-        print(f"{n:,} judgements, {size / 1e6:.0f} MB in {ending} files\n")
-        for opening in ("first", "second"):
-            print(f"| {opening} server | seconds |\n|---|---:|")
-            subprocess.run([sys.executable, __file__, "--timed", name], check=True)
-            print()
-        print("| | seconds |\n|---|---:|")
-        list_of_runs(project, 500)
+        folder = project / "runs" / "large"
+        make_run(folder, n, ending)
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        print(f"{n:,} answers, {n * len(JUDGES):,} judgements, {size / 1e6:.0f} MB in {ending} files\n")
+        began = time.perf_counter()
+        if ending == ".jsonl":
+            read_bare(folder)
+        bare = time.perf_counter() - began
+        first, second = opened(project), opened(project)
+        print("| opening | first | again |\n|---|---:|---:|")
+        for what, value in first.items():
+            shown = ".0f" if "MB" in what else ".2f"
+            print(f"| {what} | {value:{shown}} | {second[what]:{shown}} |")
+        if ending == ".jsonl":
+            ready = first["menus, filters and all rows"]
+            print(
+                f"\nA bare read took {bare:.2f} s: all rows were there after {ready / bare:.1f} times that."
+            )
+        print("\n| | seconds |\n|---|---:|")
+        for what, seconds in {**pages(project), **list_of_runs(project, 500)}.items():
+            print(f"| {what} | {seconds:.3f} |")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--timed"]:
-        timed(Path(sys.argv[2]))
-    elif sys.argv[1:2] == ["--paint"]:
-        paint(int(sys.argv[2]) if sys.argv[2:] else 100_000)
+    numbers = [int(given) for given in sys.argv[1:] if given.isdecimal()]
+    if "--paint" in sys.argv:
+        paint(numbers[0] if numbers else 33_000)
     else:
-        numbers = [int(given) for given in sys.argv[1:] if given.isdecimal()]
         main(numbers[0] if numbers else 100_000, ".parquet" if "--parquet" in sys.argv else ".jsonl")

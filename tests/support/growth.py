@@ -41,6 +41,7 @@ PAGES = (
     "/workbench/",
     RUN,
     f"{RUN}/head",
+    f"{RUN}/first",
     f"{RUN}/rows",
     f"{RUN}/rows?text=a&order=lowest",
     f"{RUN}/question?question=q1",

@@ -8,7 +8,7 @@ from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
 
 from ragstone.kernel.records import Answer
-from ragstone.kernel.serve.rows.indexing import MOST_OPEN
+from ragstone.kernel.serve.rows.indexes import MOST_OPEN
 from ragstone.workbench.side_by_side import LONGEST_TEXT, MOST_COLUMNS, SIDE_ROWS
 from ragstone.workbench.side_pages import MOST_RUNS
 

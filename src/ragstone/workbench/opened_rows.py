@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from ragstone.kernel.errors import explaining
+from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall, read_asked
@@ -143,6 +144,7 @@ def _all(rows: Rows, kind: str, row_type: type[RowT]) -> list[RowT]:
 
 
 PIECE_BYTES = 1 << 20
+CUT_S = 600.0  # that another one may take to cut them
 QUICK = 1  # the level of compression
 
 
@@ -167,7 +169,11 @@ def conversations(run: Path, question_id: str, folder: Path) -> list[AskedCall]:
     """
     if not (run / CALLS_FILE).is_file():
         return []
-    pieces = _pieces_kept(run, folder) or _cut(run, folder)
+    pieces = _pieces_kept(run, folder)
+    if pieces is None:
+        make_folder(folder)
+        with held(folder / "calls", CUT_S):  # two people who open the same run at once
+            pieces = _pieces_kept(run, folder) or _cut(run, folder)
     asked_calls = []
     with (folder / "calls").open("rb") as file:
         for number in pieces.of.get(question_id, []):
@@ -192,7 +198,6 @@ def _pieces_kept(run: Path, folder: Path) -> _Pieces | None:
 
 
 def _cut(run: Path, folder: Path) -> _Pieces:
-    make_folder(folder)
     pieces = _Pieces(stamp=_stamp(run), pieces=[], of={})
     (folder / "calls.json").unlink(missing_ok=True)  # never beside the pieces of another state
     unfinished = folder / "calls.partial"

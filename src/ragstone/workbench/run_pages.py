@@ -32,7 +32,7 @@ from ragstone.kernel.engine.progress_file import Life, RunProgress, read_progres
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
-from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
+from ragstone.kernel.runs.embedded import CallShown, ColumnView, LineView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.run import Run, read_run
@@ -49,6 +49,7 @@ from ragstone.kernel.serve.rows.asking import (
     page_of,
 )
 from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.rows.indexes import Making
 from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench._browser_words import browser_notes
@@ -115,6 +116,37 @@ def run(
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
+
+
+class FirstRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The first rows of a run whose index is being made. making: None once it is there.
+
+    lines: in the order of the file, with the judgements that are near the start of theirs; more may follow.
+    """
+
+    making: Making | None = None
+    columns: list[ColumnView] = []
+    lines: list[LineView] = []
+
+
+class AskedFirst(msgspec.Struct, frozen=True):
+    """Whether the first rows are there already, and only how far the index is is asked for."""
+
+    shown: bool = False
+
+
+@get("/runs/{index:int}/{name:str}/first", sync_to_thread=True)
+def first(request: AnyRequest, app: AtApp, folder: RunFolder) -> FirstRows:
+    """Give what can be shown of a run before its index is made, and how far that is."""
+    making = app.indexes.making(folder)
+    if making is None or query_of(request, AskedFirst).shown:
+        return FirstRows(making=making)
+    with app.indexes.first_rows(folder) as con:
+        columns = columns_in(con, summarised_columns(app, folder))
+        lines = lines_in(con, RowFilter(), columns).lines
+    # The documents that were found, and the causes, take whole files.
+    lines = [msgspec.structs.replace(line, found=None, causes=None) for line in lines]
+    return PageRoom(length_in_json).fitted(FirstRows(making=making, columns=columns, lines=lines))
 
 
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
@@ -375,5 +407,5 @@ def _share(text: str) -> float | None:
         ) from None
 
 
-ROUTES = (run, head, rows, place, question, question_text, calls, report, progress, compare_page)
+ROUTES = (run, first, head, rows, place, question, question_text, calls, report, progress, compare_page)
 GIVEN = {"folder": run_folder}

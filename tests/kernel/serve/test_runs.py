@@ -124,7 +124,7 @@ def test_a_long_list_has_pages(project, client, says):
 
 
 def test_an_empty_project_says_how_to_make_a_run(client):
-    assert "ragstone demo" in client.get("/workbench/").text
+    assert "Load an example" in client.get("/workbench/").text
 
 
 def test_a_name_that_is_no_text_breaks_nothing(project, client):

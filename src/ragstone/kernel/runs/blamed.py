@@ -38,11 +38,12 @@ class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the digests of the files of a run that blame is made from."""
-    return {
-        name: hashlib.blake2b((folder / name).read_bytes(), digest_size=16).hexdigest()
-        for name in MADE_FROM
-        if (folder / name).is_file()
-    }
+    found = {}
+    for name in MADE_FROM:
+        if (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                found[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return found
 
 
 def read_blame(folder: Path) -> BlameSummary | None:

@@ -481,7 +481,8 @@ def _cut(text: str, length: int | None) -> str:
 
 def preview(text: str) -> str | None:
     """Return the start of an answer, or of the reason why there is none; None of nothing."""
-    return _cut(" ".join(text.split()), PREVIEW) or None
+    start = " ".join(text[: 4 * PREVIEW].split())
+    return _cut(start if len(start) > PREVIEW else " ".join(text.split()), PREVIEW) or None
 
 
 def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:

@@ -13,7 +13,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.serve.audit import AuditLog, Fact
 from ragstone.kernel.serve.jobs import JudgeRuns
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.indexing import RowIndexes
+from ragstone.kernel.serve.rows.indexes import RowIndexes
 from ragstone.kernel.serve.runs import Runs
 
 PartT = TypeVar("PartT")

@@ -181,6 +181,12 @@ PASSAGE = 20  # characters: a shorter text is the name of a source, and not what
 NULL_ANSWER = "the sheet has no answer here (null)"
 
 
+_PRESENT = (str, int, bool, list, dict)  # of whose values none is absent, which is quicker to see
+
+
+_fields_held = functools.cache(lambda row_type: frozenset(fields_of(row_type)))
+
+
 def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None = None) -> dict[str, Any]:
     """Return the row with our field names and value shapes; unused columns are gathered in `metadata`.
 
@@ -194,8 +200,8 @@ def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None
     for field, columns in plan.fields.items():
         shape = SHAPES.get(field)
         for column in columns:
-            value = raw.get(column) if column in raw else value_at(raw, column)
-            if is_absent(value):
+            value = raw[column] if column in raw else value_at(raw, column)
+            if type(value) not in _PRESENT and is_absent(value):
                 continue
             shaped = value if shape is None else shape(value)
             if shaped is None:
@@ -204,11 +210,14 @@ def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None
                 row[field] = shaped
                 passed.add(column)
             break
-        passed.update(column for column in columns if column == field or raw.get(column) == "")
-    rest = {name: value for name, value in raw.items() if name not in passed and not is_absent(value)}
+        passed.update([column for column in columns if column == field or raw.get(column) == ""])
+    left = raw.keys() - passed
+    rest = (
+        {name: value for name, value in raw.items() if name in left and not is_absent(value)} if left else {}
+    )
     if row_type is Answer and "answer" not in row and ("answer" in plan.fields or "error" in row):
         row |= {"answer": "", "error": row.get("error") or NULL_ANSWER}
-    for field in row.keys() - set(fields_of(row_type)):  # what a label is found by, and does not hold
+    for field in row.keys() - _fields_held(row_type):  # what a label is found by, and does not hold
         rest = {field: row.pop(field), **rest}
     if rest:
         row["metadata"] = {**row.get("metadata", {}), **rest}

@@ -160,11 +160,11 @@ async function openLinked() {
 }
 async function begin() {
   document.getElementById("as-table").href += location.search.replace("?", "&");
-  try { offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
+  try { await indexed(); offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
   takeAddress();
   control("search").dataset.search = "";
   document.getElementById("tools").hidden = false;
-  await refresh();
+  await refreshOver(refresh);
   await openLinked();
 }
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());

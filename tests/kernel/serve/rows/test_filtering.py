@@ -89,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (run / "summary.json").write_bytes(msgspec.json.encode(summary_of(JUDGEMENTS)))
     for note in NOTES:
         add_note(run, author="ann", **note)
-    make_index(files_of(run), run.parent / "index.duckdb")
+    list(make_index(files_of(run), run.parent / "index.duckdb"))
     return run
 
 

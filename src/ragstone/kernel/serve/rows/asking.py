@@ -11,7 +11,7 @@ from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.filtering import Query, Value, pairs_that, places_that, run_columns, sort_keys
-from ragstone.kernel.serve.rows.indexing import CODES
+from ragstone.kernel.serve.rows.indexing import CODES, SEARCHED
 from ragstone.kernel.tables.where import Kind, conditions_in, folded
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ RESULTS = {
     "unscored": f"NOT {SCORED}",
     **{f"is-{status}": f"status = {code}" for status, code in CODES.items()},
 }
-WITH_ANSWER = "SELECT place FROM texts WHERE name = 'answer' AND contains(value, ?)"
+WITH_WORD = f"""place IN (
+    SELECT place FROM texts WHERE name IN ('{SEARCHED}', 'question_id', 'answer') AND contains(value, ?))"""  # noqa: S608
 FOUND = {"found": "found > 0", "first": "found = 1", "missed": "found = 0", "unknown": "found = -1"}
 # As the report sorts: what has no score comes last, whichever way.
 ORDERS = {
@@ -218,13 +219,30 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
     if not places:
         return []
     wanted = _listed(places)
-    texts = dict(con.execute(f"SELECT place, line FROM lines WHERE place IN ({wanted})").fetchall())  # noqa: S608
+    texts = con.execute(
+        f"SELECT place, id, question, preview, tags, lang, found FROM lines WHERE place IN ({wanted})"  # noqa: S608
+    ).fetchall()
+    causes: dict[int, list[str]] = {}
+    for at, cause in con.execute(f"SELECT place, cause FROM causes WHERE place IN ({wanted})").fetchall():  # noqa: S608
+        causes.setdefault(at, []).append(cause)
     cells: dict[int, list[Cell]] = {at: [None] * n_columns for at in places}
     rows = con.execute(f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})").fetchall()  # noqa: S608
     for at, column, status, score in rows:
         cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
-    decode = msgspec.json.Decoder(LineView).decode
-    return [msgspec.structs.replace(decode(texts[at]), cells=cells[at]) for at in places]
+    lines = {
+        at: LineView(
+            id=name,
+            cells=cells[at],
+            question=question,
+            preview=preview,
+            tags=msgspec.json.decode(tags, type=dict[str, str]) if tags else None,
+            lang=lang,
+            found=None if found < 0 else found,
+            causes=causes.get(at),
+        )
+        for at, name, question, preview, tags, lang, found in texts
+    }
+    return [lines[at] for at in places]
 
 
 def answers_left(
@@ -306,21 +324,19 @@ def _where(
 def holding(text: str) -> tuple[str, list[str]]:
     """Return the condition on lines that every word of a search is in them, and the values of its places."""
     words = folded(text).split()
-    one = f"(contains(haystack, ?) OR place IN ({WITH_ANSWER}))"
-    return " AND ".join([one] * len(words)) or "true", [word for word in words for _ in range(2)]
+    return " AND ".join([WITH_WORD] * len(words)) or "true", words
 
 
 def _results(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_lines: int) -> dict[str, int]:
     """Return how many questions have each result by the chosen judges, as the menu offers them."""
     if not places:
         return {}
-    counts = ", ".join(f"count(DISTINCT place) FILTER ({condition})" for condition in RESULTS.values())
-    wanted = _listed(places)
-    row = _one(con, f"SELECT {counts} FROM cells JOIN columns c USING (col) WHERE col IN ({wanted})", [])  # noqa: S608
-    (whole,) = _one(
+    hits = ", ".join(f"bool_or({condition}) AS r{at}" for at, condition in enumerate(RESULTS.values()))
+    counts = ", ".join(f"count(*) FILTER (r{at})" for at in range(len(RESULTS)))
+    *row, whole = _one(
         con,
-        f"SELECT count(*) FROM (SELECT place FROM cells WHERE col IN ({wanted}) GROUP BY place "  # noqa: S608
-        f"HAVING count(*) = {len(places)})",
+        f"SELECT {counts}, count(*) FILTER (n = {len(places)}) FROM (SELECT place, count(*) AS n, {hits} "  # noqa: S608
+        f"FROM cells JOIN columns c USING (col) WHERE col IN ({_listed(places)}) GROUP BY place)",
         [],
     )
     by_result = {**dict(zip(RESULTS, row, strict=True)), "absent": n_lines - whole}
@@ -344,5 +360,5 @@ def _one(con: "duckdb.DuckDBPyConnection", query: str, values: Sequence[Value]) 
     return row
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value

@@ -5,6 +5,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,9 +24,9 @@ from ragstone.kernel.version import __version__
 RowT = TypeVar("RowT")
 Ints = NDArray[np.int64]
 
-BLOCK_BYTES = 16_000_000
+BLOCK_BYTES = 1_000_000  # few enough that lines are decoded while the cache of the processor has them
 NEWLINE = ord("\n")
-INDEX_VERSION = 3  # of the tables that indexing.py makes: a new one makes them anew
+INDEX_VERSION = 4  # of the tables that indexing.py makes: a new one makes them anew
 TICK_S = 0.02
 """What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
 
@@ -80,15 +81,16 @@ def files_of(folder: Path) -> RunFiles:
     return RunFiles(folder, paths, digest.hexdigest())
 
 
-def as_lines(path: Path, kind: str, folder: Path) -> Path:
+def as_lines(path: Path, kind: str, folder: Path, *, most_rows: int | None = None) -> Path:
     """Return a file that holds the rows as lines of JSON in our names: that one, or a copy in the folder.
 
-    Raises DataError as read_rows does.
+    most_rows: of a copy; None for all. Raises DataError as read_rows does.
     """
     if path.suffix in (".jsonl", ".ndjson", ".partial") and _is_ours(path, KINDS[kind]):
         return path
     copy = folder / f"{kind}.jsonl"
-    write_rows(copy, read_rows(path, KINDS[kind]), KINDS[kind], force=True)  # type: ignore[type-var]
+    rows = islice(read_rows(path, KINDS[kind]), most_rows)  # type: ignore[type-var]
+    write_rows(copy, rows, KINDS[kind], force=True)
     return copy
 
 
@@ -102,13 +104,18 @@ def _is_ours(path: Path, row_type: type) -> bool:
     return True
 
 
-def decoded(path: Path, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Ints, Ints]]:
+def decoded(
+    path: Path, row_type: type[RowT], most_bytes: int | None = None
+) -> Iterator[tuple[list[RowT], Ints, Ints]]:
     """Yield the rows of a file by the block, with the place where the line of each starts, and its length.
 
-    The last line of a file that is being written is left out until it is whole. Raises DataError.
+    most_bytes: after which no further block is read; None for the whole file. The last line of a file that is
+    being written is left out until it is whole. Raises DataError.
     """
     decoder = msgspec.json.Decoder(row_type)
-    for start, block in _blocks(path):
+    for start, block in _blocks(path, min(BLOCK_BYTES, most_bytes or BLOCK_BYTES)):
+        if most_bytes is not None and start >= most_bytes:
+            return
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == NEWLINE) + 1
         starts = np.concatenate(([0], ends[:-1]))
         try:
@@ -122,18 +129,20 @@ def decoded(path: Path, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Ints
         yield rows, starts + start, ends - starts
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+def _blocks(path: Path, n_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield whole lines, some megabytes at once, with the place where they start in the file."""
-    start, left = 0, b""
+    start, left = 0, list[bytes]()  # left: of a line that is longer than a block there are many parts
     with path.open("rb") as file:
-        while read := file.read(BLOCK_BYTES):
-            whole, newline, rest = (left + read).rpartition(b"\n")
-            if newline:
-                yield start, whole + newline
-                start += len(whole) + 1
-            left = rest
-    if left and path.suffix != ".partial":
-        yield start, left + b"\n"
+        while read := file.read(n_bytes):
+            end = read.rfind(b"\n") + 1
+            if end:
+                block = b"".join((*left, read[:end]))
+                yield start, block
+                start += len(block)
+                left.clear()
+            left.append(read[end:])
+    if (last := b"".join(left)) and path.suffix != ".partial":
+        yield start, last + b"\n"
 
 
 def _row(line: bytes, decoder: "msgspec.json.Decoder[RowT]", path: Path, start: int) -> RowT:

@@ -1,42 +1,33 @@
 """The files of a run -> one DuckDB file: a line a question, its scores, and where its rows stand.
 
-The files are read once, from the first line to the last; texts of documents, contexts and reasons are not
-kept, but the places where they stand, so that a question is opened by reading its rows alone. An index is
-made when a run is first opened, and kept in the workbench's store; it is never stale.
+The files are read once, from the first line to the last, a megabyte at once, and what is found is written
+before more is read: memory does not grow with a run, but for its ids. Texts of documents, contexts and
+reasons are not kept, but the places where they stand, so that a question is opened by reading its rows alone.
 """
 
-import contextlib
-import hashlib
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from sys import intern
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from ragstone.kernel.errors import explaining, optional_package
-from ragstone.kernel.persistence.private import make_folder
+from ragstone.kernel.errors import optional_package
 from ragstone.kernel.records import STATUSES, Ranking, Status, Usage, alternatives
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs.blamed import read_blame, read_causes
-from ragstone.kernel.runs.embedded import LineView
-from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
-from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
+from ragstone.kernel.runs.joining import first_rank, preview
+from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded
 from ragstone.kernel.tables.where import folded
 
 if TYPE_CHECKING:
     import duckdb
 
 
-RowT = TypeVar("RowT")
 Table = dict[str, Any]  # name of a column -> array
-LINES = {
-    "kind": np.uint8,
-    "start": np.int64,
-    "size": np.int64,
-}  # the kind of a row, and where its line stands
 ColumnKey = tuple[str, str, str, str]  # system, judge, metric, model
 
 
@@ -88,124 +79,367 @@ class _IndexedJudgement(msgspec.Struct, gc=False):
     scale: tuple[float, float] | None = None
 
 
-class _Seen(msgspec.Struct, gc=False):
-    """What is known of one question."""
-
-    question: _Question | None = None
-    answers: list[_IndexedAnswer] = []
-    ranked: list[int | None] = []
-
-
+ROW_TYPES: dict[
+    str, type[Any]
+] = {  # in an order in which the rows of each kind find what they need of the others
+    "documents": _RowId,
+    "chunks": _RowId,
+    "questions": _Question,
+    "answers": _IndexedAnswer,
+    "judgements": _IndexedJudgement,
+    "rankings": Ranking,
+}
 CODES: dict[Status, int] = {status: code for code, status in enumerate(STATUSES)}
 """Status -> how an index has it: a number is stored in a tenth of the time of a text."""
 NUMBERS = ("answerable", "found_rank", "latency_s", "input_tokens", "output_tokens", "cost_usd")
 CAUSE_TEXTS = ("cause", "component", "because")
-SHARED = ("question", "reference", "tags")  # of a question, or of an answer that carries its question
 TAG = "tag."
+SEARCHED = ""  # the name of what a search looks through besides ids and answers, and no filter asks for
 KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
+FIRST_ROWS = 500  # of a file of another format, where the first ones are wanted
+MOST_IDS = 20_000  # that are written at once
+BATCH_CHARACTERS, BATCH_ROWS = 6_000_000, 60_000  # that are kept before they are written: of texts, of files
+NONE = "\0"  # for no text: of a column that begins with many None, DuckDB does not tell that it has texts
+NAN = float("nan")
+
+# What of the line of a question is known from the rows that were read so far.
+QUESTION, TAGS, REFERENCE, ANSWER = 1, 2, 4, 8
+SHARED = QUESTION | TAGS | REFERENCE
+WHOLE = SHARED | ANSWER
+HAS_ROW = 16
+# Where the first relevant document is among the contexts of a question's answers, besides the ranks.
+NO_CONTEXTS, UNKNOWN = -2, -1
+
+# What is written while files are read: temporary tables, which are moved to the disk where they are large.
+STAGED = {
+    "all_texts": "place INTEGER, system VARCHAR, name VARCHAR, value VARCHAR",
+    "all_groups": "place INTEGER, name VARCHAR, value VARCHAR",
+    "asked": "place INTEGER, question VARCHAR, tags VARCHAR, lang VARCHAR",
+    "previews": "place INTEGER, preview VARCHAR",
+    "added": "place INTEGER, question VARCHAR, tags VARCHAR",
+    "numbers": f"place INTEGER, of_system INTEGER, {', '.join(f'{name} DOUBLE' for name in NUMBERS)}, "
+    "by_ranking BOOLEAN",
+    "scores": "place INTEGER, col SMALLINT, status UTINYINT, score DOUBLE",
+    "all_spans": "place INTEGER, kind UTINYINT, start BIGINT, size BIGINT",
+    "all_named": "id VARCHAR, kind UTINYINT, start BIGINT, size BIGINT",
+    "of_systems": "of_system INTEGER, system VARCHAR, value VARCHAR",
+    "only_rank": "place INTEGER, rank DOUBLE",
+    "ids": "place INTEGER, id VARCHAR, value VARCHAR, found INTEGER",
+    "all_causes": "place INTEGER, cause VARCHAR",
+    "all_columns": "col SMALLINT, system VARCHAR, judge VARCHAR, metric VARCHAR, model VARCHAR, low DOUBLE, "
+    "high DOUBLE",
+    "all_sources": "kind VARCHAR, path VARCHAR",
+}
+INDEX = {
+    "lines": """SELECT place, id, coalesce(a.question, b.question) question, preview,
+        coalesce(a.tags, b.tags) tags, lang, found
+        FROM ids LEFT JOIN asked a USING (place) LEFT JOIN previews USING (place) LEFT JOIN (
+            SELECT place, any_value(question) question, any_value(tags) tags FROM added GROUP BY place
+        ) b USING (place) ORDER BY place""",
+    "pairs": """SELECT place, system, answerable,
+        CASE WHEN by_ranking THEN rank ELSE found_rank END AS found_rank, latency_s,
+        input_tokens, output_tokens, cost_usd
+        FROM numbers JOIN of_systems USING (of_system) LEFT JOIN only_rank USING (place)""",
+    "cells": """SELECT place, col, status, score,
+        CASE WHEN high > low THEN (score - low) / (high - low) ELSE score END AS share
+        FROM scores JOIN all_columns USING (col)""",
+    "texts": """FROM all_texts UNION ALL SELECT place, NULL, 'question_id', value FROM ids
+        UNION ALL SELECT place, system, 'system', value FROM numbers JOIN of_systems USING (of_system)""",
+    "groups": "FROM all_groups",
+    "causes": "FROM all_causes",
+    "columns": "FROM all_columns",
+    "spans": "FROM all_spans",
+    "named": "FROM all_named",
+    "sources": "FROM all_sources",
+}
 
 
-def make_index(files: RunFiles, target: Path) -> None:
-    """Write the index of these files. Raises DataError for what is no row, MissingExtra without DuckDB."""
-    reading = _Reading(files, target.parent)
-    reading.read()
-    with_tables(target, reading.tables())
+class HowFar(NamedTuple):
+    """How much of the files of a run has been read, in bytes."""
+
+    n_read: int
+    of: int
 
 
-def with_tables(target: Path, tables: dict[str, Table]) -> None:
-    """Write a DuckDB file of tables, given as columns, in place of one that is there, whole or not at all."""
+def make_index(files: RunFiles, target: Path) -> Iterator[HowFar]:
+    """Write the index of these files in place of an earlier one, whole or not at all; yield how far it is.
+
+    Raises DataError for what is no row and where there is no room, MissingExtra without DuckDB.
+    """
     unfinished = target.with_suffix(".partial")
     unfinished.unlink(missing_ok=True)
     con = connect(unfinished, read_only=False)
+    con.execute(
+        "SET force_compression = 'uncompressed'"
+    )  # it is written in half the time, and is twice as large
     try:
-        for name, columns in tables.items():
-            con.register("given", columns)
-            con.execute(f"CREATE TABLE {name} AS SELECT * FROM given")  # noqa: S608 - our own names
-            con.unregister("given")
+        yield from _IndexWriter(files, con, target.parent).write()
     finally:
         con.close()
     unfinished.replace(target)
 
 
-def connect(path: Path, *, read_only: bool = True) -> "duckdb.DuckDBPyConnection":
-    """Return a connection to an index, which reaches no other file and no network."""
+def first_rows(files: RunFiles, folder: Path, most_bytes: int = 400_000) -> "duckdb.DuckDBPyConnection":
+    """Return an index, in memory, of the first rows of each file: what can be shown before all are read.
+
+    Its first lines are those of the whole index, with what is known so far of each: judgements may be
+    missing. folder: for files of other formats, of which the first rows are copied.
+    """
+    con = connect(None, read_only=False)
+    try:
+        for _ in _IndexWriter(files, con, folder, most_bytes).write():
+            pass
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def connect(path: Path | None, *, read_only: bool = True) -> "duckdb.DuckDBPyConnection":
+    """Return a connection to an index, which reaches no other file and no network. path: None for memory."""
     with optional_package("the workbench", "serve"):
         import duckdb
     config: dict[str, str | bool | int | float | list[str]] = {
-        "threads": 2,
-        "memory_limit": "1GB",
+        "threads": 2 if read_only else 1,  # at many small inserts, two would wait for one another
+        "memory_limit": "200MB" if read_only else "80MB",
         "enable_external_access": False,
         "autoload_known_extensions": False,
     }
-    return duckdb.connect(str(path), read_only=read_only, config=config)
+    return duckdb.connect(str(path or ":memory:"), read_only=read_only, config=config)
 
 
-class _Reading:
-    """One pass over the files."""
+class _IndexWriter:
+    """One pass over the files.
 
-    def __init__(self, files: RunFiles, folder: Path) -> None:
-        self.paths = {kind: as_lines(path, kind, folder) for kind, path in files.paths.items()}
-        self.causes = read_causes(files.folder) if read_blame(files.folder) else {}
+    Kept for all questions: their ids, and some bytes for what later rows have to add. most_bytes: that are
+    read of each file; None for all.
+    """
+
+    def __init__(
+        self,
+        files: RunFiles,
+        con: "duckdb.DuckDBPyConnection",
+        folder: Path,
+        most_bytes: int | None = None,
+    ) -> None:
+        self.files, self.con, self.folder, self.most_bytes = files, con, folder, most_bytes
+        whole = most_bytes is None
+        self.paths = {
+            kind: as_lines(path, kind, folder, most_rows=None if whole else FIRST_ROWS)
+            for kind, path in files.paths.items()
+        }
+        self.size = sum(path.stat().st_size for path in self.paths.values())
+        self.n_read = self.n_rows = 0
+        self.staged: dict[str, list[Table]] = {name: [] for name in ("all_named", "all_spans", "scores")}
+        self.texts = _Texts()
+        self.groups: list[tuple[int, str, str]] = []
+        self.asked: list[tuple[int, str, str, str]] = []
+        self.previews: list[tuple[int, str]] = []
+        self.added: list[tuple[int, str, str]] = []
+        self.numbers: list[tuple[float, ...]] = []
+        self.causes = read_causes(files.folder) if whole and read_blame(files.folder) else {}
+        self.of_chunk: dict[str, str] = {}
+        # Of each question, by its place. of_row: what its own row has, be it empty, and whether it has one.
         self.places: dict[str, int] = {}
-        self.seen: list[_Seen] = []
+        self.known = bytearray()
+        self.answerable = array("d")
+        self.found = array("i")
+        self.of_row = bytearray()
+        self.relevant: dict[int, frozenset[str]] = {}
+        self.langs: dict[int, str] = {}
+        self.ranked: dict[int, list[int | None]] = {}
+        # Of each judge, by its number; of each system, by its number: the questions that it has a row for.
         self.columns: dict[ColumnKey, int] = {}
         self.scales: list[tuple[float, float] | None] = []
-        self.cells: list[Table] = []
-        self.spans: list[Table] = []
-        self.named: list[Table] = []
-        self.of_chunk: dict[str, str | None] = {}
+        self.systems: dict[str, int] = {}
+        self.answered: list[bytearray] = []
 
-    def read(self) -> None:
+    def write(self) -> Iterator[HowFar]:
         """Read every file, in an order in which each finds what it needs of the others."""
-        for documents, lines in self._rows("documents", _RowId):
-            self.named.append({"id": _texts([row.id for row in documents]), **lines})
-        for chunks, lines in self._rows("chunks", _RowId):
-            self.named.append({"id": _texts([row.id for row in chunks]), **lines})
-            self.of_chunk.update((row.id, row.document_id) for row in chunks)
-        for questions, lines in self._rows("questions", _Question):
-            places = self._places([row.id for row in questions], lines)
-            for at, question in zip(places, questions, strict=True):
-                self.seen[at].question = question
-        for answers, lines in self._rows("answers", _IndexedAnswer):
-            places = self._places([row.question_id for row in answers], lines)
-            for at, answer in zip(places, answers, strict=True):
-                self.seen[at].answers.append(answer)
-        for judged, lines in self._rows("judgements", _IndexedJudgement):
-            self._judged(judged, self._places([row.question_id for row in judged], lines))
-        for rankings, lines in self._rows("rankings", Ranking):
-            self._ranked(rankings, lines)
-
-    def _rows(self, kind: str, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Table]]:
-        """Yield rows by the block, and where their lines stand."""
-        if kind not in self.paths:
-            return
-        for rows, start, size in decoded(self.paths[kind], row_type):
-            yield rows, {"kind": np.full(len(rows), KIND_CODES[kind], np.uint8), "start": start, "size": size}
+        for name, columns in STAGED.items():
+            self.con.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        take: dict[str, Callable[[list[Any], Table], None]] = {
+            "documents": self._name,
+            "chunks": self._name,
+            "questions": self._ask,
+            "answers": self._answer,
+            "judgements": self._judge,
+            "rankings": self._rank,
+        }
+        for kind, row_type in ROW_TYPES.items():
+            if kind not in self.paths:
+                continue
+            for rows, start, size in decoded(self.paths[kind], row_type, self.most_bytes):
+                codes = np.full(len(rows), KIND_CODES[kind], np.uint8)
+                take[kind](rows, {"kind": codes, "start": start, "size": size})
+                self.n_read += int(size.sum())
+                self.n_rows += len(rows)
+                if self.texts.n_characters > BATCH_CHARACTERS or self.n_rows > BATCH_ROWS:
+                    self._flush()
+                yield HowFar(min(self.n_read, self.size), self.size)
+        self._finish()
+        yield HowFar(self.size, self.size)
 
     def _places(self, ids: list[str], lines: Table) -> list[int]:
         """Return the place of each question, those seen for the first time after all others."""
         known = self.places
-        for name in ids:
-            if name not in known:
-                known[name] = len(known)
-                self.seen.append(_Seen())
-        places = [known[name] for name in ids]
-        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        places = [known.setdefault(name, len(known)) for name in ids]
+        n_new = len(known) - len(self.known)
+        if n_new:
+            self.known.extend(bytes(n_new))
+            self.of_row.extend(bytes(n_new))
+            self.answerable.extend([NAN] * n_new)
+            self.found.extend([NO_CONTEXTS] * n_new)
+            for marks in self.answered:
+                marks.extend(bytes(n_new))
+        self.staged["all_spans"].append({"place": np.array(places, dtype=np.int32), **lines})
         return places
 
-    def _judged(self, rows: list[_IndexedJudgement], places: list[int]) -> None:
-        columns = [self._column(row) for row in rows]
-        nan = float("nan")
-        self.cells.append(
+    def _name(self, rows: list[_RowId], lines: Table) -> None:
+        """Take documents, or chunks, which have a document."""
+        self.staged["all_named"].append({"id": np.array([row.id for row in rows], dtype=object), **lines})
+        self.of_chunk.update((row.id, intern(row.document_id)) for row in rows if row.document_id is not None)
+
+    def _ask(self, questions: list[_Question], lines: Table) -> None:
+        """Take questions; of several with one id, the last one counts."""
+        places = self._places([row.id for row in questions], lines)
+        rows = dict(zip(places, questions, strict=True))
+        if again := [at for at in rows if self.of_row[at]]:
+            self._forget(again)
+        self.texts.add_all(rows, None, "kind", [folded(row.kind) for row in rows.values()])
+        for at, row in rows.items():
+            self.of_row[at] = HAS_ROW | _fields_of(row)
+            if row.answerable is not None:
+                self.answerable[at] = row.answerable
+            if row.document_ids and row.answerable is not False:
+                self.relevant[at] = frozenset(map(intern, row.document_ids))
+            if row.lang is not None:
+                self.langs[at] = intern(row.lang)
+                self.texts.add(at, None, "lang", folded(row.lang))
+                self.texts.add(at, None, SEARCHED, f"lang\n{folded(row.lang)}")
+                self.groups.append((at, "lang", row.lang))
+            self._share(at, None, row, 0)
+            told = self._tell(at, row)
+            if told or row.lang is not None:
+                tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
+                lang = NONE if row.lang is None else row.lang
+                self.asked.append((at, row.question or NONE, tags, lang))
+
+    def _forget(self, places: list[int]) -> None:
+        """Take back what earlier rows told of questions."""
+        self._flush()
+        for name in ("all_texts", "all_groups", "asked"):
+            self.con.execute(f"DELETE FROM {name} WHERE place IN (SELECT unnest(?))", [places])  # noqa: S608
+        for at in places:
+            self.known[at] = self.of_row[at] = 0
+            self.answerable[at] = NAN
+            self.relevant.pop(at, None)
+            self.langs.pop(at, None)
+
+    def _share(self, at: int, system: str | None, row: _IndexedText, of_row: int) -> None:
+        """Take what filters ask of the fields that a question and its answers share, but those in of_row."""
+        add = self.texts.add
+        if row.question is not None and not of_row & QUESTION:
+            add(at, system, "question", folded(row.question))
+        if row.reference is not None and not of_row & REFERENCE:
+            for text in row.reference if isinstance(row.reference, list) else [row.reference]:
+                add(at, system, "reference", folded(text))
+        if row.tags is not None and not of_row & TAGS:
+            for key, text in row.tags.items():
+                add(at, system, intern(TAG + key), folded(text))
+
+    def _tell(self, at: int, row: _IndexedText) -> int:
+        """Take the groups and what a search looks through of what a row is the first to tell; return it."""
+        known, told, words = self.known[at], 0, list[str]()
+        if row.question and not known & QUESTION:
+            told |= QUESTION
+            words.append(row.question)
+        if row.tags and not known & TAGS:
+            told |= TAGS
+            of_question = self.langs.get(at)
+            for name, value in row.tags.items():
+                words += (name, value)
+                if name != "lang" or value != of_question:
+                    self.groups.append((at, name, value))
+        if not known & REFERENCE and (references := alternatives(row.reference)):
+            told |= REFERENCE
+            words += references
+        if told:
+            self.known[at] = known | told
+            self.texts.add(at, None, SEARCHED, folded("\n".join(words)))
+        return told
+
+    def _answer(self, answers: list[_IndexedAnswer], lines: Table) -> None:
+        places = self._places([row.question_id for row in answers], lines)
+        for at, row in zip(places, answers, strict=True):
+            if self.known[at] != WHOLE:
+                self._preview(at, row)
+            rank = None
+            if row.contexts is not None:
+                rank = self._first_rank(at, row.contexts)
+                self.found[at] = _worse(self.found[at], rank)
+            of_system = self._system(row.system)
+            marks = self.answered[of_system]
+            if marks[at]:
+                continue  # of several answers of one system, filters ask the first one
+            marks[at] = 1
+            answerable = self.answerable[at]
+            if isnan(answerable) and row.answerable is not None:
+                answerable = float(row.answerable)
+            usage, is_bare = row.usage, row.contexts is None
+            n_input, n_output = (usage.input, usage.output) if usage else (None, None)
+            numbers = (rank, row.latency_s, n_input, n_output, row.cost_usd)
+            self.numbers.append(
+                (at, of_system, answerable, *[NAN if each is None else each for each in numbers], is_bare)
+            )
+            self.texts.add(at, row.system, "answer", folded(row.answer))
+            if row.error is not None:
+                self.texts.add(at, row.system, "error", folded(row.error))
+            if (of_row := self.of_row[at]) & SHARED != SHARED:
+                self._share(at, row.system, row, of_row)
+
+    def _preview(self, at: int, row: _IndexedAnswer) -> None:
+        """Take what this answer is the first to give to the line of its question."""
+        if told := self._tell(at, row):
+            tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
+            self.added.append((at, (told & QUESTION and row.question) or NONE, tags))
+        if not self.known[at] & ANSWER:
+            self.known[at] |= ANSWER
+            self.previews.append((at, preview(row.answer or row.error or "") or NONE))
+
+    def _first_rank(self, at: int, contexts: list[_Given]) -> int | None:
+        """Return the rank of the first relevant document of contexts; 0 for none, None if nobody can tell."""
+        relevant = self.relevant.get(at)
+        if not relevant:
+            return None
+        documents = [each.document_id or self.of_chunk.get(each.id or "") for each in contexts]
+        return first_rank(documents, relevant)
+
+    def _system(self, name: str) -> int:
+        number = self.systems.get(name)
+        if number is None:
+            number = self.systems[name] = len(self.answered)
+            self.answered.append(bytearray(len(self.known)))
+        return number
+
+    def _judge(self, rows: list[_IndexedJudgement], lines: Table) -> None:
+        places = self._places([row.question_id for row in rows], lines)
+        columns = np.array([self._column(row) for row in rows], dtype=np.int16)
+        at = np.array(places, dtype=np.int32)
+        score = [NAN if row.score is None else row.score for row in rows]
+        self.staged["scores"].append(
             {
-                "place": np.array(places, dtype=np.int32),
-                "col": np.array(columns, dtype=np.int16),
+                "place": at,
+                "col": columns,
                 "status": np.array([CODES[row.status] for row in rows], dtype=np.uint8),
-                "score": np.array(
-                    [nan if row.score is None else row.score for row in rows], dtype=np.float64
-                ),
+                "score": np.array(score, dtype=np.float64),
             }
         )
+        of_column = np.array([self._system(system) for system, *_ in self.columns], dtype=np.int32)
+        for number in np.unique(of_column[columns]).tolist():
+            marks = np.frombuffer(self.answered[number], dtype=np.uint8)
+            judged = at[of_column[columns] == number]
+            marks[judged] |= 2
 
     def _column(self, row: _IndexedJudgement) -> int:
         key = (row.system, row.judge, row.metric, row.model)
@@ -217,321 +451,161 @@ class _Reading:
             self.scales[column] = row.scale
         return column
 
-    def _ranked(self, rankings: list[Ranking], lines: Table) -> None:
+    def _rank(self, rankings: list[Ranking], lines: Table) -> None:
         """Take the rankings of questions that were asked or judged."""
         places = [self.places.get(row.question_id, -1) for row in rankings]
-        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        self.staged["all_spans"].append({"place": np.array(places, dtype=np.int32), **lines})
         for at, ranking in zip(places, rankings, strict=True):
             if at >= 0:
-                rank = first_rank(ranked_documents(ranking), _relevant(self.seen[at].question))
-                self.seen[at].ranked.append(rank)
+                rank = first_rank(ranked_documents(ranking), self.relevant.get(at, frozenset()))
+                self.ranked.setdefault(at, []).append(rank)
 
-    def tables(self) -> dict[str, Table]:
-        """Return the tables of the index, as columns."""
-        lines = [
-            self._line(question_id, seen) for question_id, seen in zip(self.places, self.seen, strict=True)
-        ]
-        return {
-            "lines": {
-                "place": np.arange(len(lines), dtype=np.int32),
-                "id": _texts(list(self.places)),
-                "line": _texts([msgspec.json.encode(line).decode() for line, _ in lines]),
-                "found": np.array(
-                    [-1 if line.found is None else line.found for line, _ in lines], dtype=np.int32
-                ),
-                "haystack": _texts([haystack for _, haystack in lines]),
-            },
-            **self._pairs(),
-            "groups": _of_lines(lines, groups_of, ("name", "value")),
-            "causes": _of_lines(lines, lambda line: [(cause,) for cause in line.causes or []], ("cause",)),
-            "columns": self._columns(),
-            "cells": self._cells(),
-            "spans": _joined(self.spans, {"place": np.int32, **LINES}),
-            "named": _joined(self.named, {"id": "U1", **LINES}),
-            "sources": {
-                "kind": _texts(list(self.paths)),
-                "path": _texts([str(path) for path in self.paths.values()]),
-            },
-        }
-
-    def _pairs(self) -> dict[str, Table]:
-        """Return what filters ask of each question and system, see filtering.py.
-
-        pairs: the numbers, NaN for none. texts: name, value; folded; system is null for what holds of the
-        question whoever answered it.
-        """
-        systems: list[dict[str, _IndexedAnswer | None]] = [
-            {row.system: row for row in reversed(seen.answers)} for seen in self.seen
-        ]
-        of_column = [key[0] for key in self.columns]
-        for cells in self.cells:
-            for at, column in zip(cells["place"].tolist(), cells["col"].tolist(), strict=True):
-                systems[at].setdefault(of_column[column])
-        numbers: list[tuple[int, str, *tuple[float, ...]]] = []
-        texts: list[tuple[int, str | None, str, str]] = []
-        for at, (question_id, of_question) in enumerate(zip(self.places, systems, strict=True)):
-            seen = self.seen[at]
-            of_all = _question_texts(seen.question, question_id)
-            texts += [(at, None, name, folded(value)) for name, value in of_all]
-            causes = {each.system: each for each in reversed(self.causes.get(question_id, []))}
-            for system, answer in of_question.items():
-                numbers.append((at, system, *self._numbers(seen, answer)))
-                pairs = [("system", system), *_answer_texts(seen.question, answer)]
-                if system in causes:
-                    pairs += [(name, getattr(causes[system], name)) for name in CAUSE_TEXTS]
-                texts += [(at, system, name, folded(value)) for name, value in pairs]
-        names = ("place", "system", *NUMBERS)
-        kinds = (np.int32, object, *(np.float64 for _ in NUMBERS))
-        return {
-            "pairs": _table(numbers, names, kinds),
-            "texts": _table(texts, ("place", "system", "name", "value"), (np.int32, object, object, object)),
-        }
-
-    def _numbers(self, seen: _Seen, answer: _IndexedAnswer | None) -> list[float]:
-        """Return the numbers of an answer, as NUMBERS names them; NaN for none."""
-        usage = answer.usage if answer else None
-        answerable = next(
-            (row.answerable for row in (seen.question, answer) if row and row.answerable is not None), None
-        )
-        if answer is None or answer.contexts is None:  # as joined.py does: else by the only ranking
-            found_rank = seen.ranked[0] if len(seen.ranked) == 1 else None
-        else:
-            found_rank = first_rank(self._documents(answer), _relevant(seen.question))
-        found = {
-            "answerable": answerable,
-            "found_rank": found_rank,
-            "latency_s": answer.latency_s if answer else None,
-            "input_tokens": usage.input if usage else None,
-            "output_tokens": usage.output if usage else None,
-            "cost_usd": answer.cost_usd if answer else None,
-        }
-        return [np.nan if found[name] is None else float(found[name] or 0) for name in NUMBERS]
-
-    def _documents(self, answer: _IndexedAnswer) -> list[str | None]:
-        return [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts or ()]
-
-    def _columns(self) -> Table:
-        names = ("system", "judge", "metric", "model")
-        cells = list(zip(*self.columns, strict=True)) or [()] * len(names)
-        return {
-            "col": np.arange(len(self.columns), dtype=np.int16),
-            **{name: _texts(list(texts)) for name, texts in zip(names, cells, strict=True)},
-            **self._ends(),
-        }
-
-    def _ends(self) -> Table:
-        """Return the lowest and the highest score of each column's scale; NaN where it is not known."""
-        unknown = (np.nan, np.nan)
-        ends = np.array([scale or unknown for scale in self.scales], dtype=np.float64).reshape(-1, 2)
-        return {"low": ends[:, 0].copy(), "high": ends[:, 1].copy()}
-
-    def _cells(self) -> Table:
-        """Return the cells with their share of the scale, 0 to 1; the score itself where it is not known."""
-        cells = _joined(
-            self.cells, {"place": np.int32, "col": np.int16, "status": np.uint8, "score": np.float64}
-        )
-        ends = self._ends()
-        low, width = ends["low"][cells["col"]], (ends["high"] - ends["low"])[cells["col"]]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(width > 0, (cells["score"] - low) / width, cells["score"])
-        return {**cells, "share": share}
-
-    def _line(self, question_id: str, seen: _Seen) -> tuple[LineView, str]:
-        """Return the line of a question, without its cells, and the words that a search looks through."""
-        question = seen.question
-        sources: list[_IndexedText] = [*([question] if question else []), *seen.answers]
-        text = next((row.question for row in sources if row.question), None)
-        tags = next((row.tags for row in sources if row.tags), None)
-        first = seen.answers[0] if seen.answers else None
-        documents = [self._documents(answer) for answer in seen.answers if answer.contexts is not None]
-        line = LineView(
-            id=question_id,
-            cells=[],
-            question=text,
-            preview=preview(first.answer or first.error or "") if first else None,
-            tags=tags,
-            lang=question.lang if question else None,
-            found=worst_rank(documents, seen.ranked, _relevant(question)),
-            causes=list(dict.fromkeys(each.cause for each in self.causes.get(question_id, []))) or None,
-        )
-        given_references = next((right for row in sources if (right := alternatives(row.reference))), [])
-        groups = [part for pair in groups_of(line) for part in pair]
-        texts = [question_id, text or "", *groups, *given_references]
-        return line, folded("\n".join(texts))
-
-
-def groups_of(line: LineView) -> list[tuple[str, str]]:
-    """Return the tags of a question and, first, its language, which may be a tag as well."""
-    tags = list((line.tags or {}).items())
-    known = line.lang is None or ("lang", line.lang) in tags
-    return tags if known else [("lang", line.lang or ""), *tags]
-
-
-def _question_texts(question: _Question | None, question_id: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of what holds of a question whoever answers it."""
-    yield "question_id", question_id
-    if question is not None:
-        yield "kind", question.kind
-        if question.lang is not None:
-            yield "lang", question.lang
-        for name in SHARED:
-            yield from _shared_texts(name, question)
-
-
-def _answer_texts(question: _Question | None, answer: _IndexedAnswer | None) -> Iterator[tuple[str, str]]:
-    """Yield what an answer says, and of its question what the file of questions does not."""
-    if answer is None:
-        return
-    yield "answer", answer.answer
-    if answer.error is not None:
-        yield "error", answer.error
-    for name in SHARED:
-        if question is None or getattr(question, name) is None:
-            yield from _shared_texts(name, answer)
-
-
-def _shared_texts(name: str, row: _IndexedText) -> Iterator[tuple[str, str]]:
-    value = getattr(row, name)
-    if isinstance(value, dict):
-        yield from ((f"{TAG}{key}", text) for key, text in value.items())
-    elif value is not None:
-        yield from ((name, text) for text in (value if isinstance(value, list) else [value]))
-
-
-def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequence[Any]) -> Table:
-    """Return rows as a table of columns of these types."""
-    cells = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {
-        name: np.array(column, dtype=kind if column or kind is not object else "U1")
-        for name, column, kind in zip(names, cells, kinds, strict=True)
-    }
-
-
-def _texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of objects
-    return np.array(texts, dtype=object) if texts else np.array([], dtype="U1")
-
-
-def _joined(parts: list[Table], columns: dict[str, Any]) -> Table:
-    """Return the parts of a table as one. columns: their types, for a table without any part."""
-    empty = {name: np.array([], dtype=kind) for name, kind in columns.items()}
-    return {name: np.concatenate([part[name] for part in parts] or [empty[name]]) for name in columns}
-
-
-def _relevant(question: _Question | None) -> set[str]:
-    """Return what joining.relevant_documents does, of what is kept of a question."""
-    return set() if question is None or question.answerable is False else set(question.document_ids or ())
-
-
-def _of_lines(
-    lines: list[tuple[LineView, str]],
-    of: Callable[[LineView], Sequence[tuple[str, ...]]],
-    names: tuple[str, ...],
-) -> Table:
-    """Return a table of what lines have several of."""
-    pairs = [(at_line, each) for at_line, (line, _) in enumerate(lines) for each in of(line)]
-    columns = {name: _texts([each[at] for _, each in pairs]) for at, name in enumerate(names)}
-    return {"place": np.array([at_line for at_line, _ in pairs], dtype=np.int32), **columns}
-
-
-MOST_OPEN = 8
-GROWING_S = 5.0
-"""Seconds for which the index of a run that goes on is shown, though rows have come since."""
-
-
-class _OpenIndex(msgspec.Struct, kw_only=True):
-    """An open index. made: when, monotonic seconds. users: cursors on it; is_left: the last one closes it."""
-
-    stamp: str
-    con: "duckdb.DuckDBPyConnection"
-    made: float
-    users: int = 0
-    is_left: bool = False
-
-
-class RowIndexes:
-    """The open indexes of a workbench. folder: where they are kept; any of it may be deleted at any time."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._open: dict[Path, _OpenIndex] = {}
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def of(self, run: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
-        """Give a cursor on the index of a run as its files are now; of one that goes on, a few seconds old.
-
-        Raises DataError for rows that cannot be read, MissingExtra without DuckDB.
-        """
-        with self._lock:
-            index = self._opened(run)
-            cursor = index.con.cursor()
-            index.users += 1
-        try:
-            yield cursor
-        finally:
-            cursor.close()
-            with self._lock:
-                index.users -= 1
-                if index.is_left:
-                    self._leave(index)
-
-    def _opened(self, run: Path) -> _OpenIndex:
-        files = files_of(run)
-        index = self._open.get(run)
-        grows = any(path.suffix == ".partial" for path in files.paths.values())
-        if index and (index.stamp == files.stamp or (grows and time.monotonic() - index.made < GROWING_S)):
-            self._open[run] = self._open.pop(run)  # the last one used is the last one closed
-            return index
-        target = self._made(files)
-        if index:
-            self._leave(self._open.pop(run))
-        while len(self._open) >= MOST_OPEN:
-            self._leave(self._open.pop(next(iter(self._open))))
-        con = _connected(target) or connect(self._made(files))
-        self._open[run] = _OpenIndex(stamp=files.stamp, con=con, made=time.monotonic())
-        return self._open[run]
-
-    def _leave(self, index: _OpenIndex) -> None:
-        """Close an index, or leave that to the last cursor: closing it would take it from under them."""
-        index.is_left = True
-        if not index.users:
-            index.con.close()
-
-    def folder_of(self, run: Path) -> Path:
-        """Return the folder in which what is made of a run's rows is kept; it need not be there yet."""
-        return self._folder / hashlib.blake2b(str(run.resolve()).encode(), digest_size=8).hexdigest()
-
-    def _made(self, files: RunFiles) -> Path:
-        """Return the file of the index, made where there is none; those of earlier states are removed."""
-        folder = self.folder_of(files.folder)
-        target = folder / f"{files.stamp}.duckdb"
-        if target.is_file():
-            return target
-        with explaining(
-            f"{folder}: the index of the run cannot be written",
-            "Make room, or make the folder writable: it is `store` in [workbench] of ragstone.toml.",
+    def _flush(self) -> None:
+        """Write what was found since the last time."""
+        self.n_rows = 0
+        self.texts.write(self.con)
+        for name, rows in (
+            ("all_groups", self.groups),
+            ("asked", self.asked),
+            ("previews", self.previews),
+            ("added", self.added),
         ):
-            make_folder(folder)
-            make_index(files, target)
-            for old in folder.glob("*.duckdb"):
-                if old != target:
-                    old.unlink(missing_ok=True)
-        return target
+            if rows:
+                self._insert(name, [_column(cells) for cells in zip(*rows, strict=True)])
+                rows.clear()
+        if self.numbers:
+            self._insert("numbers", list(np.array(self.numbers, dtype=np.float64).T.copy()))
+            self.numbers.clear()
+        for name, tables in self.staged.items():
+            if tables:
+                self._insert(name, [np.concatenate([table[each] for table in tables]) for each in tables[0]])
+                tables.clear()
 
-    def close(self) -> None:
-        """Close them all."""
-        with self._lock:
-            for index in self._open.values():
-                index.con.close()
-            self._open.clear()
+    def _insert(self, name: str, columns: Sequence[Any]) -> None:
+        given = {f"c{at}": column for at, column in enumerate(columns)}
+        texts = [f"nullif({each}, chr(0))" if given[each].dtype == object else each for each in given]
+        self.con.register("given", given)
+        self.con.execute(f"INSERT INTO {name} SELECT {', '.join(texts)} FROM given")  # noqa: S608 - our names
+        self.con.unregister("given")
+
+    def _finish(self) -> None:
+        """Make what needs all rows, and the tables of the index."""
+        for number, marks in enumerate(self.answered):  # the pairs that were judged, and not answered
+            for at in np.flatnonzero(np.frombuffer(marks, dtype=np.uint8) == 2).tolist():
+                none = (NAN,) * (len(NUMBERS) - 1)
+                self.numbers.append((at, number, self.answerable[at], *none, True))
+        self._flush()
+        alone = [(at, ranks[0]) for at, ranks in self.ranked.items() if len(ranks) == 1]
+        ends = [scale or (NAN, NAN) for scale in self.scales]
+        small: dict[str, list[tuple[Any, ...]]] = {
+            "of_systems": [(number, name, folded(name)) for name, number in self.systems.items()],
+            "only_rank": [(at, NAN if rank is None else rank) for at, rank in alone],
+            "all_causes": self._caused(),
+            "all_columns": [(col, *key, *ends[col]) for key, col in self.columns.items()],
+            "all_sources": [(kind, str(path)) for kind, path in self.paths.items()],
+        }
+        for name, rows in small.items():
+            if rows:
+                self._insert(name, [_column(cells) for cells in zip(*rows, strict=True)])
+        ids = list(self.places)
+        for first in range(0, len(ids), MOST_IDS):
+            names = ids[first : first + MOST_IDS]
+            found = [self._found(at) for at in range(first, first + len(names))]
+            places = range(first, first + len(names))
+            folded_names = [folded(name) for name in names]
+            self._insert("ids", [_column(places), _column(names), _column(folded_names), _column(found)])
+        self._flush()
+        for name, query in INDEX.items():
+            self.con.execute(f"CREATE TABLE {name} AS {query}")
+        for name in STAGED:
+            self.con.execute(f"DROP TABLE {name}")
+
+    def _caused(self) -> list[tuple[int, str]]:
+        """Return why points were lost: place of a question, and cause. What filters ask of it is written."""
+        causes: list[tuple[int, str]] = []
+        for question_id, of_question in self.causes.items():
+            at = self.places.get(question_id)
+            if at is None:
+                continue
+            causes += [(at, cause) for cause in dict.fromkeys(each.cause for each in of_question)]
+            for system, each in {each.system: each for each in reversed(of_question)}.items():
+                number = self.systems.get(system)
+                if number is not None and self.answered[number][at]:
+                    for name in CAUSE_TEXTS:
+                        self.texts.add(at, system, name, folded(getattr(each, name)))
+        return causes
+
+    def _found(self, at: int) -> int:
+        """Return the worst rank of the first relevant document: 0 where it is missing, -1 if unknown."""
+        if self.found[at] != NO_CONTEXTS:
+            return self.found[at]
+        worst = UNKNOWN
+        for rank in self.ranked.get(at, ()):
+            worst = _worse(worst, rank)
+        return worst
 
 
-def _connected(target: Path) -> "duckdb.DuckDBPyConnection | None":
-    """Return a connection; None, and no file, where it is one that this DuckDB cannot read."""
-    import duckdb
+class _Texts:
+    """Rows of the table `texts` that are not written yet. Names and systems are numbered: both are few."""
 
-    try:
-        return connect(target)
-    except duckdb.Error:
-        target.unlink(missing_ok=True)
-        return None
+    def __init__(self) -> None:
+        self.numbers: dict[str | None, int] = {}
+        self.places, self.systems, self.names = array("i"), array("i"), array("i")
+        self.values: list[str] = []
+        self.n_characters = 0
+
+    def add(self, at: int, system: str | None, name: str, value: str) -> None:
+        numbers = self.numbers
+        self.places.append(at)
+        self.systems.append(numbers.setdefault(system, len(numbers)))
+        self.names.append(numbers.setdefault(name, len(numbers)))
+        self.values.append(value)
+        self.n_characters += len(value)
+
+    def add_all(self, places: Iterable[int], system: str | None, name: str, values: list[str]) -> None:
+        numbers = self.numbers
+        self.places.extend(places)
+        self.systems.extend([numbers.setdefault(system, len(numbers))] * len(values))
+        self.names.extend([numbers.setdefault(name, len(numbers))] * len(values))
+        self.values += values
+
+    def write(self, con: "duckdb.DuckDBPyConnection") -> None:
+        """Write the rows, and begin anew."""
+        if not self.values:
+            return
+        given = {
+            "place": np.array(self.places, dtype=np.int32),
+            "system": np.array(self.systems, dtype=np.int32) + 1,
+            "name": np.array(self.names, dtype=np.int32) + 1,
+            "value": np.array(self.values, dtype=object),
+        }
+        con.register("given", given)
+        con.execute(
+            "INSERT INTO all_texts SELECT place, ($of::VARCHAR[])[system], ($of::VARCHAR[])[name], value "
+            "FROM given",
+            {"of": list(self.numbers)},
+        )
+        con.unregister("given")
+        for numbers in (self.places, self.systems, self.names):
+            del numbers[:]
+        self.values, self.n_characters = [], 0
+
+
+def _column(cells: Sequence[str] | Sequence[float]) -> Any:  # noqa: ANN401 - an array
+    return np.array(cells, dtype=object if isinstance(cells[0], str) else np.float64)
+
+
+def _worse(worst: int, rank: int | None) -> int:
+    """Return the worse of two ranks, of which 0 is none."""
+    if rank is None:
+        return max(worst, UNKNOWN)
+    return rank if worst < 0 else 0 if 0 in (worst, rank) else max(worst, rank)
+
+
+def _fields_of(row: _IndexedText) -> int:
+    """Return which of the fields that a question and its answers share are in this row, be they empty."""
+    return (
+        (row.question is not None) * QUESTION
+        | (row.tags is not None) * TAGS
+        | (row.reference is not None) * REFERENCE
+    )
