@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 from litestar import Response, get
@@ -54,7 +54,7 @@ def row(
     system: whose answer comes first, and the others are compared with. judged: the first judgement that is
     shown, where there are too many for a page.
     """
-    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in OWN and value]
+    kept = [(key, value) for key, value in parse_qsl(request.url.query) if key not in OWN]  # in their order
     here = f"{ROOT}/runs/{index}/{quote(name, safe='')}"
     values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": kept, "question": question}
     of_system = [("system", system)] if system else []
