@@ -6,6 +6,7 @@ The pages are those of tests/support/growth.py, so a page that is new there is l
 import contextlib
 import json
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,6 @@ def _is_html(url: str) -> bool:
     request = urllib.request.Request(url, headers={"Accept": "text/html"})
     try:
         with urllib.request.urlopen(request) as answer:
-            return answer.headers.get_content_type() == "text/html"
+            return bool(answer.headers.get_content_type() == "text/html")
     except urllib.error.HTTPError as refused:
-        return refused.headers.get_content_type() == "text/html"
+        return bool(refused.headers.get_content_type() == "text/html")
