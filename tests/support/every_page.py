@@ -6,6 +6,7 @@ The pages are those of tests/support/growth.py, so a page that is new there is l
 import contextlib
 import json
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,4 +193,4 @@ def _is_html(url: str) -> bool:
         with urllib.request.urlopen(request) as answer:
             return bool(answer.headers.get_content_type() == "text/html")
     except urllib.error.HTTPError as refused:
-        return refused.headers.get_content_type() == "text/html"
+        return bool(refused.headers.get_content_type() == "text/html")

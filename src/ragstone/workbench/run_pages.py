@@ -343,7 +343,7 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     runs_judged = [entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")]
     folders = {entry.id: entry.folder for entry in runs_judged}
     side_a, side_b = (
-        known.summary.metrics if side in folders and (known := app.runs.view(folders[side]).run) else []
+        opened.summary.metrics if side in folders and (opened := app.runs.view(folders[side]).run) else []
         for side in (query.a, query.b)
     )
     in_b = {metric.judge for metric in side_b}
