@@ -294,3 +294,12 @@ def test_no_head_breaks_inside_a_word_where_a_column_of_text_is_long(tmp_path):
         tab.open(path)
         heights = tab.run("[...document.querySelectorAll('th')].map((head) => head.clientHeight)")
     assert max(heights) < 30  # pixels: one line
+
+
+def test_plots_of_a_summary_are_svg_texts_by_name_and_of_one_without_there_are_none():
+    svgs = tiny.summary_of(tiny.JUDGEMENTS).svgs()
+    assert "means" in svgs
+    for drawn in svgs.values():
+        assert ElementTree.fromstring(drawn).tag.endswith("svg")
+        check_harmless(drawn)
+    assert tiny.summary_of([tiny.judgement("q1", "correctness", 1)]).svgs() == {}
