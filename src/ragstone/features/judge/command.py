@@ -74,7 +74,7 @@ def judge(
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
-    - `ragstone judge traces.jsonl --judge grounding --where "not failed and text ~ wheat"`
+    - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
     from ragstone.features.judge.judging import (
