@@ -289,7 +289,7 @@ def test_ticked_traces_are_judged_after_their_forecast_and_a_queue_is_made(proje
         tab.page.get_by_role("button", name="Save and accept").click()
         log = project / "from-traces" / "questions.review.jsonl"
         for _ in range(50):
-            if log.is_file():
+            if log.is_file() and log.read_bytes().endswith(b"\n"):
                 break
             tab.page.wait_for_timeout(100)
         decision = json.loads(log.read_bytes())
