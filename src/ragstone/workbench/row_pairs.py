@@ -5,8 +5,7 @@ for its own rows in order; several are merged.
 """
 
 from collections.abc import Mapping, Sequence
-from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -89,16 +88,18 @@ def answers_in(
         rows = [row for _, row in sorted_rows[0]]
     elif column:
 
-        def rank(row: tuple[str | float | None, AnswerPlace]) -> tuple[bool, object]:
+        def rank(row: tuple[str | float | None, AnswerPlace]) -> tuple[int, object]:
             """Return what runs are merged by: numbers before texts, for a name may be of two kinds."""
             key = row[0]
-            return (
-                key is None,
-                (isinstance(key, str), _Falling(key) if key is not None and is_down else key),
-            )
+            if key is None:
+                return (2, 0)
+            if isinstance(key, str):
+                return (1, _Falling(key) if is_down else key)
+            return (0, -key if is_down else key)
 
-        merged = merge(*sorted_rows, key=rank)
-        rows = [row for _, row in islice(merged, first, upto)]
+        # Each run is sorted already, which a merge sort is quick with; runs that are equal stay in order.
+        merged = sorted(chain.from_iterable(sorted_rows), key=rank)
+        rows = [row for _, row in merged[first:upto]]
     else:
         rows = [row for _, row in islice((each for run in sorted_rows for each in run), first, upto)]
     every = (run.con.execute("SELECT count(*) FROM pairs").fetchone() or (0,) for run in runs)
@@ -106,12 +107,12 @@ def answers_in(
 
 
 class _Falling(NamedTuple):
-    """A value that sorts from the highest down."""
+    """A text that sorts from the last down."""
 
-    value: str | float
+    value: str
 
     def __lt__(self, other: "_Falling") -> bool:  # type: ignore[override]
-        return self.value > other.value  # type: ignore[operator]
+        return self.value > other.value
 
 
 def _sorted(

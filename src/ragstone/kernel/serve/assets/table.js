@@ -5,8 +5,10 @@ for (const form of document.querySelectorAll("form[data-view]")) {
     event.preventDefault();
     const box = form.querySelector("[role=alert]"), body = { ...JSON.parse(form.dataset.view) };
     for (const field of form.elements) if (field.name) body[field.name] = field.value;
+    const to = event.submitter?.dataset.to ?? form.dataset.to;
+    if (to.endsWith("/delete") && !confirm(`Delete the view “${body.name}” for everybody?`)) return;
     try {
-      location.href = (await post(event.submitter?.dataset.to ?? form.dataset.to, body)).go;
+      location.href = (await post(to, body)).go;
     } catch (mistake) {
       box.hidden = false;
       box.textContent = mistake.message;
