@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Bounds, Config
+from ragstone.kernel.console.options import AsJson, Bounds, Config, Whole
 from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def compare(
     policy: Policy = None,
     config: Config = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Say whether run B is better or worse than run A, or that the questions do not decide.
 
@@ -103,7 +104,7 @@ def compare(
         pair |= {"--questions": questions, "--min-effect": min_effect}
         pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
         pair |= {"--policy": policy}
-        _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
+        _tell_several([a, b, *more], metric or (), seed, pair, output, json=json, whole=whole)
         return
     from ragstone.kernel.agreement.mapping import parse_mapping
     from ragstone.kernel.config import load_settings
@@ -132,7 +133,7 @@ def compare(
     from ragstone.features.compare.words import comparison_document
 
     document = comparison_document(comparison, gated=gate or margin is not None)
-    _show(comparison, document, output, json=json)
+    _show(comparison, document, output, json=json, whole=whole)
     if gate:
         raise typer.Exit(EXIT[comparison.gate.outcome])
 
@@ -153,6 +154,7 @@ def _tell_several(
     output: Path | None,
     *,
     json: bool,
+    whole: bool,
 ) -> None:
     """Show the means of several runs. pair: values of the options that two runs alone take."""
     from ragstone.features.compare.several import compare_several, several_document
@@ -164,10 +166,10 @@ def _tell_several(
             f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
         )
     runs_compared = compare_several(runs, metrics=metrics, seed=seed)
-    _show(runs_compared, several_document(runs_compared), output, json=json)
+    _show(runs_compared, several_document(runs_compared), output, json=json, whole=whole)
 
 
-def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
+def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool, whole: bool) -> None:
     from ragstone.kernel.document.html import put_page, render_page
     from ragstone.kernel.document.markdown import render_markdown
 
@@ -175,4 +177,4 @@ def _show(value: object, document: "ReportDocument", output: Path | None, *, jso
         as_page = output.suffix.lower() in (".html", ".htm")
         put_page(output, render_page(document) if as_page else render_markdown(document))
         say(f"Comparison: {output}")
-    show_found(value, lambda: document, json=json)
+    show_found(value, lambda: document, json=json, whole=whole)

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.features.new import PACKAGED
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console.bars import bars
-from ragstone.kernel.console.printing import say, show
+from ragstone.kernel.console.printing import say, show_documents
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import Answer, Judgement, Label
 
@@ -21,7 +21,7 @@ DEADLINE = "60s"
 JUDGE, BESIDE = "correctness", "right"
 
 
-def show_small_judge(settings: Settings) -> None:
+def show_small_judge(settings: Settings, *, whole: bool) -> None:
     """Show the report cards of the packaged model and of a judge without a model on the same answers.
 
     Where the model is not installed or fails, say why: it is an example, and the demo is complete without.
@@ -30,7 +30,6 @@ def show_small_judge(settings: Settings) -> None:
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.config import choose
     from ragstone.kernel.document.blocks import Block, Heading, Paragraph, ReportDocument
-    from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.engine.session import SessionOptions, run_in_session
     from ragstone.kernel.llm import parse_caps
     from ragstone.kernel.runs.wording import labelled
@@ -66,7 +65,7 @@ def show_small_judge(settings: Settings) -> None:
         version=__version__,
         blocks=blocks,
     )
-    show(render_terminal(document))
+    show_documents(document, whole=whole)
     if any("timeout" in card.statuses for card in cards):
         say(f"After {DEADLINE} the rest was not judged: the same command goes on where this one ended.")
 

@@ -11,7 +11,7 @@ import typer
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.asking import Asking
 from ragstone.kernel.console.extras import EXTRAS
-from ragstone.kernel.console.options import AsJson, BudgetCap, Limit, Model, Offline, Yes
+from ragstone.kernel.console.options import AsJson, BudgetCap, Limit, Model, Offline, Whole, Yes
 from ragstone.kernel.console.printing import say
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def demo(
     budget: BudgetCap = None,
     offline: Offline = False,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Chunk, retrieve, answer, judge and report on a sample of agricultural extension texts.
 
@@ -49,7 +50,7 @@ def demo(
     from ragstone.features.run import run_and_show
     from ragstone.kernel.config import choose, load_settings
 
-    asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json)
+    asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json, whole=whole)
     file = folder / "ragstone.toml"
     if not file.exists():
         copy_starter(folder, model)
@@ -63,7 +64,7 @@ def demo(
         settings = _quoting(settings)
     run_and_show(settings, asking)
     if not (chosen or offline or json):
-        show_small_judge(settings)
+        show_small_judge(settings, whole=whole)
     if not json:
         for line in ("Next:", *_next_commands(folder)):
             say(line)

@@ -13,7 +13,7 @@ from ragstone.kernel.console.printing import say, show_found
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine", "trust")
+@asks_models("batch", "keep_failures", "mask", "engine", "trust", "whole")
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,
@@ -51,7 +51,7 @@ def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) ->
 
     summary = run_all(settings, **asking.limits, batch=asking.batch, force=asking.force, bounds=bounds)
     report = run_folder(settings) / "report.html"
-    show_found(summary, lambda: run_document(summary), json=asking.json)
+    show_found(summary, lambda: run_document(summary), json=asking.json, whole=asking.whole)
     say(f"Judgements: {end_line(summary)}")
     say(f"Report: {report}")
     leave_judged(summary, strict=asking.strict)

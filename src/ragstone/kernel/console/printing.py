@@ -163,14 +163,25 @@ def show_json(value: object) -> None:
     sys.stdout.write(text + "\n")
 
 
-def show_found(value: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
-    """Show what a command found: as JSON, or as the document that is made of it."""
-    from ragstone.kernel.document.terminal import render_terminal
-
+def show_found(
+    value: object, document: "Callable[[], ReportDocument]", *, json: bool, whole: bool = False
+) -> None:
+    """Show what a command found: as JSON, or as the document that is made of it; see show_documents."""
     if json:
         show_json(value)
     else:
-        show(render_terminal(document()))
+        show_documents(document(), whole=whole)
+
+
+def show_documents(*documents: "ReportDocument", whole: bool, lines: int | None = None) -> None:
+    """Show what answers first on one screen, or the documents whole. lines: of a screen that others share."""
+    from ragstone.kernel.document.screen import LINES, render_screen
+    from ragstone.kernel.document.terminal import render_terminal
+
+    if whole:
+        show(*map(render_terminal, documents))
+    elif documents:
+        show(render_screen(documents, console().width, lines or LINES))
 
 
 @functools.cache

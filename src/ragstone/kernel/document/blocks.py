@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.document.scatter import ScatterChart
 
 Where = Literal["everywhere", "page", "terminal"]
+Part = Literal["", "answer", "main", "caution"]
 Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]
 
 
@@ -71,9 +72,14 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what a document is made of. where: the surface that shows it."""
+    """Base of what a document is made of. where: the surface that shows it.
+
+    part: what a short screen (screen.py) makes of it: the answer, the main table, or a caution, which is shown
+    or counted. A paragraph of tone "outcome" is an answer, what has tone "warn" or "bad" a caution.
+    """
 
     where: Where = "everywhere"
+    part: Part = ""
 
 
 class Heading(Block, frozen=True):
