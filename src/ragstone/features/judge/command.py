@@ -127,7 +127,7 @@ def _tell(
     if failed:
         why = ":" if any(metric.errors for metric in summary.metrics) else "."
         say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
-    say(f"Judgements in {target}: {end_line(summary)}")
+    say(f"Judgements in {target}: {end_line(summary, asked=asking.json)}")
     for note in notes:
         say(note)
     if not notes and not failed:

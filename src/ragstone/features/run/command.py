@@ -52,6 +52,6 @@ def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) ->
     summary = run_all(settings, **asking.limits, batch=asking.batch, force=asking.force, bounds=bounds)
     report = run_folder(settings) / "report.html"
     show_found(summary, lambda: run_document(summary), json=asking.json, whole=asking.whole)
-    say(f"Judgements: {end_line(summary)}")
+    say(f"Judgements: {end_line(summary, asked=asking.json)}")
     say(f"Report: {report}")
     leave_judged(summary, strict=asking.strict)

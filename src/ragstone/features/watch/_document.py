@@ -186,7 +186,7 @@ def _metrics(look: Look) -> list[Block]:
         SurfacePart(
             [Paragraph("Shares of labels", tone="muted"), *shares] if labels else [], where="terminal"
         ),
-        Paragraph(trust(look.rows)),
+        Paragraph(trust(look.rows), part="caution"),
         *([] if look.cards else [Paragraph(TO_MEASURE, prose=True, where="page")]),
     ]
 

@@ -74,8 +74,9 @@ class Column(msgspec.Struct, frozen=True):
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """Base of what a document is made of. where: the surface that shows it.
 
-    part: what a short screen (screen.py) makes of it: the answer, the main table, or a caution, which is shown
-    or counted. A paragraph of tone "outcome" is an answer, what has tone "warn" or "bad" a caution.
+    part: what a short screen (screen.py) makes of it: an answer; the main table, by default the first; a
+    caution, which is shown or counted. A paragraph of tone "outcome" is an answer, what has tone "warn" or
+    "bad" is a caution.
     """
 
     where: Where = "everywhere"
@@ -91,12 +92,16 @@ class Heading(Block, frozen=True):
 
 
 class Paragraph(Block, frozen=True):
-    """A paragraph. prose: what stands between backticks is a command. link: after the words, on a page."""
+    """A paragraph. prose: what stands between backticks is a command. link: after the words, on a page.
+
+    cautions: sentences of it that are cautions; where a screen leaves the paragraph out, it counts them.
+    """
 
     words: str
     tone: Tone = ""
     prose: bool = False
     link: Link | None = None
+    cautions: int = 0
 
 
 class Verbatim(Block, frozen=True):
@@ -304,8 +309,8 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 
     skip: the anchor of what a reader comes for, and what that is called. made: what was asked of whom, at
-    the end of a page; last: what a terminal says last, of what was asked or of a gate. source: the file of
-    its numbers. back: where a page leads back to.
+    the end of a page; last: what a terminal says last, of what was asked or of a gate; brief: the same for
+    a short screen, if that is shorter. source: the file of its numbers. back: where a page leads back to.
     """
 
     title: str
@@ -317,6 +322,7 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     made: list[tuple[str, str]] = []
     source: str = ""
     last: str = ""
+    brief: str = ""
     last_tone: Tone = "muted"
     back: Link | None = None
 
@@ -334,6 +340,7 @@ def table_of(
     caption: str = "",
     kind: str = "wide",
     where: Where = "everywhere",
+    part: Part = "",
     group: Callable[[RowT], str] = lambda _row: "",
 ) -> Table:
     """Return a table of rows. group: the head that a row stands under, above the first of its rows."""
@@ -345,7 +352,7 @@ def table_of(
             cells.append([group(row)])
         last = group(row)
         cells.append([of(row) for _, of in columns])
-    return Table(heads, cells, label, caption, kind, where=where)
+    return Table(heads, cells, label, caption, kind, where=where, part=part)
 
 
 def means(

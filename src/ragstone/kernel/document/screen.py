@@ -1,4 +1,4 @@
-"""Documents -> the screen that a terminal shows first: the answer, what fits of the rest, and what more there is.
+"""Documents -> the screen that a terminal shows first: the answer, what fits of the rest, what more there is.
 
 Nothing that changes how an answer may be read is lost: a caution is shown, or the last line counts it.
 """
@@ -31,24 +31,22 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 LINES = 25  # of a short screen
-ANSWER_LINES = 12  # that answers may take of it, and
+ANSWER_LINES = 10  # that answers may take of it, and
 CAUTION_LINES = 6  # that cautions may; the first of each stands whole
 NAMED_SECTIONS = 4  # of those that are left out
 LONGEST_NAME = 40
-FEWEST_ROWS = 2  # that a cut table is worth showing for
+SPENT = "models, calls and tokens"  # what `brief` leaves out of `last`
+NAMING = 4  # level of headings that name whom an answer is of
 PARTS: dict[str, Part] = {"outcome": "answer", "warn": "caution", "bad": "caution"}
 
 
 @dataclass
 class _Section:
-    """What stands under one heading, or with one table that has none. level: of the heading."""
+    """What stands under one heading, or with one table that has none."""
 
     name: str
     blocks: list[Block] = field(default_factory=list)
-
-    @property
-    def is_main(self) -> bool:
-        return any(block.part == "main" for block in self.blocks)
+    is_main: bool = False
 
 
 @dataclass
@@ -75,7 +73,7 @@ class _LeftOut:
         """Return one sentence on it; empty if there is nothing."""
         names = list(dict.fromkeys(self.sections))
         listed = "; ".join(names[:NAMED_SECTIONS])
-        beyond = f"; {count(len(names) - NAMED_SECTIONS)} others" if len(names) > NAMED_SECTIONS else ""
+        beyond = f"; and {count(len(names) - NAMED_SECTIONS)} more" if len(names) > NAMED_SECTIONS else ""
         warned = f" ({count(self.warned)} with a caution)" if self.warned else ""
         parts = [
             *([plural(self.answers, "more verdict")] if self.answers else []),
@@ -83,7 +81,7 @@ class _LeftOut:
             *([plural(self.rows, "more row") + warned] if self.rows else []),
             *([f"more of {plural(len(names), 'section')}: {listed}{beyond}"] if names else []),
         ]
-        return f"--all shows {', '.join(parts)}." if parts else ""
+        return f"--all shows {', '.join(parts)}" + ("" if names else ".") if parts else ""
 
 
 def render_screen(documents: Sequence[ReportDocument], width: int, most: int = LINES) -> "Group":
@@ -104,14 +102,16 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     cautions = list(dict.fromkeys(each for reading in readings for each in reading.cautions))
     noted = _fitting(cautions, CAUTION_LINES, width)
     left.cautions = len(cautions) - len(noted)
-    around = [*answers, *render_blocks([Notes(noted)]), *_last(readings)]
+    around = [*answers, *render_blocks([Notes(noted)]), *_last(readings, brief=True)]
     sections = [section for reading in readings for section in reading.sections]
-    left.sections = [section.name for section in sections]  # at most: the room of the line below is theirs
+    spent = [SPENT for reading in readings if reading.document.brief]
+    left.sections = [*(section.name for section in sections), *spent]  # at most: the last line may grow to it
     room = most - _height([*around, text(left.line(), before=1)], width)
     left.sections = []
     shown = _filled(sections, room, width, left, hidden=several)
+    left.sections += spent
     more = [text(left.line(), "dim", before=1)] if left.line() else []
-    return Group(*answers, *shown, *render_blocks([Notes(noted)]), *_last(readings), *more)
+    return Group(*answers, *shown, *render_blocks([Notes(noted)]), *_last(readings, brief=True), *more)
 
 
 def _height(parts: "Sequence[RenderableType]", width: int) -> int:
@@ -125,22 +125,30 @@ def _height(parts: "Sequence[RenderableType]", width: int) -> int:
 def _read(document: ReportDocument) -> _Reading:
     """Take a document apart. Where no paragraph answers, the first of its findings does."""
     reading = _Reading(document)
-    section = _Section("details")
+    section, named = _Section("details"), ""
     reading.sections.append(section)
     for block in flat(document.blocks, "terminal"):
         part = block.part or PARTS.get(block.tone if isinstance(block, Paragraph | Listing) else "", "")
         if isinstance(block, Notes):
             reading.cautions += block.items
-        elif part == "answer":
-            reading.answers.append(block)
+        elif part == "answer" and isinstance(block, Paragraph):
+            words = f"{named}: {block.words}" if named else block.words
+            reading.answers.append(msgspec.structs.replace(block, words=words))
         elif part == "caution" and isinstance(block, Paragraph | Listing):
             reading.cautions += block.items if isinstance(block, Listing) else [block.words]
         else:
             if _begins(block, section):
                 section = _Section(_name(block) or "details")
                 reading.sections.append(section)
+            if isinstance(block, Heading):
+                named = block.words if block.level == NAMING else ""
+            section.is_main |= block.part == "main"
             section.blocks.append(block)
     reading.sections = [each for each in reading.sections if any(map(_says, each.blocks))]
+    if not any(each.is_main for each in reading.sections):
+        tables = (each for each in reading.sections if any(isinstance(block, Table) for block in each.blocks))
+        for first in [*tables][:1]:
+            first.is_main = True
     reading.answers = reading.answers or [*_found(document)]
     return reading
 
@@ -175,9 +183,10 @@ def _found(document: ReportDocument) -> Iterator[Paragraph]:
     for block in document.blocks:
         for finding in block.findings[:1] if isinstance(block, Findings) else ():
             figures = "; ".join(
-                f"{each.label} {each.value} ({each.interval}), {each.rests_on}" for each in finding.figures
+                f"{each.label}: {each.value}{f' ({each.interval})' * bool(each.interval)}, {each.rests_on}"
+                for each in finding.figures
             )
-            yield Paragraph(f"{finding.question} {figures or 'Not measured'}.", "strong")
+            yield Paragraph(f"{figures or f'{finding.question} {finding.instead}'}.", "strong")
 
 
 def _title(reading: _Reading) -> str:
@@ -235,9 +244,12 @@ def _fitting(items: list[str], lines: int, width: int) -> list[str]:
     return items[:n]
 
 
-def _last(readings: Sequence[_Reading]) -> "list[RenderableType]":
+def _last(readings: Sequence[_Reading], *, brief: bool = False) -> "list[RenderableType]":
     documents = [reading.document for reading in readings if reading.document.last]
-    return [text(document.last, STYLES[document.last_tone], before=1) for document in documents]
+    return [
+        text((document.brief if brief else "") or document.last, STYLES[document.last_tone], before=1)
+        for document in documents
+    ]
 
 
 def _filled(
@@ -246,7 +258,7 @@ def _filled(
     """Return the sections that there is room for, the main ones first. hidden: none is shown."""
     parts: list[RenderableType] = []
     for section in sorted(sections, key=lambda section: not section.is_main):
-        shown, is_whole = ([], False) if hidden else _fill(section, room, width, left)
+        shown, is_whole = _fill(section, 0 if hidden else room, width, left)
         parts += shown
         room -= _height(shown, width)
         hidden = hidden or not is_whole
@@ -266,6 +278,9 @@ def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> "tuple[li
             shown += _cut(block, lines, width, left)
         break
     is_whole = len(shown) == len(section.blocks) and shown[-1] is section.blocks[-1]
+    left.cautions += sum(
+        block.cautions for block in section.blocks[len(shown) :] if isinstance(block, Paragraph)
+    )
     return (render_blocks(shown) if any(map(_says, shown)) else []), is_whole
 
 
@@ -280,7 +295,7 @@ def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
         n -= 1
     data = [row for row in rows[:n] if len(row) == len(table.columns)]
     beyond = [row for row in rows[n:] if len(row) == len(table.columns)]
-    if len(data) < FEWEST_ROWS:
+    if not data:
         return []
     left.rows += len(beyond)
     left.warned += sum(any(isinstance(cell, Cell) and _warns(cell) for cell in row) for row in beyond)
