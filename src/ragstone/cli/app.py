@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ragstone.cli.brief_help import BriefCommand
 from ragstone.kernel.console.printing import WRONG_USE, end_on_sigterm, say, told_plainly
 from ragstone.kernel.errors import MissingExtra, harmless
 
@@ -121,7 +122,7 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
             about, commands = place
             group = typer.Typer(name=name, no_args_is_help=True, context_settings=SETTINGS, help=about)
             for each, inner in commands.items():
-                group.command(each)(told_plainly(_found(inner)))
+                group.command(each, cls=BriefCommand)(told_plainly(_found(inner)))
             app.add_typer(group, rich_help_panel=panel)
             continue
         command = _found(place)
@@ -129,7 +130,9 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
             app.add_typer(command, rich_help_panel=panel)
         else:
             settings = ANY_WORDS if command is assistant else None
-            app.command(name, rich_help_panel=panel, context_settings=settings)(told_plainly(command))
+            app.command(name, cls=BriefCommand, rich_help_panel=panel, context_settings=settings)(
+                told_plainly(command)
+            )
     return app
 
 

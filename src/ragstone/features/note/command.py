@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.console.options import AsJson
-from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.console.options import AsJson, Whole
+from ragstone.kernel.console.printing import say, show_documents, show_json
 from ragstone.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from ragstone.kernel.document.blocks import ReportDocument
     from ragstone.kernel.runs.notes import Note
 
 
@@ -32,6 +31,7 @@ def note(
     ] = None,
     remove: Annotated[str | None, typer.Option("--remove", help="The id of a note to remove.")] = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Write a note on a question of a run, or list the notes of a run.
 
@@ -66,7 +66,7 @@ def note(
         if json:
             show_json(notes)
         elif notes:
-            show(_table(notes))
+            show_documents(_document(notes), whole=whole)
         else:
             say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
 
@@ -86,15 +86,13 @@ def _check_answered(run: Path, question: str, system: str | None) -> None:
         raise DataError(f"{system!r} did not answer question {question!r}. Systems that did: {answered}.")
 
 
-def _table(notes: "list[Note]") -> "Table":
-    from rich.table import Table
+def _document(notes: "list[Note]") -> "ReportDocument":
+    from ragstone.kernel.document.blocks import Column, ReportDocument, Table
+    from ragstone.kernel.version import __version__
 
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("id", "question", "system", "note", "tags", "author", "time"):
-        table.add_column(head, overflow="fold")
-    for each in notes:
-        tags = ", ".join(each.tags)
-        table.add_row(
-            each.id, each.question_id, each.system or "", each.text, tags, each.author, each.at[:10]
-        )
-    return table
+    heads = ("id", "question", "system", "note", "tags", "author", "time")
+    rows = [
+        [n.id, n.question_id, n.system or "", n.text, ", ".join(n.tags), n.author, n.at[:10]] for n in notes
+    ]
+    table = Table([Column(head, text=True) for head in heads], rows, "Notes")
+    return ReportDocument(title="", kind="notes", about="", version=__version__, blocks=[table])

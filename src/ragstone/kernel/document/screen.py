@@ -258,30 +258,29 @@ def _filled(
     """Return the sections that there is room for, the main ones first. hidden: none is shown."""
     parts: list[RenderableType] = []
     for section in sorted(sections, key=lambda section: not section.is_main):
-        shown, is_whole = _fill(section, 0 if hidden else room, width, left)
-        parts += shown
-        room -= _height(shown, width)
-        hidden = hidden or not is_whole
-        left.sections += [] if is_whole else [section.name]
+        shown, n_done = _fill(section, 0 if hidden else room, width, left)
+        rest = section.blocks[n_done:]
+        hidden = hidden or shown[: len(section.blocks)] != section.blocks
+        parts += (rendered := render_blocks(shown))
+        room -= _height(rendered, width)
+        left.sections += [section.name] if any(map(_says, rest)) else []
+        left.cautions += sum(block.cautions for block in rest if isinstance(block, Paragraph))
     return parts
 
 
-def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> "tuple[list[RenderableType], bool]":
-    """Return what there is room for of a section, and whether that is all; the first table may be cut."""
+def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> tuple[list[Block], int]:
+    """Return what there is room for of a section, its table cut, and how many of its blocks that is."""
     shown: list[Block] = []
-    for block in section.blocks:
+    for at, block in enumerate(section.blocks):
         if _height(render_blocks([*shown, block]), width) <= room:
             shown.append(block)
             continue
-        if isinstance(block, Table):
-            lines = room - _height(render_blocks(shown), width)
-            shown += _cut(block, lines, width, left)
-        break
-    is_whole = len(shown) == len(section.blocks) and shown[-1] is section.blocks[-1]
-    left.cautions += sum(
-        block.cautions for block in section.blocks[len(shown) :] if isinstance(block, Paragraph)
-    )
-    return (render_blocks(shown) if any(map(_says, shown)) else []), is_whole
+        lines = room - _height(render_blocks(shown), width)
+        cut = _cut(block, lines, width, left) if isinstance(block, Table) else []
+        if cut:
+            return [*shown, *cut], at + 1
+        return (shown, at) if any(map(_says, shown)) else ([], 0)
+    return shown, len(section.blocks)
 
 
 def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
