@@ -16,8 +16,8 @@ WHAT = """
 --critic-model --glob --one-call --each-turn --closed-book --fictional --test-share --judgements --each
 --family --probe --question --answer --reference --time --quality --keep-personal-data --shared --system-a
 --system-b --min-effect --policy --chrf --originals --again --parallel --base --measure --sequential --stratum
---freeze --proposer --yes-from --organization --dataset --experiment --second-model --tables --duplicates --max-file-mb
---without-extras"""
+--freeze --proposer --yes-from --organization --dataset --experiment --second-model --tables --duplicates
+--max-file-mb --without-extras"""
 RARE = frozenset(f"{HOW} {WHAT}".split())
 """Options of how a command works, whatever it makes, and of what it makes in an unusual way."""
 SHOWN_ALL = "ragstone.help_all"
