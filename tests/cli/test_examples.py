@@ -17,6 +17,9 @@ from tests.support.reader import ROOT, build, ctrl_c, inside, waits
 from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import writer
 
+from ragstone.kernel.console import printing
+from ragstone.kernel.document.screen import LINES
+
 pytestmark = pytest.mark.docs
 
 WORDS = [words for _, words in EXAMPLES]
@@ -44,6 +47,8 @@ REFUSED = {
     "judges fit": "Ask for less agreement",  # 30 labels are too few
     "review questions/questions.jsonl": "Review the set in the workbench",
 }
+# What is longer than a screen: a document for programs, and a prompt as its model gets it.
+LONG = ("judges list --json", "judges show correctness")
 # Commands whose help needs no example, and the least that they take.
 SHORT = ["assistant list", "assistant remove wheat", "people list"]
 SHORT += ["people renew ann", "people remove ann", "people role ann reader"]
@@ -103,8 +108,10 @@ def run_example(folder: Path, words: str) -> Ran:
 def test_an_example_does_what_it_says(words, reader, endpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+    monkeypatch.setattr(printing, "PIPED_WIDTH", 80)
     folder = shutil.copytree(reader, tmp_path / "reader")
     ran = run_example(place(folder, words), words)
+    assert len(ran.out.splitlines()) <= LINES or words in LONG
     if refusal(words):
         assert (ran.code, refusal(words) in ran.err) == (2, True), ran.err
     else:

@@ -38,14 +38,11 @@ PANELS: dict[str, Commands] = {
     },
     "Evaluate": {
         "run": "features.run.command:run",
-        "ingest": "features.ingest.command:ingest",
-        "chunk": "features.chunk.command:chunk",
-        "retrieve": "features.retrieve.command:retrieve",
-        "ask": "features.ask.command:ask",
-        "answer": "features.answer.command:answer",
         "judge": "features.judge.command:judge",
-        "try": "features.try_.command:try_",
+        "ask": "features.ask.command:ask",
         "compare": "features.compare.command:compare",
+        "report": "features.report.command:report",
+        "try": "features.try_.command:try_",
         "blame": "features.blame.command:blame",
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
@@ -56,11 +53,12 @@ PANELS: dict[str, Commands] = {
                 "answerers": "features.bench.command:answerers",
             },
         ),
-        "report": "features.report.command:report",
         "note": "features.note.command:note",
         "export": "features.export.command:export",
     },
     "Trust the judge": {
+        "label": "features.label.command:label",
+        "agree": "features.agree.command:agree",
         "judges": (
             "Manage judges: list, create, test, improve.",
             {
@@ -73,11 +71,10 @@ PANELS: dict[str, Commands] = {
                 "fit": "features.improve.fit_command:fit",
             },
         ),
-        "label": "features.label.command:label",
-        "agree": "features.agree.command:agree",
         "attack": "features.attack.command:attack",
     },
     "Build sets": {
+        "import": "features.import_.command:import_",
         "build": (
             "Turn documents into a checked evaluation set with a certificate.",
             {
@@ -86,7 +83,6 @@ PANELS: dict[str, Commands] = {
             },
         ),
         "review": "features.review.command:review",
-        "import": "features.import_.command:import_",
         "sample": "features.sample.command:sample",
         "translate": "features.translate.command:translate",
         "tag": "features.tag.command:tag",
@@ -95,6 +91,12 @@ PANELS: dict[str, Commands] = {
         "serve": "workbench.serve_command:serve",
         "watch": "features.watch.command:watch",
         "assistant": ASSISTANT,
+    },
+    "One stage of a run": {
+        "ingest": "features.ingest.command:ingest",
+        "chunk": "features.chunk.command:chunk",
+        "retrieve": "features.retrieve.command:retrieve",
+        "answer": "features.answer.command:answer",
     },
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",

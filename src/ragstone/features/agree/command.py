@@ -281,11 +281,14 @@ def _tell(
         return
     by_language = "What people would give, by language"
     show_documents(
+        *(
+            [] if whole else at_looks
+        ),  # whether the bar is met answers first, and stands last where all is shown
         *map(card_document, cards),
         *([corrected_document(corrected)] if corrected else []),
         *([corrected_document(languages.corrected, by_language)] if languages.corrected else []),
         *parity,
-        *at_looks,
+        *(at_looks if whole else []),
         whole=whole,
     )
     if page:

@@ -45,7 +45,7 @@ def demo(
     - `ragstone demo`
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
-    from ragstone.features.demo._small_judge import show_small_judge
+    from ragstone.features.demo._small_judge import LINES_OF_RUN, show_small_judge
     from ragstone.features.new import copy_starter, endpoint_model
     from ragstone.features.run import run_and_show
     from ragstone.kernel.config import choose, load_settings
@@ -62,8 +62,9 @@ def demo(
     else:
         say("No model is asked: answers are quoted from the documents, and words are compared.")
         settings = _quoting(settings)
-    run_and_show(settings, asking)
-    if not (chosen or offline or json):
+    is_followed = not (chosen or offline or json)
+    run_and_show(settings, asking, lines=LINES_OF_RUN if is_followed else None)
+    if is_followed:
         show_small_judge(settings, whole=whole)
     if not json:
         for line in ("Next:", *_next_commands(folder)):

@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
+PIPED_WIDTH = 100  # columns of a screen that is no terminal
 TERMINATED = 128 + signal.SIGTERM
 _terminated = threading.Event()
 
@@ -164,13 +165,18 @@ def show_json(value: object) -> None:
 
 
 def show_found(
-    value: object, document: "Callable[[], ReportDocument]", *, json: bool, whole: bool = False
+    value: object,
+    document: "Callable[[], ReportDocument]",
+    *,
+    json: bool,
+    whole: bool,
+    lines: int | None = None,
 ) -> None:
     """Show what a command found: as JSON, or as the document that is made of it; see show_documents."""
     if json:
         show_json(value)
     else:
-        show_documents(document(), whole=whole)
+        show_documents(document(), whole=whole, lines=lines)
 
 
 def show_documents(*documents: "ReportDocument", whole: bool, lines: int | None = None) -> None:
@@ -189,4 +195,5 @@ def console() -> "Console":
     """Return the console of standard output."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, highlight=False, markup=False, emoji=False)

@@ -51,12 +51,16 @@ class _Section:
 
 @dataclass
 class _Reading:
-    """A document taken apart: its answers, its cautions, and the sections of all else."""
+    """A document taken apart: its answers, its cautions, and the sections of all else.
+
+    is_section: it answers nothing and is one section, which begins with its title.
+    """
 
     document: ReportDocument
     answers: list[Block] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     sections: list[_Section] = field(default_factory=list)
+    is_section: bool = False
 
 
 @dataclass
@@ -92,19 +96,19 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     """
     from rich.console import Group
 
-    readings = [_read(document) for document in documents]
-    several = len(documents) > 1
+    readings = [_read(document, alone=len(documents) == 1) for document in documents]
+    several = sum(bool(reading.answers) for reading in readings) > 1
     every = [part for reading in readings for part in _whole(reading, several=several)]
     if _height(every, width) <= most:
         return Group(*every)
     left = _LeftOut()
     answers = _answers(readings, width, left, several=several)
     cautions = list(dict.fromkeys(each for reading in readings for each in reading.cautions))
-    noted = _fitting(cautions, CAUTION_LINES, width)
+    noted = _fitting(cautions, min(CAUTION_LINES, most // 4), width)
     left.cautions = len(cautions) - len(noted)
     around = [*answers, *render_blocks([Notes(noted)]), *_last(readings, brief=True)]
     sections = [section for reading in readings for section in reading.sections]
-    spent = [SPENT for reading in readings if reading.document.brief]
+    spent = [SPENT for reading in readings if reading.document.brief not in ("", reading.document.last)]
     left.sections = [*(section.name for section in sections), *spent]  # at most: the last line may grow to it
     room = most - _height([*around, text(left.line(), before=1)], width)
     left.sections = []
@@ -122,15 +126,18 @@ def _height(parts: "Sequence[RenderableType]", width: int) -> int:
     return sum(len(console.render_lines(part, console.options, pad=False)) for part in parts)
 
 
-def _read(document: ReportDocument) -> _Reading:
-    """Take a document apart. Where no paragraph answers, the first of its findings does."""
+def _read(document: ReportDocument, *, alone: bool) -> _Reading:
+    """Take a document apart. Where no paragraph answers, the first of its findings does.
+
+    alone: no other is shown with it. Beside others, one that answers nothing is a section by its title.
+    """
     reading = _Reading(document)
-    section, named = _Section("details"), ""
+    section, named, notes = _Section("details"), "", list[str]()
     reading.sections.append(section)
     for block in flat(document.blocks, "terminal"):
         part = block.part or PARTS.get(block.tone if isinstance(block, Paragraph | Listing) else "", "")
         if isinstance(block, Notes):
-            reading.cautions += block.items
+            notes += block.items
         elif part == "answer" and isinstance(block, Paragraph):
             words = f"{named}: {block.words}" if named else block.words
             reading.answers.append(msgspec.structs.replace(block, words=words))
@@ -144,12 +151,17 @@ def _read(document: ReportDocument) -> _Reading:
                 named = block.words if block.level == NAMING else ""
             section.is_main |= block.part == "main"
             section.blocks.append(block)
+    reading.cautions += notes
     reading.sections = [each for each in reading.sections if any(map(_says, each.blocks))]
-    if not any(each.is_main for each in reading.sections):
+    reading.answers = reading.answers or [*_found(document)]
+    if not alone and not reading.answers:
+        blocks = [block for each in reading.sections for block in each.blocks]
+        reading.is_section = True
+        reading.sections = [_Section(_short(document.title), [Heading(_title(document)), *blocks])]
+    elif not any(each.is_main for each in reading.sections):
         tables = (each for each in reading.sections if any(isinstance(block, Table) for block in each.blocks))
         for first in [*tables][:1]:
             first.is_main = True
-    reading.answers = reading.answers or [*_found(document)]
     return reading
 
 
@@ -170,6 +182,10 @@ def _name(block: Block) -> str:
             name = block.caption or block.label
         case _:
             name = ""
+    return _short(name)
+
+
+def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1].rstrip()}…"
 
 
@@ -189,8 +205,7 @@ def _found(document: ReportDocument) -> Iterator[Paragraph]:
             yield Paragraph(f"{figures or f'{finding.question} {finding.instead}'}.", "strong")
 
 
-def _title(reading: _Reading) -> str:
-    document = reading.document
+def _title(document: ReportDocument) -> str:
     return f"{document.title}: {document.about}" if document.about else document.title
 
 
@@ -206,13 +221,11 @@ def _whole(reading: _Reading, *, several: bool) -> "list[RenderableType]":
 
 def _head(reading: _Reading, *, several: bool) -> "list[RenderableType]":
     """Return what answers, then the title; of several documents each answer stands under its title."""
-    title = (
-        [text(_title(reading), "bold" if several or not reading.answers else "dim")]
-        if _title(reading)
-        else []
-    )
-    answers = render_blocks(reading.answers)
-    return [*title, *answers] if several else [*answers, *title]
+    answers, title = render_blocks(reading.answers), _title(reading.document)
+    if not title or reading.is_section:
+        return answers
+    style = "bold" if several or not answers else "dim"
+    return [text(title, style), *answers] if several else [*answers, text(title, style)]
 
 
 def _answers(
@@ -221,7 +234,7 @@ def _answers(
     """Return the answers that fit, the first one in any case."""
     parts: list[RenderableType] = []
     for reading in readings:
-        if several and not reading.answers:
+        if len(readings) > 1 and not reading.answers:
             continue
         fitting: list[Block] = []
         for block in reading.answers:
@@ -258,10 +271,12 @@ def _filled(
     """Return the sections that there is room for, the main ones first. hidden: none is shown."""
     parts: list[RenderableType] = []
     for section in sorted(sections, key=lambda section: not section.is_main):
-        shown, n_done = _fill(section, 0 if hidden else room, width, left)
+        gap = [] if isinstance(section.blocks[0], Heading) or not parts else [text("")]
+        shown, n_done = _fill(section, 0 if hidden else room - len(gap), width, left)
         rest = section.blocks[n_done:]
         hidden = hidden or shown[: len(section.blocks)] != section.blocks
-        parts += (rendered := render_blocks(shown))
+        rendered = [*gap, *render_blocks(shown)] if shown else []
+        parts += rendered
         room -= _height(rendered, width)
         left.sections += [section.name] if any(map(_says, rest)) else []
         left.cautions += sum(block.cautions for block in rest if isinstance(block, Paragraph))
