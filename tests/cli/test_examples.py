@@ -39,6 +39,7 @@ WRITES = {
 # What nobody can be asked here, and what needs a server or a person's work in the browser: what is said then.
 WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
 REFUSED = {
+    "compare runs/may runs/june runs/july --by k": "differ in no setting",  # they are copies of one run
     "export runs/mine --tracking-uri": "no MLflow server answers there",
     "export judgements.jsonl --otlp": "Check that a collector of OpenTelemetry takes logs over HTTP there",
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows

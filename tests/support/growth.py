@@ -47,6 +47,7 @@ PAGES = (
     f"{RUN}/report.html",
     f"{RUN}/notes?question=q1",
     "/workbench/runs/trends",
+    "/workbench/runs/matrix",
     "/workbench/compare?a=0/a&b=0/b",
     "/workbench/compare/answers?run=0/a&run=0/b",
     "/workbench/data",
@@ -89,6 +90,7 @@ prompt = {text}
 """
 """A judge's file is the project's own, and edited whole: its texts are short."""
 TEXTLESS = {
+    "/workbench/runs/{index}/{name}/cells/{number}",
     "/workbench/assets/{name}",
     "/workbench/runs/{index}/{name}/place",
     "/workbench/runs/{index}/{name}/progress",

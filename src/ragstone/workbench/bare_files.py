@@ -40,6 +40,26 @@ def link_files(settings: Settings, files: Sequence[Path]) -> list[Path]:
     return [_linked(parent, {"judgements": file, **texts}) for file in judged]
 
 
+def link_cell(settings: Settings, bench: Path, judgements: str) -> str:
+    """Make a run of one cell of a bench of answerers, and return the name of its folder among the links.
+
+    judgements: the name of its file. The list of runs leaves it out: it is a part of the bench. Raises
+    DataError where the file is gone.
+    """
+    name = Path(judgements).name
+    files = {"judgements": bench / name, "answers": bench / name.replace("judgements-", "answers-", 1)}
+    files["questions"] = bench / "questions.jsonl"
+    if not files["judgements"].is_file():
+        raise DataError(f"{files['judgements']} is gone, so its rows cannot be shown. Run the bench again.")
+    folder = (
+        make_folder(links_in(settings)) / f".{bench.name}-{name.removesuffix(ending_of(files['judgements']))}"
+    )
+    for kind, file in files.items():
+        if file.is_file():
+            _link(make_folder(folder) / f"{kind}{ending_of(file)}", file)
+    return folder.name
+
+
 def rows_location(folder: Path) -> str:
     """Return where the rows of a run stand, for people: its folder, or the files that it links to."""
     links = sorted(file.readlink() for file in folder.iterdir() if file.is_symlink())
@@ -73,13 +93,20 @@ def _linked(parent: Path, files: dict[str, Path]) -> Path:
             break
         number += 1
     for kind, file in files.items():
-        link = make_folder(folder) / f"{kind}{ending_of(file)}"
-        link.unlink(missing_ok=True)
-        try:
-            link.symlink_to(file.resolve())
-        except OSError as mistake:
-            raise DataError(
-                f"{file}: {folder} could not link to it ({mistake.strerror}). Put a copy into a folder of "
-                f"its own, as runs/{name}/{link.name}, and serve that: ragstone serve runs"
-            ) from None
+        _link(make_folder(folder) / f"{kind}{ending_of(file)}", file)
     return folder
+
+
+def _link(link: Path, file: Path) -> None:
+    """Let the link lead to the file; it is left as it is where it does. Raises DataError where it cannot."""
+    if link.is_symlink() and link.readlink() == file.resolve():
+        return
+    link.unlink(missing_ok=True)
+    try:
+        link.symlink_to(file.resolve())
+    except OSError as mistake:
+        folder = link.parent
+        raise DataError(
+            f"{file}: {folder} could not link to it ({mistake.strerror}). Put a copy into a folder of "
+            f"its own, as runs/{folder.name.lstrip('.')}/{link.name}, and serve that: ragstone serve runs"
+        ) from None

@@ -7,6 +7,7 @@ PAGES = (
     "workbench.asset_routes",
     "workbench.run_list_pages",
     "workbench.run_pages",
+    "workbench.matrix_pages",
     "workbench.side_pages",
     "workbench.account_pages",
     "features.agree.pages",
@@ -31,6 +32,7 @@ SECTIONS = (
         (
             NavPage("All runs", f"{ROOT}/", (f"{ROOT}/runs",)),
             NavPage("Trends", f"{ROOT}/runs/trends"),
+            NavPage("Matrix", f"{ROOT}/runs/matrix"),
             NavPage("Compare", f"{ROOT}/compare"),
             NavPage("Side by side", f"{ROOT}/compare/answers"),
         ),

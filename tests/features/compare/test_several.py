@@ -71,3 +71,29 @@ def test_a_run_twice_or_without_that_judge_is_refused(three, says):
     with pytest.raises(DataError) as error:
         compare_several(three, metrics=["f1"])
     says(error.value)
+
+
+def test_means_are_laid_out_by_two_settings_that_cross(tmp_path, says):
+    for retriever in ("bm25", "dense"):
+        for k, scores in ((5, [1, 0, 0, 0]), (10, [1, 1, 0, "timeout"])):
+            settings = {"retrieve": {"retriever": retriever, "k": k}}
+            files = {"rankings.jsonl": "r"}
+            write_run(
+                tmp_path / f"{retriever}-{k}", judged(scores), digests={}, settings=settings, files=files
+            )
+    runs = sorted(tmp_path.iterdir())
+    (matrix,) = compare_several(runs).matrices.values()
+    assert (matrix.down, matrix.across) == ("[retrieve] retriever", "[retrieve] k")
+    ran = ragstone("compare", *map(str, runs))
+    says(ran.out[ran.out.index("retriever  ") : ran.out.index("passes in one column")])
+    turned = ragstone("compare", *map(str, runs), "--by", "k", "--json")
+    (other,) = json.loads(turned.out)["matrices"].values()
+    assert (other["down"], other["across"]) == ("[retrieve] k", "[retrieve] retriever")
+
+
+def test_a_setting_that_no_run_differs_in_is_told(three, says):
+    says(ragstone("compare", *map(str, three), "--by", "chunks").err)
+    says(ragstone("compare", *map(str, three[:2]), "--by", "k").err)
+    # One setting alone makes no grid, so it is shown only where it is asked for.
+    assert "matrices" not in json.loads(ragstone("compare", *map(str, three), "--json").out)
+    assert "matrices" in json.loads(ragstone("compare", *map(str, three), "--json", "--by", "k").out)

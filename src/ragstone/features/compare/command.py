@@ -62,6 +62,16 @@ More = Annotated[
 ]
 
 
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        help="With three runs or more: a setting to lay the means out by, such as prompt; a second one "
+        "for the columns.",
+    ),
+]
+
+
 @reads_rows
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The run to compare with, or its judgements.")],
@@ -82,6 +92,7 @@ def compare(
     labels: LabelsFile = None,
     mapping: Mapped = None,
     policy: Policy = None,
+    by: By = None,
     config: Config = None,
     json: AsJson = False,
     whole: Whole = False,
@@ -94,6 +105,7 @@ def compare(
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
     - `ragstone compare runs/before runs/after --labels pairs.jsonl --gate`
     - `ragstone compare runs/may runs/june runs/july`
+    - `ragstone compare runs/may runs/june runs/july --by k`
     """
     from ragstone.features.compare.comparing import compare as compare_runs
     from ragstone.features.compare.paired import EFFECT
@@ -104,8 +116,12 @@ def compare(
         pair |= {"--questions": questions, "--min-effect": min_effect}
         pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
         pair |= {"--policy": policy}
-        _tell_several([a, b, *more], metric or (), seed, pair, output, json=json, whole=whole)
+        _tell_several([a, b, *more], metric or (), seed, by or (), pair, output, json=json, whole=whole)
         return
+    if by:
+        from ragstone.kernel.errors import ConfigError
+
+        raise ConfigError("--by lays out the means of three runs or more. Name more runs, or leave it out.")
     from ragstone.kernel.agreement.mapping import parse_mapping
     from ragstone.kernel.config import load_settings
 
@@ -150,6 +166,7 @@ def _tell_several(
     runs: list[Path],
     metrics: Collection[str],
     seed: int,
+    by: Collection[str],
     pair: Mapping[str, object],
     output: Path | None,
     *,
@@ -165,7 +182,7 @@ def _tell_several(
         raise ConfigError(
             f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
         )
-    runs_compared = compare_several(runs, metrics=metrics, seed=seed)
+    runs_compared = compare_several(runs, metrics=metrics, seed=seed, by=list(by))
     _show(runs_compared, several_document(runs_compared), output, json=json, whole=whole)
 
 

@@ -23,6 +23,7 @@ from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
+from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
 from ragstone.kernel.version import __version__
@@ -47,18 +48,24 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
     """Runs side by side. columns: a run each, or a system of a run with several.
 
     settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
+    matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
     """
 
     columns: list[str]
     metrics: list[SeveralMeans]
     settings: dict[str, dict[str, str]]
+    matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
 
 
-def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), seed: int = 0) -> SeveralRuns:
+def compare_several(
+    runs: Sequence[Source], *, metrics: Collection[str] = (), seed: int = 0, by: Sequence[str] = ()
+) -> SeveralRuns:
     """Return the means of some runs side by side; whether two of them differ is for `compare` to say.
 
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
-    all. seed: of the intervals. Raises DataError for a run that is none, and for a metric that no run has.
+    all. seed: of the intervals. by: the settings by which means are laid out as a matrix, for the rows and
+    the columns; by default two that cross, prompt and model first. Raises DataError for a run that is none,
+    for a metric that no run has, and for a setting in which the runs do not differ.
     """
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
         raise DataError(f"runs: give a list of runs, got {type(runs).__name__}.")
@@ -66,6 +73,7 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
     names = _names(read)
     columns: dict[str, list[Judgement]] = {}
     means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
+    points: dict[str, list[MatrixPoint]] = {}
     for name, run in zip(names, read, strict=True):
         several = len({split_repeat(row.system)[0] for row in run.judgements}) > 1
         for row in fold_repeats(run).judgements:
@@ -74,13 +82,26 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
             if not metrics or {mean.judge, mean.metric} & set(metrics):
                 column = f"{name}: {mean.system}" if several else name
                 means.setdefault((mean.judge, mean.metric), {}).setdefault(column, mean)
+                key = f"{mean.judge}|{mean.metric}"
+                points.setdefault(key, []).append(point_of(column, mean, run.manifest))
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
     compared = [
         SeveralMeans(judge=judge, metric=metric, means=own, n_flips=_flips(columns, own))
         for (judge, metric), own in means.items()
     ]
-    return SeveralRuns(columns=list(columns), metrics=compared, settings=_differing(names, read))
+    return SeveralRuns(
+        columns=list(columns),
+        metrics=compared,
+        settings=_differing(names, read),
+        matrices=_matrices(points, by) or msgspec.UNSET,
+    )
+
+
+def _matrices(points: Mapping[str, list[MatrixPoint]], by: Sequence[str]) -> dict[str, Matrix]:
+    """Return the matrix of each judge; without a choice of settings only where two of them cross."""
+    laid_out = {key: lay_out(own, by) for key, own in points.items()}
+    return {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
@@ -126,6 +147,8 @@ def several_document(several: SeveralRuns) -> ReportDocument:
     for metric in several.metrics:
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
+            blocks += matrix_blocks(matrix, name)
         if metric.n_flips is not None:
             verb = "passes in one column and fails" if metric.n_flips == 1 else "pass in one column and fail"
             blocks.append(Paragraph(f"{plural(metric.n_flips, 'question')} {verb} in another."))

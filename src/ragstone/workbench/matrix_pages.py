@@ -1,0 +1,119 @@
+"""The matrix of runs: the means of one judge by two of the settings that differ, prompts by models first."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import msgspec
+from litestar import Response, get
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath, FromQuery
+from litestar.response import Redirect
+
+from ragstone.features.bench.answerers.words import AnswerBenchSummary, bench_points, read_answer_bench
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, axis_words, lay_out, matrix_blocks, point_of
+from ragstone.kernel.serve.frame import ROOT, page
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.runs import RunEntry
+from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
+from ragstone.workbench.bare_files import link_cell
+from ragstone.workbench.run_list_pages import chosen
+from ragstone.workbench.run_table import RunColumn, format_cost, means_of, metric_columns
+
+BENCH_OF_ANSWERERS = "bench of answerers"
+
+
+@get("/runs/matrix", sync_to_thread=True)
+def matrix(
+    request: AnyRequest,
+    app: AtApp,
+    text: FromQuery[str] = "",
+    metric: FromQuery[str] = "",
+    down: FromQuery[str] = "",
+    across: FromQuery[str] = "",
+) -> Response[str]:
+    """Give the means of one judge over the runs that are ticked or found, or of one bench of answerers."""
+    ticked = request.query_params.getall("run", [])
+    every = app.runs.all()
+    bench = next((entry for entry in every if entry.id in ticked and entry.kind == BENCH_OF_ANSWERERS), None)
+    if bench and len(ticked) > 1:
+        raise DataError(f"{bench.name} is a bench and has a matrix of its own: tick it alone, or runs alone.")
+    columns: list[RunColumn] = []
+    column: RunColumn | None = None
+    points: list[MatrixPoint]
+    if bench:
+        summary = read_answer_bench(bench.folder)
+        points, judge = _of_bench(bench, summary), summary.board.measure
+    else:
+        judged = [entry for entry in every if entry.metrics and (not ticked or entry.id in ticked)]
+        matching = chosen(judged, text)
+        columns = metric_columns(matching)
+        column = next((each for each in columns if each.key == f"metric {metric}"), None)
+        if metric and not column:
+            raise DataError(
+                f"None of these runs was judged by {metric!r}. Choose another judge, or other runs."
+            )
+        column = column or next(iter(columns), None)
+        points, judge = _of_runs(matching, column), column.head if column else ""
+    offered = axes_of(points)
+    axes = [axis for axis in dict.fromkeys((down, across)) if axis in offered]
+    laid_out = lay_out(points, axes)
+    return page(
+        request,
+        "workbench/matrix.html",
+        "Matrix",
+        columns=columns,
+        column=column,
+        bench=bench,
+        judge=judge,
+        matrix=laid_out,
+        html=render_blocks(matrix_blocks(laid_out, judge)) if laid_out else "",
+        offered=[(axis, axis_words(axis)) for axis in offered],
+        n_means=len(points),
+        ticked=ticked,
+        text=text,
+    )
+
+
+def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[MatrixPoint]:
+    points = []
+    for entry in entries:
+        means = means_of(entry, column) if column else []
+        known = entry.calls and entry.calls.cost_usd and len(means) == 1
+        cost = f"{format_cost(entry)} in all" if known else ""
+        for mean in means:
+            target = _rows_of(entry, mean, several=len(means) > 1)
+            points.append(point_of(entry.name, mean, entry.manifest, cost=cost, target=target))
+    return points
+
+
+def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
+    """Return the address of the rows of a mean; where a run has several systems, of that system."""
+    mark = "'" if '"' in mean.system else '"'
+    query = f"?where={quote(f'system = {mark}{mean.system}{mark}')}" if several else ""
+    return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
+
+
+def _of_bench(entry: RunEntry, summary: AnswerBenchSummary) -> list[MatrixPoint]:
+    return [
+        msgspec.structs.replace(point, target=f"{ROOT}/runs/{quote(entry.id)}/cells/{number}")
+        for number, point in enumerate(bench_points(summary), 1)
+    ]
+
+
+@get("/runs/{index:int}/{name:str}/cells/{number:int}", sync_to_thread=True)
+def cell(app: AtApp, folder: RunFolder, number: FromPath[int]) -> Redirect:
+    """Lead to the rows of a cell of a bench of answerers; cells are counted from 1, the best first."""
+    standings = read_answer_bench(folder).board.standings
+    if not 1 <= number <= len(standings):
+        raise NotFoundException(
+            f"This bench has no cell {number}: it was run again, or the address is wrong."
+        )
+    links = link_cell(app.settings, folder, standings[number - 1].file)
+    return Redirect(f"{ROOT}/runs/{len(app.runs.folders) - 1}/{quote(links)}#questions")
+
+
+ROUTES = (matrix, cell)
+GIVEN = {"folder": run_folder}
