@@ -8,15 +8,18 @@ import typer
 from ragstone.kernel.config import shipped
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Force, Model
-from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+from ragstone.kernel.console.options import AsJson, Force, Model, Whole
+from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_documents, show_json
 from ragstone.kernel.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.table import Table
 
     from ragstone.features.judges.about import LibraryGroup
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
+    from ragstone.kernel.document.blocks import ReportDocument
     from ragstone.kernel.judging import Judge
 
 NAME = '"NAME"'  # stands in the starting files for the judge's name
@@ -37,6 +40,7 @@ def list_(
     ] = None,
     *,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """List the judges that come with Ragstone: what each measures, what it reads, whether it asks a model.
 
@@ -44,6 +48,7 @@ def list_(
 
     - `ragstone judges list`
     - `ragstone judges list contexts`
+    - `ragstone judges list --all`
     - `ragstone judges list --json`
     """
     from ragstone.features.judges.about import groups_with
@@ -56,6 +61,9 @@ def list_(
         judges = [load_judge(name) for group in found for name in group.judges]
         judges.sort(key=lambda judge: (judge.needs_model, judge.name))
         show_json([_line(judge) for judge in judges])
+        return
+    if not (words or whole):
+        show_documents(_names({group.title: list(group.judges) for group in found}), whole=False)
         return
     for group in found:
         show(_table(group))
@@ -141,7 +149,7 @@ def new(
 
 
 @reads_rows
-@asks_models("trust", without=("deadline", "forecast", "yes", "force", "strict"))
+@asks_models("trust", "whole", without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,
     answers: Annotated[Path | None, typer.Argument(help="An answer sheet to judge as well.")] = None,
@@ -181,7 +189,7 @@ def try_out(
     if asking.json:
         show_json(tried)
     else:
-        _show_test(tried)
+        _show_test(tried, whole=asking.whole)
     if tried.unscored or tried.wrong:
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
@@ -212,6 +220,19 @@ def _line(judge: "Judge") -> dict[str, object]:
         "scale": judge.scale,
         "needs_model": judge.needs_model,
     }
+
+
+def _names(groups: "Mapping[str, Sequence[str]]") -> "ReportDocument":
+    """Return the names of judges by group, for a screen."""
+    from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument
+    from ragstone.kernel.document.blocks import Table as DocumentTable
+    from ragstone.kernel.version import __version__
+
+    rows = [[title, ", ".join(names)] for title, names in groups.items()]
+    columns = [Column("", text=True), Column("", text=True)]
+    more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
+    blocks = [DocumentTable(columns, rows, "Judges"), Paragraph(more, tone="muted")]
+    return ReportDocument(title="", kind="judges", about="", version=__version__, blocks=list(blocks))
 
 
 def _table(group: "LibraryGroup") -> "Table":
@@ -273,8 +294,11 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
             typer.echo(f"\n--- call {number}, {message['role']}\n{message['content']}")
 
 
-def _show_test(tried: "JudgeTest") -> None:
-    from rich.table import Table
+def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
+    """Show what became of each row; on one screen, those that went wrong come first."""
+    from ragstone.kernel.document.blocks import Column, ReportDocument
+    from ragstone.kernel.document.blocks import Table as DocumentTable
+    from ragstone.kernel.version import __version__
 
     if not tried.rows:
         say(
@@ -282,12 +306,25 @@ def _show_test(tried: "JudgeTest") -> None:
             "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
         )
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("row", "metric", "expected", "given", "status", "reason"):
-        table.add_column(head, overflow="fold")
-    for row in tried.rows:
-        outcome = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
-        table.add_row(row.row, row.metric, row.expected or "", outcome, row.status, row.reason or "")
-    show(table)
+    tried_rows = (
+        tried.rows
+        if whole
+        else sorted(tried.rows, key=lambda row: row.status == "scored" and row.met is not False)
+    )
+    rows = [
+        [
+            row.row,
+            row.metric,
+            row.expected or "",
+            f"{row.given or ''}{' (wrong)' if row.met is False else ''}",
+            row.status,
+            row.reason or "",
+        ]
+        for row in tried_rows
+    ]
+    heads = ("row", "metric", "expected", "given", "status", "reason")
+    table = DocumentTable([Column(head, text=True) for head in heads], rows, "Rows that were tried")
+    document = ReportDocument(title="", kind="test of a judge", about="", version=__version__, blocks=[table])
+    show_documents(document, whole=whole)
     counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

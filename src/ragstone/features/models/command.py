@@ -80,13 +80,12 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
     learnt = [
         [name, f"{findings.findings}; learnt {findings.day}"] for name, findings in catalogue.learnt.items()
     ]
-    usable = sorted(catalogue.providers, key=lambda entry: entry.key is None and entry.needs_key)
     tables = {
         "Models of ragstone.toml": map(_model_cells, catalogue.models),
         "GGUF models, for this process": map(_gguf_cells, catalogue.gguf),
         "Learnt by asking them, kept for 30 days": learnt,
         "Measured as judges, on the touchstone suite": map(_card_cells, cards),
-        "Providers": map(_provider_cells, usable),
+        "Providers": map(_provider_cells, catalogue.providers),
     }
     return [
         Paragraph(found, tone="outcome"),

@@ -76,11 +76,13 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     part: what a short screen (screen.py) makes of it: an answer; the main table, by default the first; a
     caution, which is shown or counted. A paragraph of tone "outcome" is an answer, what has tone "warn" or
-    "bad" is a caution.
+    "bad" is a caution. cautions: sentences of it that are cautions; where a screen leaves it out, it counts
+    them.
     """
 
     where: Where = "everywhere"
     part: Part = ""
+    cautions: int = 0
 
 
 class Heading(Block, frozen=True):
@@ -92,16 +94,12 @@ class Heading(Block, frozen=True):
 
 
 class Paragraph(Block, frozen=True):
-    """A paragraph. prose: what stands between backticks is a command. link: after the words, on a page.
-
-    cautions: sentences of it that are cautions; where a screen leaves the paragraph out, it counts them.
-    """
+    """A paragraph. prose: what stands between backticks is a command. link: after the words, on a page."""
 
     words: str
     tone: Tone = ""
     prose: bool = False
     link: Link | None = None
-    cautions: int = 0
 
 
 class Verbatim(Block, frozen=True):

@@ -279,7 +279,7 @@ def _filled(
         parts += rendered
         room -= _height(rendered, width)
         left.sections += [section.name] if any(map(_says, rest)) else []
-        left.cautions += sum(block.cautions for block in rest if isinstance(block, Paragraph))
+        left.cautions += sum(block.cautions for block in rest)
     return parts
 
 
