@@ -13,12 +13,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.cli.test_app import ALL, EXAMPLES
-from tests.cli.test_examples import place, run_example
+from tests.support.command import every_command
+from tests.support.examples import commands, examples, place, reply, run_example
 from tests.support.fake_openai import serving
 from tests.support.reader import build
-from tests.support.scripted_facts import wants_facts, write_facts
-from tests.support.scripted_writer import writer
 
 from ragstone.kernel.console import printing
 
@@ -30,17 +28,17 @@ def main(wanted: list[str]) -> None:
     printing.PIPED_WIDTH = WIDTH
     print(f"{'lines':>5} {'--all':>6} {'stderr':>7}  example")
     with serving() as fake, tempfile.TemporaryDirectory() as made, pytest.MonkeyPatch.context() as patch:
-        others = writer(critic=lambda question: 4 + len(question) % 2)
-        fake.script = lambda body: (write_facts if wants_facts(body) else others)(body)
+        fake.script = reply
         patch.setenv("OPENAI_API_KEY", "test")
         patch.setenv("OPENAI_BASE_URL", fake.base_url)
         reader = Path(made, "reader")
         reader.mkdir()
         build(reader, fake.base_url)
-        for name, words in EXAMPLES:
+        known = dict(commands(every_command()))
+        for name, words in examples():
             if wanted and not any(words.startswith(start) for start in wanted):
                 continue
-            whole = any("--all" in parameter.opts for parameter in ALL[name].params)
+            whole = any("--all" in parameter.opts for parameter in known[name].params)
             counted = [_lines(reader, words, Path(made, "brief"))]
             counted += [_lines(reader, f"{words} --all", Path(made, "whole"))] if whole else []
             (lines, told), every = counted[0], f"{counted[-1][0]}" if whole else ""

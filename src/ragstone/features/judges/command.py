@@ -9,7 +9,7 @@ from ragstone.kernel.config import shipped
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Force, Model, Whole
-from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_documents, show_json
+from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_blocks, show_json
 from ragstone.kernel.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ragstone.features.judges.about import LibraryGroup
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
-    from ragstone.kernel.document.blocks import ReportDocument
+    from ragstone.kernel.document.blocks import Block
     from ragstone.kernel.judging import Judge
 
 NAME = '"NAME"'  # stands in the starting files for the judge's name
@@ -63,7 +63,7 @@ def list_(
         show_json([_line(judge) for judge in judges])
         return
     if not (words or whole):
-        show_documents(_names({group.title: list(group.judges) for group in found}), whole=False)
+        show_blocks(_names({group.title: list(group.judges) for group in found}), whole=False)
         return
     for group in found:
         show(_table(group))
@@ -222,17 +222,14 @@ def _line(judge: "Judge") -> dict[str, object]:
     }
 
 
-def _names(groups: "Mapping[str, Sequence[str]]") -> "ReportDocument":
+def _names(groups: "Mapping[str, Sequence[str]]") -> "list[Block]":
     """Return the names of judges by group, for a screen."""
-    from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument
-    from ragstone.kernel.document.blocks import Table as DocumentTable
-    from ragstone.kernel.version import __version__
+    from ragstone.kernel.document import blocks
 
     rows = [[title, ", ".join(names)] for title, names in groups.items()]
-    columns = [Column("", text=True), Column("", text=True)]
     more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
-    blocks = [DocumentTable(columns, rows, "Judges"), Paragraph(more, tone="muted")]
-    return ReportDocument(title="", kind="judges", about="", version=__version__, blocks=list(blocks))
+    columns = [blocks.Column("", text=True), blocks.Column("", text=True)]
+    return [blocks.Table(columns, rows, "Judges"), blocks.Paragraph(more, tone="muted")]
 
 
 def _table(group: "LibraryGroup") -> "Table":
@@ -296,9 +293,7 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
 
 def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
     """Show what became of each row; on one screen, those that went wrong come first."""
-    from ragstone.kernel.document.blocks import Column, ReportDocument
-    from ragstone.kernel.document.blocks import Table as DocumentTable
-    from ragstone.kernel.version import __version__
+    from ragstone.kernel.document import blocks
 
     if not tried.rows:
         say(
@@ -323,8 +318,7 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
         for row in tried_rows
     ]
     heads = ("row", "metric", "expected", "given", "status", "reason")
-    table = DocumentTable([Column(head, text=True) for head in heads], rows, "Rows that were tried")
-    document = ReportDocument(title="", kind="test of a judge", about="", version=__version__, blocks=[table])
-    show_documents(document, whole=whole)
+    columns = [blocks.Column(head, text=True) for head in heads]
+    show_blocks([blocks.Table(columns, rows, "Rows that were tried")], whole=whole)
     counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.options import AsJson, Config, Whole
-from ragstone.kernel.console.printing import show_documents, show_json
+from ragstone.kernel.console.printing import show_blocks, show_json
 
 if TYPE_CHECKING:
     from ragstone.features.bench import SuiteCard
     from ragstone.kernel.config import Price
-    from ragstone.kernel.document.blocks import Block, Part, ReportDocument, Table
+    from ragstone.kernel.document.blocks import Block, Part, Table
     from ragstone.kernel.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
 
 PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of ragstone.toml
@@ -53,7 +53,7 @@ def models(
         if json:
             show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
         else:
-            show_documents(_document(_every_block(catalogue, cards)), whole=whole)
+            show_blocks(_every_block(catalogue, cards), whole=whole)
         return
     entries = {entry.name: entry for entry in catalogue.providers}
     if provider not in entries:
@@ -61,14 +61,7 @@ def models(
     if json:
         show_json(entries[provider])
     else:
-        show_documents(_document(_prices(entries[provider])), whole=whole)
-
-
-def _document(blocks: "list[Block]") -> "ReportDocument":
-    from ragstone.kernel.document.blocks import ReportDocument
-    from ragstone.kernel.version import __version__
-
-    return ReportDocument(title="", kind="models", about="", version=__version__, blocks=blocks)
+        show_blocks(_prices(entries[provider]), whole=whole)
 
 
 def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "list[Block]":

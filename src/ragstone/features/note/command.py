@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.options import AsJson, Whole
-from ragstone.kernel.console.printing import say, show_documents, show_json
+from ragstone.kernel.console.printing import say, show_blocks, show_json
 from ragstone.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from ragstone.kernel.document.blocks import ReportDocument
+    from ragstone.kernel.document.blocks import Table
     from ragstone.kernel.runs.notes import Note
 
 
@@ -66,7 +66,7 @@ def note(
         if json:
             show_json(notes)
         elif notes:
-            show_documents(_document(notes), whole=whole)
+            show_blocks([_table(notes)], whole=whole)
         else:
             say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
 
@@ -86,13 +86,11 @@ def _check_answered(run: Path, question: str, system: str | None) -> None:
         raise DataError(f"{system!r} did not answer question {question!r}. Systems that did: {answered}.")
 
 
-def _document(notes: "list[Note]") -> "ReportDocument":
-    from ragstone.kernel.document.blocks import Column, ReportDocument, Table
-    from ragstone.kernel.version import __version__
+def _table(notes: "list[Note]") -> "Table":
+    from ragstone.kernel.document.blocks import Column, Table
 
     heads = ("id", "question", "system", "note", "tags", "author", "time")
     rows = [
         [n.id, n.question_id, n.system or "", n.text, ", ".join(n.tags), n.author, n.at[:10]] for n in notes
     ]
-    table = Table([Column(head, text=True) for head in heads], rows, "Notes")
-    return ReportDocument(title="", kind="notes", about="", version=__version__, blocks=[table])
+    return Table([Column(head, text=True) for head in heads], rows, "Notes")

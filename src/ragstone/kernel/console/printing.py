@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -20,7 +20,7 @@ from ragstone.kernel.errors import ColumnsError, RagstoneError, harmless
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from ragstone.kernel.document.blocks import ReportDocument
+    from ragstone.kernel.document.blocks import Block, ReportDocument
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -188,6 +188,14 @@ def show_documents(*documents: "ReportDocument", whole: bool, lines: int | None 
         show(*map(render_terminal, documents))
     elif documents:
         show(render_screen(documents, console().width, lines or LINES))
+
+
+def show_blocks(blocks: "Iterable[Block]", *, whole: bool) -> None:
+    """Show what has no page as a document is shown; see show_documents."""
+    from ragstone.kernel.document.blocks import ReportDocument
+
+    document = ReportDocument(title="", kind="screen", about="", version="", blocks=list(blocks))
+    show_documents(document, whole=whole)
 
 
 @functools.cache

@@ -312,13 +312,12 @@ def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
     if not data:
         return []
     left.rows += len(beyond)
-    left.warned += sum(any(isinstance(cell, Cell) and _warns(cell) for cell in row) for row in beyond)
+    left.warned += sum(
+        any(isinstance(cell, Cell) and (cell.caution or cell.tone in ("warn", "bad")) for cell in row)
+        for row in beyond
+    )
     return [_first(table, n), Paragraph(f"and {count(len(beyond))} more", "muted")]
 
 
 def _first(table: Table, n: int) -> Table:
     return msgspec.structs.replace(table, rows=table.rows[:n])
-
-
-def _warns(cell: Cell) -> bool:
-    return bool(cell.caution) or cell.tone in ("warn", "bad")

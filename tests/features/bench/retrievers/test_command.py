@@ -103,7 +103,7 @@ def test_study_with_a_model_as_json(languages, fake_openai):
 
 
 def test_budget_of_a_study_ends_with_four_and_failures_with_five_if_strict(languages, fake_openai):
-    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--budget", "2calls")
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--budget", "2calls", "--all")
     assert ran.code == 4
     assert "not scored" in ran.out
 
