@@ -8,6 +8,7 @@ once, however long it is.
 """
 
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +26,7 @@ WIDTH = 80
 
 def main(wanted: list[str]) -> None:
     """Print a line for each example of the commands that are wanted, or of all."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     printing.PIPED_WIDTH = WIDTH
     print(f"{'lines':>5} {'--all':>6} {'stderr':>7}  example")
     with serving() as fake, tempfile.TemporaryDirectory() as made, pytest.MonkeyPatch.context() as patch:

@@ -33,8 +33,8 @@ WRITER: Script = writer(critic=lambda question: 4 + len(question) % 2)
 
 def reply(body: Body) -> Said | str:
     """Return what the model of the folder says: facts, else questions and verdicts."""
-    answer: Any = write_facts if wants_facts(body) else WRITER
-    return answer(body)
+    answer: Said | str = WRITER(body) if not wants_facts(body) else write_facts(body)  # type: ignore[assignment]
+    return answer
 
 
 def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - of typer's own click
