@@ -34,7 +34,7 @@ REFUSED = {
     "review questions/questions.jsonl": "Review the set in the workbench",
 }
 # What is longer than a screen: a document for programs, and a prompt as its model gets it.
-LONG = ("judges list --json", "judges list --all", "judges show correctness")
+LONG = ("judges list --json", "judges list --all", "judges show correctness", "ledger show --json")
 # Commands whose help needs no example, and the least that they take.
 SHORT = ["assistant list", "assistant remove wheat", "people list"]
 SHORT += ["people renew ann", "people remove ann", "people role ann reader"]

@@ -1,5 +1,6 @@
 """Help of a command with many options: those that a newcomer needs; the rest with `--help-all`."""
 
+import functools
 from typing import Any
 
 import typer
@@ -28,11 +29,11 @@ class BriefCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - of typer's own click
         """Return the parameters, with --help-all where --help does not show all of them."""
-        return [*super().get_params(ctx), *([_help_all()] if self._left_out() else [])]
+        return [*super().get_params(ctx), *([_help_all()] if self._left_out else [])]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write the help: with all options if they were asked for."""
-        left_out = [] if ctx.meta.get(SHOWN_ALL) else self._left_out()
+        left_out = [] if ctx.meta.get(SHOWN_ALL) else self._left_out
         epilog = self.epilog
         for option in left_out:
             option.hidden = True
@@ -45,6 +46,7 @@ class BriefCommand(TyperCommand):
             for option in left_out:
                 option.hidden = False
 
+    @functools.cached_property
     def _left_out(self) -> list[TyperOption]:
         # `--trust` is rare where it is a flag; that of `agree` is a bar.
         options = [each for each in self.params if isinstance(each, TyperOption) and not each.hidden]

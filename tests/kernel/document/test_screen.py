@@ -123,6 +123,8 @@ def test_without_an_answer_the_first_finding_of_the_page_answers():
     findings = [HeadlineFinding("Is it right?", [figure], []), HeadlineFinding("Why?", [], [])]
     out = words(screen(document(Findings(findings=findings), table(3))))
     assert out.startswith("right: correctness: 0.90 (95 % interval 0.84 to 0.95), 98 scored of 100 rows.")
+    counted = HeadlineFinding("How many?", [Figure("accepted", "6", "", "6 written")], [])
+    assert screen(document(Findings(findings=[counted]), table(3))).startswith("run")
     nothing = document(Findings(findings=[HeadlineFinding("Is it right?", [], [])]), table(3))
     assert screen(nothing).startswith("Is it right? Not measured.")
 
