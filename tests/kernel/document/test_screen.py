@@ -199,9 +199,9 @@ def cautions_of(made: list[Block]) -> set[str]:
     return {text.split()[0] for text in texts if text.startswith("caution-")}
 
 
-@given(blocks(), st.sampled_from([40, 80, 120]))
-def test_every_caution_is_shown_or_counted_and_the_answer_is_first(made, width):
-    out = screen(document(*made), width=width)
+@given(blocks(), st.sampled_from([40, 80, 120]), st.sampled_from([1, 6, 13, LINES]))
+def test_every_caution_is_shown_or_counted_and_the_answer_is_first(made, width, most):
+    out = screen(document(*made), width=width, most=most)
     flat = words(out)
     seen = set(re.findall(r"caution-\d+b?", out))
     within = sum(block.cautions for block in made if isinstance(block, Paragraph))

@@ -304,11 +304,12 @@ def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
     """Return the first rows of a table and how many more there are; nothing where few would fit."""
     rows = list(table.rows)
     n = min(len(rows), lines)
-    while n and (
+    while n > 0 and (
         len(rows[n - 1]) < len(table.columns)  # the head of a group without its rows
         or _height(render_blocks([_first(table, n)]), width) >= lines
     ):
         n -= 1
+    n = max(n, 0)
     data = [row for row in rows[:n] if len(row) == len(table.columns)]
     beyond = [row for row in rows[n:] if len(row) == len(table.columns)]
     if not data:
