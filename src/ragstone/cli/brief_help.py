@@ -21,7 +21,7 @@ WHAT = """
 --max-file-mb --without-extras"""
 RARE = frozenset(f"{HOW} {WHAT}".split())
 """Options of how a command works, whatever it makes, and of what it makes in an unusual way."""
-SHOWN_ALL = "ragstone.help_all"
+SHOWN_ALL = "help_all"
 
 
 class BriefCommand(TyperCommand):
