@@ -89,7 +89,7 @@ def _blocks(checks: list[Check]) -> "Iterator[Block]":
     yield Paragraph(f"{failing}{missing if n_missing else ''}.", tone="outcome")
     yield from map(Paragraph, [*lines["FAILS"], *lines["MISSING"]])
     yield Heading("What works", level=3)
-    yield from map(Paragraph, lines["ok"])
+    yield from map(Paragraph, reversed(lines["ok"]))  # models and places before packages
 
 
 def _extra(name: str, extra: Extra) -> Check:
