@@ -274,7 +274,7 @@ def test_agree_shows_corrected_means_where_some_answers_have_no_label(project):
     lines = (project / "labels.jsonl").read_text().splitlines()
     (project / "some.jsonl").write_text("\n".join(lines[:4]) + "\n")
     assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
-    ran = ragstone("agree", "judgements.jsonl", "some.jsonl")
+    ran = ragstone("agree", "judgements.jsonl", "some.jsonl", "--all")
     assert re.search(r"mine +0\.50 .* 4 of 6", ran.out)
     [card] = json.loads(ragstone("agree", "judgements.jsonl", "some.jsonl", "--json").out)
     [mean] = card["corrected"]
