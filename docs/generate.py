@@ -319,8 +319,10 @@ def _default_shown(parameter: inspect.Parameter) -> str:
 
 COMMON = """\
 Results go to standard output, everything else to standard error. With `--json`, standard output is one
-JSON document. Progress bars appear if standard error is a terminal. `ragstone --version` prints the
-version; `--help` after a command prints its part of this page.
+JSON document. A result takes at most 25 lines at 80 columns, in a pipe too; where that leaves something
+out, the last line says so, and `--all` shows everything. Progress bars appear if standard error is a
+terminal. `ragstone --version` prints the version; `--help` after a command prints its part of this page,
+of a long one the options that most people need, and `--help-all` every option.
 
 | exit code | meaning |
 | --- | --- |

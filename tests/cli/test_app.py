@@ -4,31 +4,20 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from tests.support.command import every_command, ragstone
+from tests.support.examples import commands, examples
 
 from ragstone.cli.app import COMMANDS, PANELS, app_of
 
 ROOT = every_command()
-EXAMPLE = re.compile(r"^- `ragstone (.+)`$", re.MULTILINE)
 SHORT = ("people", "assistant")  # what they do needs no example: `people list`
 
 
-def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield every command with its whole name."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, f"{before}{name} ")
-        else:
-            yield f"{before}{name}", command
-
-
 ALL = dict(commands(ROOT))
-EXAMPLES = [(name, words) for name, command in ALL.items() for words in EXAMPLE.findall(command.help or "")]
+EXAMPLES = examples()
 
 
 def test_every_command_shows_an_example():

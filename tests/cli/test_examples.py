@@ -11,30 +11,18 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_app import ALL, EXAMPLES
-from tests.support.command import Ran, ragstone
+from tests.support.examples import place, ready, reply, run_example
 from tests.support.fake_openai import FakeOpenAI, serving
-from tests.support.reader import ROOT, build, ctrl_c, inside, waits
-from tests.support.scripted_facts import wants_facts, write_facts
-from tests.support.scripted_writer import writer
+from tests.support.reader import ROOT, build, waits
+
+from ragstone.kernel.console import printing
+from ragstone.kernel.document.screen import LINES
 
 pytestmark = pytest.mark.docs
 
 WORDS = [words for _, words in EXAMPLES]
 DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
-# Commands that write a file which a reader has only after them.
-WRITES = {
-    "ingest": ["documents.jsonl"],
-    "chunk": ["chunks.jsonl"],
-    "import vendor": ["judgements.jsonl"],
-    "answer": ["answers.jsonl"],
-    "judge answers": ["runs/answers"],
-    "judges new": ["tone.toml"],
-    "run": ["runs/mine"],
-    "build": ["questions"],
-    "ledger export": ["backup.jsonl"],
-}
 # What nobody can be asked here, and what needs a server or a person's work in the browser: what is said then.
-WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
 REFUSED = {
     "compare runs/may runs/june runs/july --by k": "differ in no setting",  # they are copies of one run
     "export runs/mine --tracking-uri": "no MLflow server answers there",
@@ -46,6 +34,8 @@ REFUSED = {
     "judges fit": "Ask for less agreement",  # 30 labels are too few
     "review questions/questions.jsonl": "Review the set in the workbench",
 }
+# What is longer than a screen: a document for programs, and a prompt as its model gets it.
+LONG = ("judges list --json", "judges list --all", "judges show correctness", "ledger show --json")
 # Commands whose help needs no example, and the least that they take.
 SHORT = ["assistant list", "assistant remove wheat", "people list"]
 SHORT += ["people renew ann", "people remove ann", "people role ann reader"]
@@ -54,8 +44,7 @@ SHORT += ["people renew ann", "people remove ann", "people role ann reader"]
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[FakeOpenAI]:
     with serving() as fake:
-        others = writer(critic=lambda question: 4 + len(question) % 2)
-        fake.script = lambda body: (write_facts if wants_facts(body) else others)(body)
+        fake.script = reply
         yield fake
 
 
@@ -69,23 +58,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory, endpoint: FakeOpenAI) -> Pa
     return folder
 
 
-def place(folder: Path, words: str) -> Path:
-    """Return the folder, of those in the reader's, whose files the example is about."""
-    if words.startswith("bench languages"):
-        return folder / "farm"
-    return folder / "manual" if "handbook/" in words else folder
-
-
-def ready(folder: Path, words: str) -> list[str]:
-    """Take away what the command is about to make; return its arguments."""
-    for start, names in WRITES.items():
-        for name in names if words.startswith(start) else ():
-            shutil.rmtree(folder / name, ignore_errors=True)
-            (folder / name).unlink(missing_ok=True)
-    more = next((more for start, more in WITH.items() if words.startswith(start)), [])
-    return [*shlex.split(words), *more]
-
-
 def refusal(words: str) -> str | None:
     return next((said for start, said in REFUSED.items() if words.startswith(start)), None)
 
@@ -95,18 +67,14 @@ def stopped(words: str, err: str) -> bool:
     return waits(shlex.split(words)) and err.endswith("run the same command again to go on.\n")
 
 
-def run_example(folder: Path, words: str) -> Ran:
-    arguments = ready(folder, words)
-    with inside(folder), ctrl_c(arguments):
-        return ragstone(*arguments)
-
-
 @pytest.mark.parametrize("words", WORDS)
 def test_an_example_does_what_it_says(words, reader, endpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+    monkeypatch.setattr(printing, "PIPED_WIDTH", 80)
     folder = shutil.copytree(reader, tmp_path / "reader")
     ran = run_example(place(folder, words), words)
+    assert len(ran.out.splitlines()) <= LINES or words in LONG
     if refusal(words):
         assert (ran.code, refusal(words) in ran.err) == (2, True), ran.err
     else:

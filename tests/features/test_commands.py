@@ -70,7 +70,7 @@ def test_demo_spends_nothing_unless_somebody_says_yes(folder, fake_openai, monke
 
 def test_demo_without_a_model_quotes_judges_and_names_three_commands_that_work(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))  # no model in its cache
-    ran = ragstone("demo", "--offline")
+    ran = ragstone("demo", "--offline", "--all")
     assert ran.code == 0
     assert "right: correctness, 30 labels: kappa " in ran.out
     assert "exact agreement 0.97" in ran.out
@@ -273,8 +273,8 @@ def test_agree_shows_corrected_means_where_some_answers_have_no_label(project):
     ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     lines = (project / "labels.jsonl").read_text().splitlines()
     (project / "some.jsonl").write_text("\n".join(lines[:4]) + "\n")
-    assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl").out
-    ran = ragstone("agree", "judgements.jsonl", "some.jsonl")
+    assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
+    ran = ragstone("agree", "judgements.jsonl", "some.jsonl", "--all")
     assert re.search(r"mine +0\.50 .* 4 of 6", ran.out)
     [card] = json.loads(ragstone("agree", "judgements.jsonl", "some.jsonl", "--json").out)
     [mean] = card["corrected"]

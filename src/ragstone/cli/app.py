@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ragstone.cli.brief_help import BriefCommand
 from ragstone.kernel.console.printing import WRONG_USE, end_on_sigterm, say, told_plainly
 from ragstone.kernel.errors import MissingExtra, harmless
 
@@ -37,14 +38,11 @@ PANELS: dict[str, Commands] = {
     },
     "Evaluate": {
         "run": "features.run.command:run",
-        "ingest": "features.ingest.command:ingest",
-        "chunk": "features.chunk.command:chunk",
-        "retrieve": "features.retrieve.command:retrieve",
-        "ask": "features.ask.command:ask",
-        "answer": "features.answer.command:answer",
         "judge": "features.judge.command:judge",
-        "try": "features.try_.command:try_",
+        "ask": "features.ask.command:ask",
         "compare": "features.compare.command:compare",
+        "report": "features.report.command:report",
+        "try": "features.try_.command:try_",
         "blame": "features.blame.command:blame",
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
@@ -55,12 +53,13 @@ PANELS: dict[str, Commands] = {
                 "answerers": "features.bench.command:answerers",
             },
         ),
-        "report": "features.report.command:report",
         "show": "features.show.command:show",
         "note": "features.note.command:note",
         "export": "features.export.command:export",
     },
     "Trust the judge": {
+        "label": "features.label.command:label",
+        "agree": "features.agree.command:agree",
         "judges": (
             "Manage judges: list, create, test, improve.",
             {
@@ -73,11 +72,10 @@ PANELS: dict[str, Commands] = {
                 "fit": "features.improve.fit_command:fit",
             },
         ),
-        "label": "features.label.command:label",
-        "agree": "features.agree.command:agree",
         "attack": "features.attack.command:attack",
     },
     "Build sets": {
+        "import": "features.import_.command:import_",
         "build": (
             "Turn documents into a checked evaluation set with a certificate.",
             {
@@ -86,7 +84,6 @@ PANELS: dict[str, Commands] = {
             },
         ),
         "review": "features.review.command:review",
-        "import": "features.import_.command:import_",
         "sample": "features.sample.command:sample",
         "translate": "features.translate.command:translate",
         "tag": "features.tag.command:tag",
@@ -96,6 +93,12 @@ PANELS: dict[str, Commands] = {
         "watch": "features.watch.command:watch",
         "assistant": ASSISTANT,
         "mcp": "mcp.command:mcp",
+    },
+    "One stage of a run": {
+        "ingest": "features.ingest.command:ingest",
+        "chunk": "features.chunk.command:chunk",
+        "retrieve": "features.retrieve.command:retrieve",
+        "answer": "features.answer.command:answer",
     },
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",
@@ -124,7 +127,7 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
             about, commands = place
             group = typer.Typer(name=name, no_args_is_help=True, context_settings=SETTINGS, help=about)
             for each, inner in commands.items():
-                group.command(each)(told_plainly(_found(inner)))
+                group.command(each, cls=BriefCommand)(told_plainly(_found(inner)))
             app.add_typer(group, rich_help_panel=panel)
             continue
         command = _found(place)
@@ -132,7 +135,9 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
             app.add_typer(command, rich_help_panel=panel)
         else:
             settings = ANY_WORDS if command is assistant else None
-            app.command(name, rich_help_panel=panel, context_settings=settings)(told_plainly(command))
+            app.command(name, cls=BriefCommand, rich_help_panel=panel, context_settings=settings)(
+                told_plainly(command)
+            )
     return app
 
 

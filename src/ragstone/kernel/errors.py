@@ -23,6 +23,8 @@ from pathlib import Path
 from types import NoneType, TracebackType, UnionType
 from typing import Any, ParamSpec, TypeVar, get_args, get_origin
 
+FEW_NAMES = 12  # that a message lists beside the closest ones
+
 P = ParamSpec("P")
 Out = TypeVar("Out")
 
@@ -251,10 +253,16 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an unknown name: the closest known ones, or all of them."""
+def nearest(name: str, known: Iterable[str], listed_by: str = "") -> str:
+    """Return a hint for an unknown name: the closest known ones, and all where they are few or none is close.
+
+    listed_by: the command that lists them, named in place of many.
+    """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.5)
+    meant = f"Did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+    if len(names) > FEW_NAMES and (close or listed_by):
+        return f"{meant} See all: {listed_by}".strip() if listed_by else meant
     if close:
-        return f"Did you mean {' or '.join(repr(match) for match in close)}? All: {', '.join(names)}."
+        return f"{meant} All: {', '.join(names)}."
     return f"Known: {', '.join(names)}." if names else "There is none to choose from."

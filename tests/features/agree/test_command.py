@@ -41,9 +41,9 @@ def test_page_goes_with_json_too(judged):
 
 
 def test_answers_are_grouped_by_a_column_that_is_asked_for(judged):
-    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "crop")
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "crop", "--all")
     assert "by crop" in ran.out
-    assert "by crop" not in ragstone("agree", "judgements.jsonl", "labels.jsonl").out
+    assert "by crop" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
     wrong = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "soil")
     assert (wrong.code, "no label and no judgement has a field 'soil'" in wrong.err) == (2, True)
 
@@ -208,7 +208,7 @@ def test_languages_are_compared_without_labels(languages):
 
 
 def test_labels_correct_the_means_of_each_language(languages):
-    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES)
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES, "--all")
     assert ran.code == 0
     assert "What people would give, by language" in ran.out
     assert "Is the judge the same" in ran.out
@@ -225,7 +225,7 @@ def test_labels_correct_the_means_of_each_language(languages):
 def test_translations_are_compared_without_being_asked(languages):
     rows = [json.loads(line) for line in (languages / "sheet.jsonl").read_text().splitlines()]
     write(languages / "sheet.jsonl", [{**row, "metadata": {"parallel": row["key"]}} for row in rows])
-    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--sheet", "sheet.jsonl")
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--sheet", "sheet.jsonl", "--all")
     assert "Is the judge the same in every language as in en?" in ran.out
 
 
@@ -319,7 +319,7 @@ def judged_by_two(folder, n, errors):
 )
 def test_a_bar_is_answered_by_the_exit_code(project, says, n, errors, bar, code):
     judged_by_two(project, n, errors)
-    ran = ragstone("agree", "both.jsonl", "people.jsonl", "--trust", bar)
+    ran = ragstone("agree", "both.jsonl", "people.jsonl", "--trust", bar, "--all")
     says(" ".join(ran.out[ran.out.index("While labels come in") :].split()))
     assert ran.code == code, ran.err
 

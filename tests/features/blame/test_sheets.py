@@ -61,7 +61,7 @@ def counts(system):
 
 def test_whole_conversations_are_blamed_by_what_their_rows_say(judged):
     folder = judged(CHATS, "containment")
-    out = " ".join(command("blame", "runs/sheet").out.split())
+    out = " ".join(command("blame", "runs/sheet", "--all").out.split())
     assert "3 of 4 points lost." in out
     assert "Document maize was not among the contexts" in out
     assert "The run holds no documents, so no reference is doubted." in out

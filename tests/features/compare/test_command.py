@@ -85,8 +85,9 @@ def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs, k, pro
     write_pair(folder, ups, downs, k=k, prompt=prompt)
     ran = compare("--gate", "-o", "comparison.md")
     assert ran.code == {"better": 0, "cannot_tell": 3, "worse": 1}[name]
-    shown = "\n".join(line.rstrip() for line in ran.out.splitlines()) + "\n"
-    check_golden(f"compare/{name}.txt", shown)
+    for end, out in (("screen.txt", ran.out), ("txt", compare("--gate", "--all").out)):
+        lines = "\n".join(line.rstrip() for line in out.splitlines()) + "\n"
+        check_golden(f"compare/{name}.{end}", lines)
     check_golden(f"compare/{name}.md", (folder / "comparison.md").read_text(encoding="utf-8"))
 
 
@@ -130,7 +131,7 @@ def test_json_holds_every_flip_and_the_gate(folder):
 def test_metrics_of_one_run_alone_are_told(folder):
     write_pair(folder, 5, 4)
     assert "only in A: only_may: correctness; only in B: only_july: correctness." in " ".join(
-        compare().out.split()
+        compare("--all").out.split()
     )
 
 
@@ -268,7 +269,7 @@ def test_json_holds_settings_prompt_retrieval_and_what_answers_took(folder, says
 def test_what_changed_is_left_out_where_no_manifest_tells_it(folder):
     write_pair(folder, 5, 4)
     write_rows(folder / "bare.jsonl", read_rows(folder / "july" / "judgements.jsonl", Judgement), Judgement)
-    ran = ragstone("compare", "may", "bare.jsonl")
+    ran = ragstone("compare", "may", "bare.jsonl", "--all")
     shown = " ".join(ran.out.split())
     assert (ran.code, "What changed" in shown) == (0, False)
     assert "No manifest in bare.jsonl: what differs in the settings is not known." in shown

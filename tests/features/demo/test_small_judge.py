@@ -29,7 +29,7 @@ def test_a_judge_that_calls_everything_wrong_is_said_to_be_unfit(
 ):
     monkeypatch.setattr(small_judge, "PACKAGED", "openai/fake")
     fake_openai.script = lambda body: json.dumps(json.loads(fit_schema(body)) | {"score": 0})
-    show_small_judge(settings)
+    show_small_judge(settings, whole=True)
     told = capsys.readouterr()
     says(told.err)
     says(told.out)
@@ -38,7 +38,7 @@ def test_a_judge_that_calls_everything_wrong_is_said_to_be_unfit(
 
 def test_without_the_model_the_demo_says_why_and_ends_well(settings, monkeypatch, capsys, says):
     monkeypatch.setattr(small_judge, "PACKAGED", "openai/nobody")
-    show_small_judge(settings)
+    show_small_judge(settings, whole=True)
     says(capsys.readouterr().err)
 
 

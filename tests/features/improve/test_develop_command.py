@@ -26,7 +26,7 @@ def test_a_draft_is_run_frozen_and_looked_at(folder, says):
     says(lines_with(first.err, "Frozen"))
     assert "Forecast: about" in first.err
     (folder / "judges" / "mine.toml").write_text(judge_text("careful"))
-    second = ragstone(*DEVELOP, "--freeze", "careful")
+    second = ragstone(*DEVELOP, "--freeze", "careful", "--all")
     says(lines_with(second.out, "got better", "mine version"))
     assert "judges/mine@v2.toml keeps it" in second.err
     look = ragstone(*DEVELOP, "--test")

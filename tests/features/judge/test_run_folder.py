@@ -91,7 +91,7 @@ def test_models_and_wordings_are_added_and_their_noise_is_in_one_interval(folder
         assert sum(row["components"]["shares"].values()) == pytest.approx(1)
     assert len(judged(folder)) == 4 * len(rows)
     assert json.loads(first.out)["components"][0]["judges"] == ["correctness"]
-    says(ragstone(*words, "--model", "openai/n").out)
+    says(ragstone(*words, "--model", "openai/n", "--all").out)
     run = folder / "runs" / "my-sheet"
     ragstone("report", run)
     for page in ("report.html", "report.md"):

@@ -40,7 +40,7 @@ def replies(choose):
 
 
 def test_list_names_every_judge_with_what_it_measures(folder, says):
-    out = ragstone("judges", "list").out
+    out = ragstone("judges", "list", "--all").out
     assert [name for name in judge_names() if f"\n{name} " in f"\n{out}"] == judge_names()
     says(ragstone("judges", "list", "contexts", "share").out)
     missing = ragstone("judges", "list", "astrology")

@@ -54,7 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(*arguments: object) -> str:
     """What `ragstone models` prints, in one line however it is wrapped."""
-    ran = ragstone("models", *arguments)
+    ran = ragstone("models", *arguments, "--all")
     assert ran.code == 0
     return " ".join(ran.out.split())
 
@@ -65,7 +65,7 @@ def listed(kind: str) -> dict[str, dict[str, object]]:
 
 
 def test_every_provider_is_listed_in_the_order_of_the_table_with_what_its_documentation_says():
-    assert re.findall(r"^([\w-]+)/MODEL", ragstone("models").out, re.MULTILINE) == [*providers()]
+    assert re.findall(r"^([\w-]+)/MODEL", ragstone("models", "--all").out, re.MULTILINE) == [*providers()]
     found = listed("providers")["groq"]
     assert (found["title"], found["can"]) == ("Groq", [*providers()["groq"].can])
     assert "groq/MODEL Groq; set GROQ_API_KEY; https://api.groq.com/openai/v1 schema tools" in words()

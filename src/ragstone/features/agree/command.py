@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
-from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed, Whole
+from ragstone.kernel.console.printing import say, show, show_documents, show_json
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Answer, Label
 from ragstone.kernel.tables import read_rows
@@ -111,6 +111,7 @@ def agree(
     ] = "kappa",
     seed: Seed = 0,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
 
@@ -169,7 +170,7 @@ def agree(
     if gaps or again:
         second = _read_labels(again, sheet, {row.metric for row in judged}, by_word) if again else []
         reports = spec_gaps(judged, labelled, threshold=cut, mapping=mapped, seed=seed) if gaps else []
-        _tell_gaps(reports, flips_in(labelled, second) if again else {}, page, json=json)
+        _tell_gaps(reports, flips_in(labelled, second) if again else {}, page, json=json, whole=whole)
         return
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
     copies = read_copies(judgements, sheet, judged, labelled, parallel)
@@ -188,7 +189,7 @@ def agree(
         if while_labelling
         else []
     )
-    _tell(cards, corrected, languages, looks, page, json=json)
+    _tell(cards, corrected, languages, looks, page, json=json, whole=whole)
     if trust is not None and (code := EXIT_CODES[verdict_of(looks)]):
         raise typer.Exit(code)
 
@@ -220,12 +221,16 @@ def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[
 
 
 def _tell_gaps(
-    reports: "Sequence[SpecGaps]", flips: "Map[str, Sequence[Flips]]", page: Path | None, *, json: bool
+    reports: "Sequence[SpecGaps]",
+    flips: "Map[str, Sequence[Flips]]",
+    page: Path | None,
+    *,
+    json: bool,
+    whole: bool,
 ) -> None:
     """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
     from ragstone.features.agree.gap_words import gaps_document
     from ragstone.kernel.document.html import write_page
-    from ragstone.kernel.document.terminal import render_terminal
 
     document = gaps_document(reports, flips)
     if page:
@@ -233,7 +238,7 @@ def _tell_gaps(
     if json:
         show_json({"gaps": reports, "again": flips})
         return
-    show(render_terminal(document))
+    show_documents(document, whole=whole)
     if page:
         show(f"Gaps: {page}")
 
@@ -258,6 +263,7 @@ def _tell(
     page: Path | None,
     *,
     json: bool,
+    whole: bool,
 ) -> None:
     """Show the cards, the corrected means and the languages, and write the page that was asked for."""
     from ragstone.features.agree._parity_words import parity_document, with_parity
@@ -265,7 +271,6 @@ def _tell(
     from ragstone.features.agree.sequential_words import sequential_document
     from ragstone.features.agree.words import card_document, cards_document
     from ragstone.kernel.document.html import write_page
-    from ragstone.kernel.document.terminal import render_terminal
 
     parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
     at_looks = [sequential_document(looks)] if looks else []
@@ -274,12 +279,18 @@ def _tell(
     if json:
         show_json(_as_json(cards, corrected, languages, looks))
         return
-    show(*(render_terminal(card_document(card)) for card in cards))
-    if corrected:
-        show(render_terminal(corrected_document(corrected)))
-    if languages.corrected:
-        show(render_terminal(corrected_document(languages.corrected, "What people would give, by language")))
-    show(*map(render_terminal, [*parity, *at_looks]))
+    by_language = "What people would give, by language"
+    show_documents(
+        *(
+            [] if whole else at_looks
+        ),  # whether the bar is met answers first, and stands last where all is shown
+        *map(card_document, cards),
+        *([corrected_document(corrected)] if corrected else []),
+        *([corrected_document(languages.corrected, by_language)] if languages.corrected else []),
+        *parity,
+        *(at_looks if whole else []),
+        whole=whole,
+    )
     if page:
         show(f"Report cards: {page}")
 

@@ -67,7 +67,7 @@ def corrected_document(means: Sequence[CorrectedMean], title: str = TITLE) -> Re
         kind="corrected means",
         about="",
         version=__version__,
-        blocks=[*_table(means), *sentences, Listing(list(notes)), *_dots(means)],
+        blocks=[*_table(means), *sentences, Listing(list(notes), part="caution"), *_dots(means)],
     )
 
 

@@ -32,7 +32,7 @@ def _paragraph(result: SequentialAgreement) -> Paragraph:
     model = "" if result.model == NO_MODEL else f" ({result.model})"
     baseline = " It asks no model: a baseline, which the exit code leaves out." if result.baseline else ""
     text = f"{judge}{model}: {' '.join(sequential_sentences(result))}{baseline if result.trust else ''}"
-    return Paragraph(text, tone="warn" if result.verdict == "not trusted" else "")
+    return Paragraph(text, tone="warn" if result.verdict == "not trusted" else "", part="answer")
 
 
 def sequential_sentences(result: SequentialAgreement) -> list[str]:

@@ -148,7 +148,11 @@ def folded_card(card: ReportCard) -> list[Block]:
 
 
 def _verdict(card: ReportCard, tone: Tone = "outcome") -> Paragraph:
-    return Paragraph(f"† {card.verdict}", tone="warn") if doubt(card) else Paragraph(card.verdict, tone=tone)
+    return (
+        Paragraph(f"† {card.verdict}", tone="warn", part="answer")
+        if doubt(card)
+        else Paragraph(card.verdict, tone=tone)
+    )
 
 
 def card_blocks(card: ReportCard) -> list[Block]:
@@ -161,7 +165,7 @@ def card_blocks(card: ReportCard) -> list[Block]:
     footing = people_footing(card)
     return [
         Paragraph(f"Rests on {labelled(card)}.{cut}", tone="muted", where="page"),
-        *(Paragraph(note, tone="muted") for note in card.notes),
+        *(Paragraph(note, tone="muted", part="caution") for note in card.notes),
         *_measures(card),
         *([Paragraph(footing, tone="muted")] if footing else []),
         *([_confusion(card)] if card.confusion else []),

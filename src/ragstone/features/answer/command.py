@@ -16,7 +16,7 @@ from ragstone.kernel.console.options import (
     QuestionsFile,
     Retriever,
 )
-from ragstone.kernel.console.printing import UNSCORED, WRONG_USE, say, show, show_json
+from ragstone.kernel.console.printing import UNSCORED, WRONG_USE, say, show_documents, show_json
 from ragstone.kernel.console.repeating import repeatable
 from ragstone.kernel.errors import plural
 
@@ -41,7 +41,7 @@ Like = Annotated[
 
 @repeatable("chunk", "retrieve", "retrievers", "answer", "systems", grows=["questions", "limit", "repeats"])
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine", without=["strict"])
+@asks_models("batch", "keep_failures", "mask", "engine", "whole", without=["strict"])
 def answer(
     *,
     questions: QuestionsFile = None,
@@ -111,12 +111,11 @@ def _converse(
     """Let simulated users talk to the application, and show what became of it."""
     from ragstone.features.answer.answering import converse_to_file
     from ragstone.features.simulate import conversations_document, forecast_users
-    from ragstone.kernel.document.terminal import render_terminal
 
     asking.tell_forecast(lambda: forecast_users(plan, settings), output)
     summary = converse_to_file(settings, plan, output, like=like, how=asking.session, force=asking.force)
     if not asking.json and summary.goals is not None:
-        show(render_terminal(conversations_document(summary.goals, summary.likeness)))
+        show_documents(conversations_document(summary.goals, summary.likeness), whole=asking.whole)
     return summary
 
 

@@ -39,7 +39,7 @@ LONGEST_NAME = 100  # of a folder; file systems take 255
 
 
 @reads_rows
-@asks_models("trust")
+@asks_models("trust", "whole")
 def attack(
     *,
     judges: Judges = None,
@@ -76,7 +76,7 @@ def attack(
     )
     asking.tell_forecast(lambda: forecast_attack(chosen, settings, plan), output / JUDGED)
     summary = run_attack(chosen, plan, settings, output=output, how=asking.session, force=asking.force)
-    show_found(summary, lambda: attack_document(summary), json=asking.json)
+    show_found(summary, lambda: attack_document(summary), json=asking.json, whole=asking.whole)
     say(f"Page: {output / 'attack.html'}")
     _leave(summary, strict=asking.strict)
 

@@ -21,10 +21,10 @@ SummaryT = TypeVar("SummaryT")
 
 
 def _show(
-    summary: SummaryT, document: "Callable[[SummaryT], ReportDocument]", folder: Path, *, json: bool
+    summary: SummaryT, document: "Callable[[SummaryT], ReportDocument]", folder: Path, asking: Asking
 ) -> None:
     """Show what a bench found, and where its page is."""
-    show_found(summary, lambda: document(summary), json=json)
+    show_found(summary, lambda: document(summary), json=asking.json, whole=asking.whole)
     say(f"Report: {folder / 'report.html'}")
 
 
@@ -53,7 +53,7 @@ BatchSize = Annotated[
 
 
 @reads_rows
-@asks_models()
+@asks_models("whole")
 def retrievers(
     *,
     measure: BoardMeasure = None,
@@ -78,12 +78,12 @@ def retrievers(
     settings = choose(settings, "questions", limit=limit)
     asking.tell_forecast(lambda: forecast_bench(settings))
     summary = bench_retrievers(settings, **asking.limits, force=asking.force)
-    _show(summary, bench_document, bench_path(settings, "retrievers"), json=asking.json)
+    _show(summary, bench_document, bench_path(settings, "retrievers"), asking)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=summary.leaderboard.failed)
 
 
 @reads_rows
-@asks_models()
+@asks_models("whole")
 def languages(
     *,
     model: Model = None,
@@ -106,7 +106,7 @@ def languages(
     settings = choose(settings, "answer", model=model)
     asking.tell_forecast(lambda: forecast_study(settings))
     study = bench_languages(settings, **asking.limits, force=asking.force)
-    _show(study, study_document, bench_path(settings, "languages"), json=asking.json)
+    _show(study, study_document, bench_path(settings, "languages"), asking)
     lost = study.failed or any(cost.n_unscored for cost in study.costs)
     leave(cut_off(study.calls), study.calls, strict=asking.strict, lost=lost)
 
@@ -131,7 +131,7 @@ Sample = Annotated[
 
 
 @reads_rows
-@asks_models("keep_failures", "trust")
+@asks_models("keep_failures", "trust", "whole")
 def judges(
     *,
     suite: OnSuite = False,
@@ -171,7 +171,7 @@ def judges(
             raise ConfigError(f"{name} needs --suite. Without it, give {key} in [bench.judges].")
     asking.tell_forecast(lambda: forecast_judge_bench(settings))
     summary = bench_judges(settings, **asking.limits, force=asking.force)
-    _show(summary, judge_bench_document, bench_path(settings, "judges"), json=asking.json)
+    _show(summary, judge_bench_document, bench_path(settings, "judges"), asking)
     statuses = [*cut_off(summary.calls), *(each for row in summary.board.standings for each in row.statuses)]
     leave(statuses, summary.calls, strict=asking.strict, lost=summary.board.failed)
 
@@ -192,13 +192,13 @@ def _suite(
     plan = plan_suite(settings, judges=judges, models=models, sample=sample)
     asking.tell_forecast(lambda: forecast_suite(plan))
     summary = run_bench(run_suite, plan, **asking.limits, force=asking.force)
-    _show(summary, suite_document, plan.folder, json=asking.json)
+    _show(summary, suite_document, plan.folder, asking)
     statuses = [*cut_off(summary.calls), *(each for card in summary.cards for each in card.statuses)]
     leave(statuses, summary.calls, strict=asking.strict, lost=summary.failed)
 
 
 @reads_rows
-@asks_models("keep_failures", "trust")
+@asks_models("keep_failures", "trust", "whole")
 def answerers(
     *,
     race: Annotated[
@@ -233,7 +233,7 @@ def answerers(
     settings = _settings(asking, "answerers", seed, limit=limit, race=race or None, labels=named)
     asking.tell_forecast(lambda: forecast_answer_bench(settings))
     summary = bench_answerers(settings, **asking.limits, force=asking.force)
-    _show(summary, answer_bench_document, bench_path(settings, "answerers"), json=asking.json)
+    _show(summary, answer_bench_document, bench_path(settings, "answerers"), asking)
     board = summary.board
     rows = [counts for row in board.standings for counts in row.statuses.values()]
     statuses = [*cut_off(summary.calls), *(each for row in rows for each in row)]

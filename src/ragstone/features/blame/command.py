@@ -31,7 +31,7 @@ Labels = Annotated[
 ]
 
 
-@asks_models("trust", without=["force"])
+@asks_models("trust", "whole", without=["force"])
 def blame(
     run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")],
     *,
@@ -65,7 +65,7 @@ def blame(
     asking.tell_forecast(lambda: forecast_blame(run, settings))
     summary = lay_blame(run, settings=settings, **asking.limits)
     causes = [row for rows in read_causes(run).values() for row in rows]
-    show_found(summary, lambda: blame_document(summary, causes), json=asking.json)
+    show_found(summary, lambda: blame_document(summary, causes), json=asking.json, whole=asking.whole)
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
     calls = summary.calls

@@ -80,7 +80,7 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
     return [
         Heading(row.system, level=4),
-        Paragraph(outcome(row), tone="strong"),
+        Paragraph(outcome(row), tone="strong", part="answer"),
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),

@@ -11,7 +11,7 @@ from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
-from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
+from ragstone.kernel.console.printing import UNSCORED, say, show_documents, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ TestShare = Annotated[
 
 @repeatable("build")
 @reads_rows
-@asks_models()
+@asks_models("whole")
 def questions(
     sources: BuildSources,
     *,
@@ -122,7 +122,7 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all ran
 
 @repeatable("build")
 @reads_rows
-@asks_models()
+@asks_models("whole")
 def facts(
     sources: BuildSources,
     *,
@@ -183,14 +183,13 @@ def _end(made: "EvaluationSet", outcome: str, asking: Asking) -> None:
     """
     from ragstone.features.build.certificate.page import certificate_document
     from ragstone.features.build.certificate.wording import what_was_lost
-    from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import asked_line
 
     if asking.json:
         files = [str(path) for path in made.files]
         show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
     else:
-        show(render_terminal(certificate_document(made.certificate)))
+        show_documents(certificate_document(made.certificate), whole=asking.whole)
     say(asked_line(made.calls))
     say(f"{outcome}; all drafts, the rejected ones too, are in the same folder.")
     if made.built.declared.test_share:

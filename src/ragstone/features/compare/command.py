@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Bounds, Config
+from ragstone.kernel.console.options import AsJson, Bounds, Config, Whole
 from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def compare(
     by: By = None,
     config: Config = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Say whether run B is better or worse than run A, or that the questions do not decide.
 
@@ -121,7 +122,7 @@ def compare(
         pair |= {"--questions": questions, "--min-effect": min_effect}
         pair |= {"--system-a": system_a, "--system-b": system_b, "--labels": labels, "--map": mapping}
         pair |= {"--policy": policy, "--where": where}
-        _tell_several([a, b, *more], metric or (), seed, by or (), pair, output, json=json)
+        _tell_several([a, b, *more], metric or (), seed, by or (), pair, output, json=json, whole=whole)
         return
     if by:
         from ragstone.kernel.errors import ConfigError
@@ -155,7 +156,7 @@ def compare(
     from ragstone.features.compare.words import comparison_document
 
     document = comparison_document(comparison, gated=gate or margin is not None)
-    _show(comparison, document, output, json=json)
+    _show(comparison, document, output, json=json, whole=whole)
     if gate:
         raise typer.Exit(EXIT[comparison.gate.outcome])
 
@@ -177,6 +178,7 @@ def _tell_several(
     output: Path | None,
     *,
     json: bool,
+    whole: bool,
 ) -> None:
     """Show the means of several runs. pair: values of the options that two runs alone take."""
     from ragstone.features.compare.several import compare_several, several_document
@@ -188,10 +190,10 @@ def _tell_several(
             f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
         )
     runs_compared = compare_several(runs, metrics=metrics, seed=seed, by=list(by))
-    _show(runs_compared, several_document(runs_compared), output, json=json)
+    _show(runs_compared, several_document(runs_compared), output, json=json, whole=whole)
 
 
-def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
+def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool, whole: bool) -> None:
     from ragstone.kernel.document.html import put_page, render_page
     from ragstone.kernel.document.markdown import render_markdown
 
@@ -199,4 +201,4 @@ def _show(value: object, document: "ReportDocument", output: Path | None, *, jso
         as_page = output.suffix.lower() in (".html", ".htm")
         put_page(output, render_page(document) if as_page else render_markdown(document))
         say(f"Comparison: {output}")
-    show_found(value, lambda: document, json=json)
+    show_found(value, lambda: document, json=json, whole=whole)

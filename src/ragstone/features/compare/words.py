@@ -110,7 +110,7 @@ def comparison_document(
         for row in rows
         for block in (
             Heading(full_name(row, comparison), level=3),
-            Paragraph(metric_told(row, comparison.bounds_from)),
+            Paragraph(metric_told(row, comparison.bounds_from), cautions=_cautions(row)),
         )
     ]
     return ReportDocument(
@@ -212,7 +212,9 @@ def _table(comparison: Comparison) -> Table:
         (VERDICT, _judges_verdict),
     ]
     rows = sorted(in_order(comparison), key=systems_told)
-    return table_of("Differences", rows, columns, group=group)
+    return table_of(
+        "Differences", rows, columns, group=group, part="" if labelled(comparison.metrics) else "main"
+    )
 
 
 def noise_lines(comparison: Comparison) -> list[str]:
@@ -263,7 +265,7 @@ def _corrected(comparison: Comparison) -> list[Block]:
     ]
     return [
         Heading("What people would see", anchor="people"),
-        table_of("Differences, corrected by people's labels", rows, columns),
+        table_of("Differences, corrected by people's labels", rows, columns, part="main"),
     ]
 
 
@@ -524,6 +526,12 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
         *(say(row, *sentences) for sentences in CAUTION),
     ]
     return " ".join(filter(None, sentences))
+
+
+def _cautions(row: MetricComparison) -> int:
+    """Return how many sentences on a metric are cautions, with that on rows that failed."""
+    said = [*(say(row, *sentences) for sentences in CAUTION), _denominator(row, BOUNDS_FROM)]
+    return len([sentence for sentence in said if sentence])
 
 
 def _denominator(row: MetricComparison, least: float) -> str:

@@ -8,20 +8,22 @@ import msgspec
 from ragstone.features.new import PACKAGED
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console.bars import bars
-from ragstone.kernel.console.printing import say, show
+from ragstone.kernel.console.printing import say, show_documents
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import Answer, Judgement, Label
 
 if TYPE_CHECKING:
+    from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.engine.session import Session
 
 # Of each label. A judgement takes some 3 s on two cores; on a slower machine the deadline ends the example.
 EACH = 5
 DEADLINE = "60s"
 JUDGE, BESIDE = "correctness", "right"
+LINES_OF_RUN = 17  # of the screen, which the run and this example share
 
 
-def show_small_judge(settings: Settings) -> None:
+def show_small_judge(settings: Settings, *, whole: bool) -> None:
     """Show the report cards of the packaged model and of a judge without a model on the same answers.
 
     Where the model is not installed or fails, say why: it is an example, and the demo is complete without.
@@ -30,7 +32,7 @@ def show_small_judge(settings: Settings) -> None:
     from ragstone.kernel.agreement.grading import report_cards
     from ragstone.kernel.config import choose
     from ragstone.kernel.document.blocks import Block, Heading, Paragraph, ReportDocument
-    from ragstone.kernel.document.terminal import render_terminal
+    from ragstone.kernel.document.screen import LINES
     from ragstone.kernel.engine.session import SessionOptions, run_in_session
     from ragstone.kernel.llm import parse_caps
     from ragstone.kernel.runs.wording import labelled
@@ -57,18 +59,31 @@ def show_small_judge(settings: Settings) -> None:
     blocks: list[Block] = [
         block
         for card in sorted(cards, key=lambda card: card.judge != JUDGE)
-        for block in (Heading(f"{title(card)}, {labelled(card)}"), Paragraph(card.verdict))
+        for block in (
+            Paragraph(_line(card), part="answer"),
+            Heading(f"{title(card)}, {labelled(card)}"),
+            Paragraph(card.verdict),
+        )
     ]
     document = ReportDocument(
-        title="A small language model as a judge, and comparing words beside it",
+        title="A small language model as a judge, and comparing words beside it" if whole else "",
         kind="report card",
         about="",
         version=__version__,
         blocks=blocks,
     )
-    show(render_terminal(document))
+    show_documents(document, whole=whole, lines=LINES - LINES_OF_RUN)
     if any("timeout" in card.statuses for card in cards):
         say(f"After {DEADLINE} the rest was not judged: the same command goes on where this one ended.")
+
+
+def _line(card: "ReportCard") -> str:
+    """Return how a judge agrees with people, in a line."""
+    from ragstone.features.agree import title
+    from ragstone.kernel.runs.wording import agreement, doubt, labelled
+
+    why = doubt(card)
+    return f"{title(card)}, {labelled(card)}: {agreement(card)}" + (f"; † {why}" if why else ".")
 
 
 def few_labelled(settings: Settings) -> tuple[list[Answer], list[Label]]:

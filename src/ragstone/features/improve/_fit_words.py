@@ -24,9 +24,9 @@ def fit_document(fit: CascadeFit) -> ReportDocument:
         about="",
         version=__version__,
         blocks=[
-            *map(Paragraph, _thresholds(fit)),
+            *(Paragraph(line, part="answer") for line in _thresholds(fit)),
             Table(columns, rows, "Agreement with people"),
-            *map(Paragraph, _remarks(fit)),
+            *(Paragraph(line, part="caution") for line in _remarks(fit)),
         ],
     )
 

@@ -29,7 +29,9 @@ def learning_document(learning: Learning) -> ReportDocument:
     """Return what `ragstone judges learn` shows: what became of it, then the table of what was tried."""
     blocks: list[Block] = [
         Paragraph(
-            learning_headline(learning), TONES["better" if learning.verdict == "better" else "cannot tell"]
+            learning_headline(learning),
+            TONES["better" if learning.verdict == "better" else "cannot tell"],
+            part="answer",
         ),
         Paragraph(set_text(learning), "muted"),
     ]
@@ -55,7 +57,7 @@ def learning_document(learning: Learning) -> ReportDocument:
         kind="learning of a judge",
         about="",
         version=__version__,
-        blocks=[*blocks, Listing(learning.notes, tone="muted")],
+        blocks=[*blocks, Listing(learning.notes, tone="muted", part="caution")],
     )
 
 

@@ -44,7 +44,7 @@ Test = Annotated[
 
 
 @reads_rows
-@asks_models("trust", without=("deadline", "force", "strict"))
+@asks_models("trust", "whole", without=("deadline", "force", "strict"))
 def develop(
     judge: Draft,
     *,
@@ -89,19 +89,19 @@ def develop(
     asking.tell_forecast(lambda: forecast_run(run, test=test))
     if test:
         look = take_look(run)
-        show_found(look, lambda: card_document(look.card), json=asking.json)
+        show_found(look, lambda: card_document(look.card), json=asking.json, whole=asking.whole)
         say(look.card.notes[0])
         return
-    _run(run, judge, freeze, json=asking.json)
+    _run(run, judge, freeze, asking)
 
 
-def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:
+def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, asking: Asking) -> None:
     """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
     from ragstone.features.improve._develop_words import development_document
     from ragstone.features.improve.develop import freeze_judge, run_draft
 
     development = run_draft(run)
-    show_found(development, lambda: development_document(development), json=json)
+    show_found(development, lambda: development_document(development), json=asking.json, whole=asking.whole)
     if development.after.statuses.get("over_budget"):
         if freeze is not None:
             say("Nothing was frozen: the draft has not been judged whole. Run again with a larger --budget.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Force, LabelsFile, Output, Seed
+from ragstone.kernel.console.options import AsJson, Force, LabelsFile, Output, Seed, Whole
 from ragstone.kernel.console.printing import say, show_found
 
 Share = Annotated[
@@ -47,6 +47,7 @@ def fit(
     seed: Seed = 0,
     force: Force = False,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Fit a cascade: which scores of a cheap judge to trust, and which to pass to an expensive one.
 
@@ -80,5 +81,6 @@ def fit(
         msgspec.to_builtins(fitted) | {"judge": fitted.judge.every_key()},
         lambda: fit_document(fitted),
         json=json,
+        whole=whole,
     )
     say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")

@@ -34,7 +34,7 @@ Proposer = Annotated[
 
 
 @reads_rows
-@asks_models("trust", without=("deadline", "force", "strict"))
+@asks_models("trust", "whole", without=("deadline", "force", "strict"))
 def learn(
     judges: Judges,
     *,
@@ -86,13 +86,13 @@ def learn(
         proposer=proposer,
     )
     asking.tell_forecast(lambda: forecast_learning(task_of_run(run), run.development.settings))
-    _tell(run_learning(run), json=asking.json)
+    _tell(run_learning(run), asking)
 
 
-def _tell(learning: "Learning", *, json: bool) -> None:
+def _tell(learning: "Learning", asking: Asking) -> None:
     from ragstone.features.improve._learn_words import learning_document
 
-    show_found(learning, lambda: learning_document(learning), json=json)
+    show_found(learning, lambda: learning_document(learning), json=asking.json, whole=asking.whole)
     if learning.new_version is not None:
         path = learning.version_path
         say(f"{path} is version {learning.new_version} now. Use it: --judge {path}")

@@ -49,7 +49,7 @@ JudgementsPlace = Annotated[
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine", "trust")
+@asks_models("batch", "keep_failures", "mask", "engine", "trust", "whole")
 def judge(
     answers: Sheets,
     *,
@@ -153,12 +153,12 @@ def _tell(
     from ragstone.kernel.runs.wording import end_line
     from ragstone.kernel.stages.notes import failed_how, n_failed
 
-    show_found(summary, lambda: judged_document(summary), json=asking.json)
+    show_found(summary, lambda: judged_document(summary), json=asking.json, whole=asking.whole)
     failed = sum(map(n_failed, summary.metrics))
     if failed:
         why = ":" if any(metric.errors for metric in summary.metrics) else "."
         say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
-    say(f"Judgements in {target}: {end_line(summary)}")
+    say(f"Judgements in {target}: {end_line(summary, asked=asking.json)}")
     for note in notes:
         say(note)
     if not notes and not failed:

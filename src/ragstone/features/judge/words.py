@@ -28,6 +28,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
+    asked_line,
     calls_line,
     caution,
     cost,
@@ -76,6 +77,7 @@ def judged_document(summary: RunSummary) -> ReportDocument:
             Notes(summary.notes),
         ],
         last=asked_lines(summary),
+        brief=asked_line(summary.calls),
     )
 
 

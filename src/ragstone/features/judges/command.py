@@ -7,18 +7,19 @@ import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Config, Force, Model
-from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+from ragstone.kernel.console.options import AsJson, Config, Force, Model, Whole
+from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_blocks, show_json
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import ConfigError, DataError, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
     from ragstone.features.judges.library import ListedJudge
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
+    from ragstone.kernel.document.blocks import Block
     from ragstone.kernel.judging import Judge
 
 FUNCTION = "function"
@@ -39,6 +40,7 @@ def list_(
     *,
     config: Config = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """List the project's judges and those that come with Ragstone: what each measures, reads and costs.
 
@@ -49,6 +51,7 @@ def list_(
 
     - `ragstone judges list`
     - `ragstone judges list contexts`
+    - `ragstone judges list --all`
     - `ragstone judges list --json`
     """
     from ragstone.features.judges.library import judge_library
@@ -61,10 +64,17 @@ def list_(
     if json:
         found.sort(key=lambda entry: (entry.judge is not None and entry.judge.needs_model, entry.name))
         show_json([_line(entry, library.model) for entry in found])
-    else:
-        for group in dict.fromkeys(entry.group for entry in found):
-            show(_table(group, [entry for entry in found if entry.group == group]))
-            show("")
+        return
+    groups: dict[str, list[ListedJudge]] = {}
+    for entry in found:
+        groups.setdefault(entry.group, []).append(entry)
+    if not (words or whole):
+        names = {group: [entry.name for entry in entries] for group, entries in groups.items()}
+        show_blocks(_names(names), whole=False)
+        return
+    for group, entries in groups.items():
+        show(_table(group, entries))
+        show("")
     n_others = sum(not entry.cards for entry in found)
     if n_others:
         which = "all" if n_others == len(found) else count(n_others)
@@ -149,7 +159,7 @@ def new(
 
 
 @reads_rows
-@asks_models("trust", without=("deadline", "forecast", "yes", "force", "strict"))
+@asks_models("trust", "whole", without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,
     answers: Annotated[Path | None, typer.Argument(help="An answer sheet to judge as well.")] = None,
@@ -189,7 +199,7 @@ def try_out(
     if asking.json:
         show_json(tried)
     else:
-        _show_test(tried)
+        _show_test(tried, whole=asking.whole)
     if tried.unscored or tried.wrong:
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
@@ -225,6 +235,16 @@ def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:
             "better_than_baseline": card.better_than_baseline,
         }
     return row
+
+
+def _names(groups: "Mapping[str, Sequence[str]]") -> "list[Block]":
+    """Return the names of judges by group, for a screen."""
+    from ragstone.kernel.document import blocks
+
+    rows = [[title, ", ".join(names)] for title, names in groups.items()]
+    more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
+    columns = [blocks.Column("", text=True), blocks.Column("", text=True)]
+    return [blocks.Table(columns, rows, "Judges"), blocks.Paragraph(more, tone="muted")]
 
 
 def _table(group: str, entries: "Sequence[ListedJudge]") -> "Table":
@@ -291,8 +311,9 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
             typer.echo(f"\n--- call {number}, {message['role']}\n{message['content']}")
 
 
-def _show_test(tried: "JudgeTest") -> None:
-    from rich.table import Table
+def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
+    """Show what became of each row; on one screen, those that went wrong come first."""
+    from ragstone.kernel.document import blocks
 
     if not tried.rows:
         say(
@@ -300,12 +321,24 @@ def _show_test(tried: "JudgeTest") -> None:
             "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
         )
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("row", "metric", "expected", "given", "status", "reason"):
-        table.add_column(head, overflow="fold")
-    for row in tried.rows:
-        outcome = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
-        table.add_row(row.row, row.metric, row.expected or "", outcome, row.status, row.reason or "")
-    show(table)
+    tried_rows = (
+        tried.rows
+        if whole
+        else sorted(tried.rows, key=lambda row: row.status == "scored" and row.met is not False)
+    )
+    rows = [
+        [
+            row.row,
+            row.metric,
+            row.expected or "",
+            f"{row.given or ''}{' (wrong)' if row.met is False else ''}",
+            row.status,
+            row.reason or "",
+        ]
+        for row in tried_rows
+    ]
+    heads = ("row", "metric", "expected", "given", "status", "reason")
+    columns = [blocks.Column(head, text=True) for head in heads]
+    show_blocks([blocks.Table(columns, rows, "Rows that were tried")], whole=whole)
     counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.console.options import AsJson, Config
-from ragstone.kernel.console.printing import show, show_json
+from ragstone.kernel.console.options import AsJson, Config, Whole
+from ragstone.kernel.console.printing import show_blocks, show_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ragstone.features.bench import SuiteCard
     from ragstone.kernel.config import Price
+    from ragstone.kernel.document.blocks import Block, Part, Table
     from ragstone.kernel.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
 
 PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of ragstone.toml
@@ -30,6 +29,7 @@ def models(
     *,
     config: Config = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """List the providers and models that you can use, which keys are set, and what each model can do.
 
@@ -53,34 +53,54 @@ def models(
         if json:
             show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
         else:
-            _show_all(catalogue, cards)
+            show_blocks(_every_block(catalogue, cards), whole=whole)
         return
     entries = {entry.name: entry for entry in catalogue.providers}
     if provider not in entries:
         raise ModelError(f"unknown provider {provider!r}. {nearest(provider, entries)}")
-    show_json(entries[provider]) if json else _show_one(entries[provider])
+    if json:
+        show_json(entries[provider])
+    else:
+        show_blocks(_prices(entries[provider]), whole=whole)
 
 
-def _show_all(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> None:
-    show(_table(["providers", ""], map(_provider_cells, catalogue.providers)), "", HINT, "")
-    if catalogue.models:
-        show(_table(["models of ragstone.toml", ""], map(_model_cells, catalogue.models)), "")
-    show(_table(["GGUF models, for this process", "", ""], map(_gguf_cells, catalogue.gguf)))
-    if catalogue.learnt:
-        learnt = [
-            [name, f"{findings.findings}; learnt {findings.day}"]
-            for name, findings in catalogue.learnt.items()
-        ]
-        show("", _table(["learnt by asking them, kept for 30 days", ""], learnt))
-    if cards:
-        show("", _table(["measured as judges, on the touchstone suite", ""], map(_card_cells, cards)))
+def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "list[Block]":
+    """Return who can be asked now, then what is known of models, and every provider."""
+    from ragstone.kernel.document.blocks import Heading, Paragraph
+
+    ready = [entry.name for entry in catalogue.providers if entry.key is not None]
+    found = f"A key is set for {', '.join(ready)}." if ready else "No key of a provider is set."
+    learnt = [
+        [name, f"{findings.findings}; learnt {findings.day}"] for name, findings in catalogue.learnt.items()
+    ]
+    tables = {
+        "Models of ragstone.toml": map(_model_cells, catalogue.models),
+        "GGUF models, for this process": map(_gguf_cells, catalogue.gguf),
+        "Learnt by asking them, kept for 30 days": learnt,
+        "Measured as judges, on the touchstone suite": map(_card_cells, cards),
+        "Providers": map(_provider_cells, catalogue.providers),
+    }
+    return [
+        Paragraph(found, tone="outcome"),
+        *(
+            block
+            for head, each in tables.items()
+            if (rows := list(each))
+            for block in (Heading(head, level=3), _table([""] * len(rows[0]), rows, head))
+        ),
+        Heading("What this tells", level=3),
+        Paragraph(HINT),
+    ]
 
 
-def _show_one(entry: "ProviderEntry") -> None:
-    show(_table(["provider", ""], [_provider_cells(entry)]))
+def _prices(entry: "ProviderEntry") -> "list[Block]":
+    """Return the list prices of a provider, with their sources."""
+    from ragstone.kernel.document.blocks import Heading, Paragraph
+
+    provider = _table(["provider", ""], [_provider_cells(entry)], entry.name)
     if not entry.prices:
-        show("", 'No list prices. Give price_usd_per_million in [models."NAME"] of ragstone.toml.')
-        return
+        without = 'No list prices. Give price_usd_per_million in [models."NAME"] of ragstone.toml.'
+        return [provider, Paragraph(without)]
     sources = list(dict.fromkeys(price.source for price in entry.prices))
     rows = [
         [
@@ -90,9 +110,13 @@ def _show_one(entry: "ProviderEntry") -> None:
         ]
         for price in entry.prices
     ]
-    show("", _table(["USD a million tokens", *PRICES, "source, read on"], rows), "")
-    for number, source in enumerate(sources, 1):
-        typer.echo(f"[{number}] {source}")  # not by rich, which would break a long line
+    table = _table(["USD a million tokens", *PRICES, "source, read on"], rows, "List prices", part="main")
+    return [
+        provider,
+        table,
+        Heading("Sources", level=3),
+        *(Paragraph(f"[{n}] {source}") for n, source in enumerate(sources, 1)),
+    ]
 
 
 def _provider_cells(entry: "ProviderEntry") -> list[str]:
@@ -156,12 +180,7 @@ def _card_cells(card: "SuiteCard") -> list[str]:
     return [card.model, summary]
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
-    from rich.table import Table
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], label: str, part: "Part" = "") -> "Table":
+    from ragstone.kernel.document.blocks import Column, Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in heads:
-        table.add_column(head, overflow="fold", justify="right" if head in PRICES else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table
+    return Table([Column(head, text=head not in PRICES) for head in heads], list(rows), label, part=part)

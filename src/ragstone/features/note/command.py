@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.console.options import AsJson
-from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.console.options import AsJson, Whole
+from ragstone.kernel.console.printing import say, show_blocks, show_json
 from ragstone.kernel.errors import DataError, explaining
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from ragstone.kernel.document.blocks import Table
     from ragstone.kernel.runs.notes import Note
 
 
@@ -38,6 +37,7 @@ def note(
     ] = None,
     remove: Annotated[str | None, typer.Option("--remove", help="The id of a note to remove.")] = None,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Write a note on a question of a run or on a trace, or list the notes that there are.
 
@@ -71,7 +71,7 @@ def note(
     elif text or system or span or author:
         raise DataError("Name the question that the note is about: ragstone note RUN QUESTION TEXT")
     else:
-        _list_notes(run, folder, tag, json=json)
+        _list_notes(run, folder, tag, json=json, whole=whole)
 
 
 def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | None) -> Path:
@@ -90,14 +90,14 @@ def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | No
     return settings.path(settings.workbench.store) / "traces"
 
 
-def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool) -> None:
+def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool, whole: bool) -> None:
     from ragstone.kernel.runs.notes import read_notes
 
     notes = [each for each in read_notes(folder) if not tags or set(tags) & set(each.tags)]
     if json:
         show_json(notes)
     elif notes:
-        show(_table(notes))
+        show_blocks([_table(notes)], whole=whole)
     else:
         say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
 
@@ -146,20 +146,11 @@ def _check_answered(run: Path, question: str, system: str | None) -> None:
 
 
 def _table(notes: "list[Note]") -> "Table":
-    from rich.table import Table
+    from ragstone.kernel.document.blocks import Column, Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("id", "question", "about", "note", "tags", "author", "time"):
-        table.add_column(head, overflow="fold")
-    for each in notes:
-        tags = ", ".join(each.tags)
-        table.add_row(
-            each.id,
-            each.question_id,
-            each.system or each.span or "",
-            each.text,
-            tags,
-            each.author,
-            each.at[:10],
-        )
-    return table
+    heads = ("id", "question", "about", "note", "tags", "author", "time")
+    rows = [
+        [n.id, n.question_id, n.system or n.span or "", n.text, ", ".join(n.tags), n.author, n.at[:10]]
+        for n in notes
+    ]
+    return Table([Column(head, text=True) for head in heads], rows, "Notes")

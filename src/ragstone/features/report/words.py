@@ -49,6 +49,7 @@ from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     agreement,
+    asked_line,
     calls_line,
     card_of,
     caution,
@@ -101,6 +102,7 @@ def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = ""
         skip=("questions", "questions"),
         source="summary.json and the rows",
         last=asked_lines(summary),
+        brief=asked_line(summary.calls),
     )
 
 
@@ -156,7 +158,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),
         Heading(right.question, anchor="right"),
         *_scores(summary, head),
-        Paragraph(" ".join(told(right)), where="terminal"),
+        Paragraph(" ".join(told(right)), where="terminal", part="caution"),
         Heading(blame.question, anchor="blame"),
         *(part.blocks(run.blamed, causes) if run and run.blamed and part else []),
         *([_retrievers(summary)] if summary.retrieval else []),

@@ -8,7 +8,7 @@ import typer
 from ragstone.kernel.console.asking import Asking, asks_models, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import DocumentPaths, Limit, OutputPlace, QuestionsFile, Retriever
-from ragstone.kernel.console.printing import say, show, show_json
+from ragstone.kernel.console.printing import say, show_found
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SeedOrSettings = Annotated[
 
 @repeatable("chunk", "retrieve", "retrievers", grows=["questions", "limit"])
 @reads_rows
-@asks_models("engine", without=["strict"])
+@asks_models("engine", "whole", without=["strict"])
 def retrieve(
     *,
     questions: QuestionsFile = None,
@@ -93,12 +93,12 @@ def retrieve(
     settings = choose(settings, "retrieve", k=depth, where=where and parse_tags(where), **declared)
     files = {"chunks": chunks, "qrels": qrels, "trec": trec}
     if rankings is not None:
-        _tell(measure_rankings(settings, rankings, **files, k=k, force=asking.force), asking.json)
+        _tell(measure_rankings(settings, rankings, **files, k=k, force=asking.force), asking)
         return
     free = not asks_a_model(settings.retrieve.retriever, settings.retrievers)
     asking.tell_forecast(lambda: forecast_retrieving(settings, chunks), output, free=free)
     summary = rank_to_file(settings, output, **files, how=asking.session, force=asking.force)
-    _tell(summary, asking.json)
+    _tell(summary, asking)
     leave(summary.calls.failed, summary.calls, strict=False)
 
 
@@ -115,20 +115,17 @@ def parse_tags(pairs: list[str]) -> dict[str, str]:
     return tags
 
 
-def _tell(summary: "RetrieveSummary", json: bool) -> None:
+def _tell(summary: "RetrieveSummary", asking: Asking) -> None:
     import msgspec
 
     from ragstone.features.retrieve._failed import failed_blocks
     from ragstone.features.retrieve.words import retrieval_document
-    from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import asked_line
 
-    if json:
-        show_json(summary)
-    else:
-        document = retrieval_document(summary.retrieval)
-        blocks = [*document.blocks, *failed_blocks(summary.failed)]
-        show(render_terminal(msgspec.structs.replace(document, blocks=blocks)))
+    document = retrieval_document(summary.retrieval)
+    blocks = [*document.blocks, *failed_blocks(summary.failed)]
+    document = msgspec.structs.replace(document, blocks=blocks)
+    show_found(summary, lambda: document, json=asking.json, whole=asking.whole)
     for note in summary.notes:
         say(f"Note: {note}")
     if summary.calls.made or summary.calls.from_ledger:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Config, Force
-from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
+from ragstone.kernel.console.options import AsJson, Config, Force, Whole
+from ragstone.kernel.console.printing import UNSCORED, say, show, show_documents, show_json
 
 if TYPE_CHECKING:
     from ragstone.features.review.reviewing import ReviewedSet
@@ -42,6 +42,7 @@ def review(
         bool, typer.Option("--strict", help="Exit with code 5 if some questions need another look.")
     ] = False,
     json: AsJson = False,
+    whole: Whole = False,
 ) -> None:
     """Apply people's decisions from the workbench, and update the certificate.
 
@@ -63,21 +64,20 @@ def review(
         settings=load_settings(config),
         force=force,
     )
-    _show_review(made, output, json=json)
+    _show_review(made, output, json=json, whole=whole)
     if strict and made.numbers.n_look:
         raise typer.Exit(UNSCORED)
 
 
-def _show_review(made: "ReviewedSet", output: Path, *, json: bool) -> None:
+def _show_review(made: "ReviewedSet", output: Path, *, json: bool, whole: bool) -> None:
     from ragstone.features.build import certificate_document, review_sentences
-    from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.errors import plural
 
     if json:
         files = [str(path) for path in made.files]
         show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
     elif made.certificate is not None:
-        show(render_terminal(certificate_document(made.certificate)))
+        show_documents(certificate_document(made.certificate), whole=whole)
     else:
         show(*review_sentences(made.numbers))
         say("There is no certificate of this set, so none is renewed.")

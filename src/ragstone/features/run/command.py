@@ -13,7 +13,7 @@ from ragstone.kernel.console.printing import say, show_found
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine", "trust")
+@asks_models("batch", "keep_failures", "mask", "engine", "trust", "whole")
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,
@@ -42,8 +42,13 @@ def run(
     run_and_show(settings, asking, bounds=bounds)
 
 
-def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) -> None:
-    """Run, print the summary and the path of the report, and exit as the outcome demands."""
+def run_and_show(
+    settings: Settings, asking: Asking, *, bounds: bool = False, lines: int | None = None
+) -> None:
+    """Run, print the summary and the path of the report, and exit as the outcome demands.
+
+    lines: of the summary, where something else is shown on the same screen.
+    """
     from ragstone.features.report import run_document
     from ragstone.features.run.pipeline import run as run_all
     from ragstone.features.run.pipeline import run_folder
@@ -51,7 +56,7 @@ def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) ->
 
     summary = run_all(settings, **asking.limits, batch=asking.batch, force=asking.force, bounds=bounds)
     report = run_folder(settings) / "report.html"
-    show_found(summary, lambda: run_document(summary), json=asking.json)
-    say(f"Judgements: {end_line(summary)}")
+    show_found(summary, lambda: run_document(summary), json=asking.json, whole=asking.whole, lines=lines)
+    say(f"Judgements: {end_line(summary, asked=asking.json)}")
     say(f"Report: {report}")
     leave_judged(summary, strict=asking.strict)

@@ -44,4 +44,5 @@ def show(
         row = row.with_calls(run)
     for sentence in wrong:
         say(f"ragstone: {sentence}")
-    show_found(row, lambda: row_document(row, run, whole=whole), json=json)
+    # The document is cut to a screen already: it knows which words of a row say most.
+    show_found(row, lambda: row_document(row, run, whole=whole), json=json, whole=True)

@@ -10,7 +10,7 @@ from ragstone.kernel.console.options import Model
 from ragstone.kernel.console.printing import show_found
 
 
-@asks_models("trust", without=["deadline", "force"])
+@asks_models("trust", "whole", without=["deadline", "force"])
 def try_(
     run: Annotated[Path, typer.Argument(help="The run whose rows are taken, such as runs/mine.")],
     *,
@@ -51,6 +51,6 @@ def try_(
     task = trial_task(run, draft, settings, against=against, questions=question or (), limit=limit)
     asking.tell_forecast(lambda: forecast_trial(task, settings))
     trial = run_trial(task, settings, asking.session)
-    show_found(trial, lambda: trial_document(trial), json=asking.json)
+    show_found(trial, lambda: trial_document(trial), json=asking.json, whole=asking.whole)
     statuses = {score.after.status for row in trial.rows for score in row.scores}
     leave(statuses, trial.calls, strict=asking.strict)

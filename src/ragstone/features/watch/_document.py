@@ -121,7 +121,10 @@ def monitor_document(look: Look, *, served: str = "") -> ReportDocument:
 def _alarm_lines(look: Look) -> list[Block]:
     """Return the open alarms for a terminal, a line each."""
     open_alarms, others = look.open_alarms, len(look.alarms) - len(look.open_alarms)
-    lines = [Paragraph(f"ALARM: {alarm_line(alarm)}", tone="bad") for alarm in open_alarms[:SHOWN_ALARMS]]
+    lines = [
+        Paragraph(f"ALARM: {alarm_line(alarm)}", tone="bad", part="answer")
+        for alarm in open_alarms[:SHOWN_ALARMS]
+    ]
     if len(open_alarms) > SHOWN_ALARMS:
         lines.append(Paragraph(f"and {plural(len(open_alarms) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
     if others:
@@ -190,7 +193,7 @@ def _metrics(look: Look) -> list[Block]:
         SurfacePart(
             [Paragraph("Shares of labels", tone="muted"), *shares] if labels else [], where="terminal"
         ),
-        Paragraph(trust(look.rows)),
+        Paragraph(trust(look.rows), part="caution"),
         *([] if look.cards else [Paragraph(TO_MEASURE, prose=True, where="page")]),
     ]
 

@@ -27,6 +27,7 @@ from ragstone.kernel.console.options import (
     Model,
     Offline,
     Trust,
+    Whole,
     Yes,
 )
 from ragstone.kernel.console.printing import FAILED_GATE, say, show_found
@@ -86,6 +87,7 @@ def watch(
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
+    whole: Whole = False,
     trust: Trust = False,
 ) -> None:
     """Read new rows of a log, judge a sample, and raise alarms. Exit code 1 if an alarm is open.
@@ -129,7 +131,7 @@ def watch(
             summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
         summary, look = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
         write_outputs(watcher, summary.gaps, gaps, questions, count, by, force=force)
-    _tell(summary, look, json=json)
+    _tell(summary, look, json=json, whole=whole)
 
 
 def _follow(
@@ -153,12 +155,12 @@ def _follow(
     return watcher.judge(summary.read, asking=False, today=utc_today())
 
 
-def _tell(summary: "WatchSummary", look: "Look", *, json: bool) -> None:
+def _tell(summary: "WatchSummary", look: "Look", *, json: bool, whole: bool) -> None:
     """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
     from ragstone.features.watch._document import monitor_document
     from ragstone.features.watch._lines import judged_line
 
-    show_found(summary, lambda: monitor_document(look), json=json)
+    show_found(summary, lambda: monitor_document(look), json=json, whole=whole)
     say(f"{judged_line(summary)} Store: {summary.store}")
     if summary.page:
         say(f"Page: {summary.page}")

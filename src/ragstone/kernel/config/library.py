@@ -42,7 +42,8 @@ def read_named(name: str | Path, kind: str, room: str, folder: str) -> tuple[str
         return read_settings_text(file, f"no such {kind} file."), file
     names = library_names(room, folder)
     if name not in names:
-        raise ConfigError(f"unknown {kind} {str(name)!r}. {nearest(str(name), names)} Or give a .toml file.")
+        hint = nearest(str(name), names, "`ragstone judges list`." if kind == "judge" else "")
+        raise ConfigError(f"unknown {kind} {str(name)!r}. {hint} Or give a .toml file.")
     file = Path(f"{name}{ENDING}")
     return shipped(room, folder, file.name).read_text("utf-8"), file
 

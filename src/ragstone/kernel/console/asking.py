@@ -67,6 +67,7 @@ class Asking(NamedTuple):
     force: bool = False
     strict: bool = False
     json: bool = False
+    whole: bool = False
     trust: bool = False
 
     @property
@@ -143,9 +144,17 @@ _OPTIONS: dict[str, Any] = {
     "force": options.Force,
     "strict": options.Strict,
     "json": options.AsJson,
+    "whole": options.Whole,
     "trust": options.Trust,
 }
-_RARE = ("batch", "keep_failures", "mask", "engine", "trust")  # that a command has only if it says so
+_RARE = (
+    "batch",
+    "keep_failures",
+    "mask",
+    "engine",
+    "whole",
+    "trust",
+)  # that a command has only if it says so
 
 
 def asks_models(

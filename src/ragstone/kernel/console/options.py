@@ -52,6 +52,9 @@ ForecastOnly = Annotated[
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N rows.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Whole = Annotated[
+    bool, typer.Option("--all", help="Show everything, not only what fits on a screen of 25 lines.")
+]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Run the Python code that judge files outside this project name.")
 ]

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -20,13 +20,14 @@ from ragstone.kernel.errors import ColumnsError, RagstoneError, harmless
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from ragstone.kernel.document.blocks import ReportDocument
+    from ragstone.kernel.document.blocks import Block, ReportDocument
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
+PIPED_WIDTH = 100  # columns of a screen that is no terminal
 TERMINATED = 128 + signal.SIGTERM
 _terminated = threading.Event()
 
@@ -163,14 +164,38 @@ def show_json(value: object) -> None:
     sys.stdout.write(text + "\n")
 
 
-def show_found(value: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
-    """Show what a command found: as JSON, or as the document that is made of it."""
-    from ragstone.kernel.document.terminal import render_terminal
-
+def show_found(
+    value: object,
+    document: "Callable[[], ReportDocument]",
+    *,
+    json: bool,
+    whole: bool,
+    lines: int | None = None,
+) -> None:
+    """Show what a command found: as JSON, or as the document that is made of it; see show_documents."""
     if json:
         show_json(value)
     else:
-        show(render_terminal(document()))
+        show_documents(document(), whole=whole, lines=lines)
+
+
+def show_documents(*documents: "ReportDocument", whole: bool, lines: int | None = None) -> None:
+    """Show what answers first on one screen, or the documents whole. lines: of a screen that others share."""
+    from ragstone.kernel.document.screen import LINES, render_screen
+    from ragstone.kernel.document.terminal import render_terminal
+
+    if whole:
+        show(*map(render_terminal, documents))
+    elif documents:
+        show(render_screen(documents, console().width, lines or LINES))
+
+
+def show_blocks(blocks: "Iterable[Block]", *, whole: bool) -> None:
+    """Show what has no page as a document is shown; see show_documents."""
+    from ragstone.kernel.document.blocks import ReportDocument
+
+    document = ReportDocument(title="", kind="screen", about="", version="", blocks=list(blocks))
+    show_documents(document, whole=whole)
 
 
 @functools.cache
@@ -178,4 +203,5 @@ def console() -> "Console":
     """Return the console of standard output."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, highlight=False, markup=False, emoji=False)

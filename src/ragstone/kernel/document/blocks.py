@@ -14,6 +14,7 @@ from ragstone.kernel.document.numbers import interval, number
 from ragstone.kernel.statistics import Estimate
 
 Where = Literal["everywhere", "page", "terminal"]
+Part = Literal["", "answer", "main", "caution"]
 Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]
 
 
@@ -68,9 +69,17 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what a document is made of. where: the surface that shows it."""
+    """Base of what a document is made of. where: the surface that shows it.
+
+    part: what a short screen (screen.py) makes of it: an answer; the main table, by default the first; a
+    caution, which is shown or counted. A paragraph of tone "outcome" is an answer, what has tone "warn" or
+    "bad" is a caution. cautions: sentences of it that are cautions; where a screen leaves it out, it counts
+    them.
+    """
 
     where: Where = "everywhere"
+    part: Part = ""
+    cautions: int = 0
 
 
 class Heading(Block, frozen=True):
@@ -266,8 +275,8 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 
     skip: the anchor of what a reader comes for, and what that is called. made: what was asked of whom, at
-    the end of a page; last: what a terminal says last, of what was asked or of a gate. source: the file of
-    its numbers. back: where a page leads back to.
+    the end of a page; last: what a terminal says last, of what was asked or of a gate; brief: the same for
+    a short screen, if that is shorter. source: the file of its numbers. back: where a page leads back to.
     """
 
     title: str
@@ -279,6 +288,7 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     made: list[tuple[str, str]] = []
     source: str = ""
     last: str = ""
+    brief: str = ""
     last_tone: Tone = "muted"
     back: Link | None = None
 
@@ -296,6 +306,7 @@ def table_of(
     caption: str = "",
     kind: str = "wide",
     where: Where = "everywhere",
+    part: Part = "",
     group: Callable[[RowT], str] = lambda _row: "",
 ) -> Table:
     """Return a table of rows. group: the head that a row stands under, above the first of its rows."""
@@ -307,7 +318,7 @@ def table_of(
             cells.append([group(row)])
         last = group(row)
         cells.append([of(row) for _, of in columns])
-    return Table(heads, cells, label, caption, kind, where=where)
+    return Table(heads, cells, label, caption, kind, where=where, part=part)
 
 
 def means(

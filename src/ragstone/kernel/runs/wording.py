@@ -212,15 +212,15 @@ def reasoning_words(calls: Calls) -> str:
     return f", {price}{plural(tokens, 'token')} of reasoning"
 
 
-def end_line(summary: RunSummary) -> str:
-    """Return how many judgements have each status, and what was asked and spent."""
+def end_line(summary: RunSummary, *, asked: bool) -> str:
+    """Return how many judgements have each status. asked: and what was asked and spent."""
     counts = dict.fromkeys(STATUS_WORDS, 0)
     for metric in summary.metrics:
         for status, n in metric.statuses.items():
             counts[status] += n
     others = statuses(counts)
     line = f"{count(counts['scored'])} scored" + (f", {others}" if others else "")
-    return f"{line}. {asked_line(summary.calls)}"
+    return f"{line}. {asked_line(summary.calls)}" if asked else f"{line}."
 
 
 def tokens_line(calls: Calls) -> str:

@@ -34,7 +34,7 @@ def grid(folder, fake_openai):
 
 
 def test_bench_is_shown_and_its_report_named(grid, says):
-    ran = ragstone("bench", "answerers")
+    ran = ragstone("bench", "answerers", "--all")
     assert ran.code == 0, ran.err
     says("\n".join(ran.out.splitlines()[:6]))
     assert "runs/run-answerers/report.html" in ran.err
@@ -63,7 +63,7 @@ def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_
 def test_wrong_use_is_told_in_one_message(grid, says):
     def told(table):
         (grid / "ragstone.toml").write_text(SETTINGS.partition("[bench")[0] + table)
-        ran = ragstone("bench", "answerers")
+        ran = ragstone("bench", "answerers", "--all")
         assert (ran.code, ran.out) == (2, "")
         return ran.err
 
@@ -88,7 +88,7 @@ def test_labels_are_added_to_a_bench_that_is_done_and_nobody_is_asked_again(grid
     ragstone("bench", "answerers")
     n_calls = fake_openai.n_requests
     write_labels(grid)
-    ran = ragstone("bench", "answerers", "--labels", "labels.jsonl")
+    ran = ragstone("bench", "answerers", "--labels", "labels.jsonl", "--all")
     assert ran.code == 0, ran.err
     assert fake_openai.n_requests == n_calls
     says(next(line for line in ran.out.splitlines() if line.startswith("gold:")))
@@ -127,7 +127,7 @@ def test_labels_that_correct_nothing_cost_no_call(grid, fake_openai, says):
 def test_a_race_that_the_judge_ended_uses_no_labels_and_says_so(folder, fake_openai, says):
     write_grid(folder, fake_openai, 40)
     write_labels(folder, n=40)
-    ran = ragstone("bench", "answerers", "--race", "--labels", "labels.jsonl")
+    ran = ragstone("bench", "answerers", "--race", "--labels", "labels.jsonl", "--all")
     assert ran.code == 0, ran.err
     says(sentence_in(ran.out.replace("\n  ", " "), "The labels of"))
     assert "by people's labels" not in ran.out

@@ -29,7 +29,7 @@ def grid(folder, fake_openai):
 
 
 def test_the_flag_makes_it_a_race(grid, says):
-    ran = ragstone("bench", "answerers", "--race")
+    ran = ragstone("bench", "answerers", "--race", "--all")
     assert ran.code == 0, ran.err
     assert "75 % saved" in " ".join(ran.out.split())
     says(" ".join(ran.out.partition("The race")[2].partition("Leaderboard")[0].split()))

@@ -26,7 +26,7 @@ def grid(folder, fake_openai):
 
 
 def test_bench_is_shown_and_its_report_named(grid, says):
-    ran = ragstone("bench", "judges")
+    ran = ragstone("bench", "judges", "--all")
     assert ran.code == 0, ran.err
     says("\n".join(ran.out.splitlines()[:6]))
     assert "runs/run-judges/report.html" in ran.err
@@ -59,14 +59,14 @@ def test_deadline_that_cuts_calls_off_ends_with_four(grid, fake_openai):
 
 
 def test_offline_only_baselines_are_measured(grid, fake_openai, says):
-    ran = ragstone("bench", "judges", "--offline")
+    ran = ragstone("bench", "judges", "--offline", "--all")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
     says("\n".join(ran.out.splitlines()[:6]))
 
 
 def test_wrong_use_is_told_in_one_message(grid, says):
     (grid / "ragstone.toml").write_text("[bench.judges]\njudges = []\n")
-    ran = ragstone("bench", "judges")
+    ran = ragstone("bench", "judges", "--all")
     assert (ran.code, ran.out) == (2, "")
     says(ran.err)
     (grid / "ragstone.toml").write_text("[bench.judges]\nrepeat = 2\n")

@@ -83,13 +83,13 @@ def test_budget_that_cuts_rerankers_off_ends_with_four(grid):
 
 def test_offline_a_reranker_that_was_never_asked_is_told(grid):
     with_rerankers(grid, "none", "openai/fake")
-    ran = ragstone("bench", "retrievers", "--offline")
+    ran = ragstone("bench", "retrievers", "--offline", "--all")
     assert ran.code in (0, 4)
     assert "rankings have a note" in ran.out or "was not measured" in ran.out
 
 
 def test_study_is_shown_and_its_report_named(languages, says):
-    ran = ragstone("bench", "languages")
+    ran = ragstone("bench", "languages", "--all")
     assert ran.code == 0
     says("\n".join(ran.out.splitlines()[:8]))
     assert "runs/run-languages/report.html" in ran.err
@@ -103,7 +103,7 @@ def test_study_with_a_model_as_json(languages, fake_openai):
 
 
 def test_budget_of_a_study_ends_with_four_and_failures_with_five_if_strict(languages, fake_openai):
-    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--budget", "2calls")
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--budget", "2calls", "--all")
     assert ran.code == 4
     assert "not scored" in ran.out
 
@@ -157,7 +157,7 @@ def test_deadline_cuts_the_answers_of_a_study_off(languages, fake_openai):
 
 def test_starter_has_a_bench_to_begin_with(folder, says):
     assert ragstone("new", "mine").code == 0
-    ran = ragstone("bench", "retrievers", "--config", "mine/ragstone.toml")
+    ran = ragstone("bench", "retrievers", "--config", "mine/ragstone.toml", "--all")
     assert ran.code == 0
     says("\n".join(ran.out.splitlines()[:5]))
     assert (folder / "mine/runs/starter-retrievers/report.html").is_file()

@@ -39,7 +39,7 @@ def test_a_decision_model_has_agreement_calibration_flips_and_a_price(suite, dec
     assert card["spent"]["cost_usd"] > 0
     assert "calibration error" in card_of(ran, "right")["probabilities"]
     assert card_of(ran, "containment")["probabilities"] == {}  # a share of words is no probability
-    shown = ragstone(*RUN, "--sample", 200, "--force").out
+    shown = ragstone(*RUN, "--sample", 200, "--force", "--all").out
     assert "Probabilities beside labels of right and wrong, 0 is best" in shown
 
 

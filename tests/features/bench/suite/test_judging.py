@@ -33,7 +33,7 @@ def cards_of(ran):
 
 
 def test_free_judges_need_neither_model_nor_settings(folder, says):
-    ran = ragstone(*RUN, "--sample", 60)
+    ran = ragstone(*RUN, "--sample", 60, "--all")
     assert ran.code == 0, ran.err
     says(ran.out.splitlines()[-1])
     for name in ("coverage", "no_refusal", "grounding"):
@@ -56,8 +56,8 @@ def test_a_model_stands_beside_the_free_judges_and_its_card_stays(mine, fake_ope
     assert found["evouna"]["found"]["low"] < found["evouna"]["found"]["value"]
     assert {one["change"]: one["n"] for one in card["flips"]}.keys() == {"length", "position", "injection"}
     assert card["spent"]["n_calls"] == N_CALLS
-    said = ragstone("models")
-    assert "measured as judges" in said.out
+    said = ragstone("models", "--all")
+    assert "Measured as judges" in said.out
     assert "mine: " in " ".join(said.out.split())
     assert json.loads(ragstone("models", "--json").out)["cards"][-1]["judge"] == "mine"
     [kept] = [one for one in known_cards(mine / ".ragstone") if one.judge == "mine"]
@@ -87,7 +87,7 @@ def test_a_model_without_a_judge_is_asked_as_four_and_a_judge_of_pairs_in_both_o
 
 def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine, fake_openai, says):
     fake_openai.script = judging_suite(0.5, obeys=True)
-    ran = ragstone(*MINE, "--sample", 200)
+    ran = ragstone(*MINE, "--sample", 200, "--all")
     says(" ".join(ran.out.splitlines()[1:3]))
     [card] = [one for one in known_cards(mine / ".ragstone") if one.judge == "mine"]
     flips = {one.change: one.flips for one in card.flips}
@@ -96,12 +96,12 @@ def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine,
 
 
 def test_a_budget_that_ends_midway_keeps_no_card_and_nothing_is_paid_twice(mine, fake_openai, says):
-    cut = ragstone(*MINE, "--sample", 100, "--budget", "30calls")
+    cut = ragstone(*MINE, "--sample", 100, "--budget", "30calls", "--all")
     assert (cut.code, fake_openai.n_requests) == (4, 30)
     _, _, note = " ".join(cut.out.split()).partition("Not every row")
     says(note.partition(" - ")[0])
     assert not (mine / ".ragstone/suite.json").exists()
-    whole = ragstone(*MINE, "--sample", 100)
+    whole = ragstone(*MINE, "--sample", 100, "--all")
     assert (whole.code, fake_openai.n_requests) == (0, N_CALLS)
     says(next(line for line in whole.out.splitlines() if line.startswith("Calls:")))
     assert (mine / ".ragstone/suite.json").is_file()

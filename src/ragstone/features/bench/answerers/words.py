@@ -146,12 +146,12 @@ def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
         f"{measure_text(board)} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
         [
             *(
-                Paragraph(sentence, tone="outcome" if at == 0 else "strong")
+                Paragraph(sentence, tone="outcome" if at == 0 else "strong", part="answer")
                 for at, sentence in enumerate(bests(board))
             ),
             *(Paragraph(sentence, where="page") for sentence in kinds_text(board)),
             Paragraph(ordered_by(board), tone="muted"),
-            *([Paragraph(basis)] if (basis := basis_text(board)) else []),
+            *([Paragraph(basis, part="caution")] if (basis := basis_text(board)) else []),
             *(race_blocks(summary.race) if summary.race else []),
             Notes(summary.notes),
             Heading("Leaderboard", anchor="board"),

@@ -126,7 +126,7 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
         f"{board.metric} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
         [
             Paragraph(first, tone="outcome"),
-            *(Paragraph(sentence, tone="strong") for sentence in others),
+            *(Paragraph(sentence, tone="strong", part="answer") for sentence in others),
             Paragraph(ordered_by(board), tone="muted"),
             Notes([*summary.notes, *board.notes]),
             Heading("Leaderboard", anchor="board"),

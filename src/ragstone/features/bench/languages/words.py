@@ -167,7 +167,10 @@ def _accuracy(study: StudySummary) -> list[Block]:
         Heading("All languages against the question's own: right answers", anchor="accuracy"),
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
-        Pairs([(f"{cost.arm}, {cost.index}", cost_text(cost)) for cost in study.costs]),
+        Pairs(
+            [(f"{cost.arm}, {cost.index}", cost_text(cost)) for cost in study.costs],
+            cautions=sum(bool(cost.n_unscored) for cost in study.costs),
+        ),
         *_statements(study.statements),
     ]
 

@@ -79,7 +79,11 @@ def suite_document(summary: SuiteSummary) -> ReportDocument:
         f"{summary.n_rows:,} of {plural(summary.n_suite, 'row')}",
         [
             *(
-                Paragraph(f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}", tone="strong")
+                Paragraph(
+                    f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}",
+                    tone="strong",
+                    part="answer",
+                )
                 for card in measured
             ),
             *not_measured(summary.failed),

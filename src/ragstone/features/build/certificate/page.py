@@ -173,7 +173,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
             *_covered_briefly(certificate),
             SurfacePart(_notes(certificate), where="terminal"),
             Heading("Next", level=3, where="terminal"),
-            Listing(next_steps(certificate), where="terminal"),
+            Listing(next_steps(certificate), where="terminal", part="main"),
             RowList(template="certificate_questions.html", heading=f"Every {noun}"),
             *certificate_dots(certificate),
         ],
@@ -311,7 +311,9 @@ def _funnel(certificate: Certificate) -> Table:
         Column("Left", short="", bars=True),
         Column("Lost", short="lost"),
     ]
-    return Table(columns, rows, "What is left after each step", documents_line(certificate), "bars full")
+    return Table(
+        columns, rows, "What is left after each step", documents_line(certificate), "bars full", part="main"
+    )
 
 
 def _critics(certificate: Certificate) -> list[Block]:
