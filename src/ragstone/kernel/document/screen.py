@@ -195,16 +195,16 @@ def _says(block: Block) -> bool:
 
 
 def _found(document: ReportDocument) -> Iterator[Paragraph]:
-    """Yield the first finding of a page in one line, also that nothing was measured; a bare count is none."""
+    """Yield the findings of a page, each in one line, also that nothing was measured; a bare count is none."""
     for block in document.blocks:
-        for finding in block.findings[:1] if isinstance(block, Findings) else ():
+        for finding in block.findings if isinstance(block, Findings) else ():
             if finding.figures and not any(figure.interval for figure in finding.figures):
                 continue
             figures = "; ".join(
                 f"{each.label}: {each.value}{f' ({each.interval})' * bool(each.interval)}, {each.rests_on}"
                 for each in finding.figures
             )
-            yield Paragraph(f"{figures or f'{finding.question} {finding.instead}'}.", "strong")
+            yield Paragraph(f"{finding.question} {figures or finding.instead}.", "strong")
 
 
 def _title(document: ReportDocument) -> str:
