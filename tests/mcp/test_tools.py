@@ -162,7 +162,7 @@ def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
     ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"],
 )
 def test_a_name_that_leads_elsewhere_is_no_file(tools, name):
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="No file of rows here is named"):
         tools.measure_judge("after", name)
 
 

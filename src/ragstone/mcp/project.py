@@ -66,7 +66,7 @@ class AgentProject:
         """Return a file of rows, given by its path from the project's folder. Raises DataError."""
         known = {str(file.relative_to(self.root)): file for file in self.files()}
         if name.strip() not in known:
-            raise DataError(f"There is no file {_short(name)!r} here. {nearest(name[:LONGEST_NAME], known)}")
+            raise DataError(f"No file of rows here is named {_short(name)!r}. {nearest(name[:LONGEST_NAME], known)}")
         return known[name.strip()]
 
     def _run_folders(self) -> Iterator[Path]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 LINES = 25  # of a short screen
-ANSWER_LINES = 10  # that answers may take of it, and
+ANSWER_LINES = 10  # that answers may take of it, all that are free where several documents answer, and
 CAUTION_LINES = 6  # that cautions may; the first of each stands whole
 NAMED_SECTIONS = 4  # of those that are left out
 LONGEST_NAME = 40
@@ -102,20 +102,36 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     if _height(every, width) <= most:
         return Group(*every)
     left = _LeftOut()
-    answers = _answers(readings, width, left, several=several)
-    cautions = list(dict.fromkeys(each for reading in readings for each in reading.cautions))
+    cautions = _cautions(readings, several=several)
     noted = _fitting(cautions, min(CAUTION_LINES, most // 4), width)
     left.cautions = len(cautions) - len(noted)
-    around = [*answers, *render_blocks([Notes(noted)]), *_last(readings, brief=True)]
+    below = [*render_blocks([Notes(noted)]), *_last(readings, brief=True)]
     sections = [section for reading in readings for section in reading.sections]
     spent = [SPENT for reading in readings if reading.document.brief not in ("", reading.document.last)]
     left.sections = [*(section.name for section in sections), *spent]  # at most: the last line may grow to it
-    room = most - _height([*around, text(left.line(), before=1)], width)
+    left.answers = sum(len(reading.answers) for reading in readings)
+    free = most - _height([*below, text(left.line(), before=1)], width)
+    left.answers = 0
+    answers = _answers(readings, max(ANSWER_LINES, free * several), width, left, several=several)
+    room = most - _height([*answers, *below, text(left.line(), before=1)], width)
     left.sections = []
     shown = _filled(sections, room, width, left, hidden=several)
     left.sections += spent
     more = [text(left.line(), "dim", before=1)] if left.line() else []
-    return Group(*answers, *shown, *render_blocks([Notes(noted)]), *_last(readings, brief=True), *more)
+    return Group(*answers, *shown, *below, *more)
+
+
+def _cautions(readings: Sequence[_Reading], *, several: bool) -> list[str]:
+    """Return each caution once. Of several documents it says of which it is, unless it is of all that answer."""
+    titles: dict[str, list[str]] = {}
+    for reading in readings:
+        for caution in dict.fromkeys(reading.cautions):
+            titles.setdefault(caution, []).append(reading.document.title)
+    answering = {reading.document.title for reading in readings if reading.answers}
+    return [
+        caution if not several or answering <= {*own} or not all(own) else f"{'; '.join(own)}: {caution}"
+        for caution, own in titles.items()
+    ]
 
 
 def _height(parts: "Sequence[RenderableType]", width: int) -> int:
@@ -231,17 +247,18 @@ def _head(reading: _Reading, *, several: bool) -> "list[RenderableType]":
 
 
 def _answers(
-    readings: Sequence[_Reading], width: int, left: _LeftOut, *, several: bool
+    readings: Sequence[_Reading], lines: int, width: int, left: _LeftOut, *, several: bool
 ) -> "list[RenderableType]":
-    """Return the answers that fit, the first one in any case."""
+    """Return the answers that fit into so many lines, the first one in any case."""
     parts: list[RenderableType] = []
     for reading in readings:
         if len(readings) > 1 and not reading.answers:
             continue
         fitting: list[Block] = []
         for block in reading.answers:
-            more = render_blocks([*fitting, block])
-            if (parts or fitting) and _height([*parts, *more], width) > ANSWER_LINES:
+            more = [*fitting, block]
+            drawn = _head(_Reading(reading.document, more), several=True) if several else render_blocks(more)
+            if (parts or fitting) and _height([*parts, *drawn], width) > lines:
                 break
             fitting.append(block)
         left.answers += len(reading.answers) - len(fitting)

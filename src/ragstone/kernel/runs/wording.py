@@ -174,11 +174,11 @@ def labelled(card: ReportCard) -> str:
 
 
 def calls_line(calls: Calls) -> str:
-    """Return how many calls were made, answered from the ledger, and failed."""
-    n_failed = sum(calls.failed.values())
+    """Return how many calls were made, answered from the ledger, and failed, and how."""
+    failed = f"{count(sum(calls.failed.values()))} failed" + f" ({statuses(calls.failed)})" * bool(calls.failed)
     retries = f" ({count(calls.retries)} of them retries)" if calls.retries else ""
     cached = f"{count(calls.from_ledger)} from the ledger"
-    return f"{count(calls.made)} made{retries}, {cached}, {count(n_failed)} failed"
+    return f"{count(calls.made)} made{retries}, {cached}, {failed}"
 
 
 def asked_line(calls: Calls) -> str:
