@@ -151,6 +151,21 @@ def test_hidden_rows_with_a_caution_are_counted_as_such():
     assert re.search(r"\d+ more rows \(4 with a caution\)", words(out))
 
 
+def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names_them():
+    columns = [Column("Name", text=True), "mean", Column("cost", rare=True), Column("time", rare=True)]
+    heads = [each if isinstance(each, Column) else Column(each) for each in columns]
+    rows = [["one group"], *([f"system number {at}", "0.50", "c" * 30, "t" * 20] for at in range(40))]
+    wide = document(Table(heads, rows, "Board"), Paragraph("Right.", tone="outcome"))
+    out = words(screen(wide, width=50))
+    assert "system number 0 0.50 system number 1 0.50" in out
+    assert "2 more columns (cost, time)" in out
+    some = words(screen(wide, width=60))
+    assert ("ccc" in some, "ttt" in some, "1 more column (time)" in some) == (True, False, True)
+    assert "more column" not in words(screen(wide, width=100))
+    assert "ttt" in screen(wide, width=100)
+    assert "more column" not in words(screen(wide, width=50, most=200))  # shown whole: nothing is left out
+
+
 def test_a_head_of_a_group_does_not_end_a_cut_table():
     rows = [row for at in range(20) for row in ([f"group {at}"], [f"row {at}", "1"])]
     out = screen(document(Table([Column("a", text=True), Column("n")], rows, "t")))

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
@@ -29,6 +30,7 @@ from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out
 from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.statistics.ranks import RankShares
 from ragstone.kernel.version import __version__
@@ -171,6 +173,8 @@ def several_document(several: SeveralRuns) -> ReportDocument:
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        if unlike := say(metric, JUDGED_UNLIKE):
+            blocks.append(Paragraph(unlike, "warn"))
         blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)

@@ -65,9 +65,10 @@ class _Reading:
 
 @dataclass
 class _LeftOut:
-    """What a short screen does not show. warned: of the rows, those with a caution."""
+    """What a short screen does not show. warned: of the rows, those with a caution. columns: their heads."""
 
     answers: int = 0
+    columns: list[str] = field(default_factory=list)
     sections: list[str] = field(default_factory=list)
     cautions: int = 0
     rows: int = 0
@@ -83,6 +84,7 @@ class _LeftOut:
             *([plural(self.answers, "more verdict")] if self.answers else []),
             *([plural(self.cautions, "more caution")] if self.cautions else []),
             *([plural(self.rows, "more row") + warned] if self.rows else []),
+            *([f"{plural(len(self.columns), 'more column')} ({', '.join(self.columns)})"] if self.columns else []),
             *([f"more of {plural(len(names), 'section')}: {listed}{beyond}"] if names else []),
         ]
         return f"--all shows {', '.join(parts)}" + ("" if names else ".") if parts else ""
@@ -293,7 +295,7 @@ def _filled(
         gap = [] if isinstance(section.blocks[0], Heading) or not parts else [text("")]
         shown, n_done = _fill(section, 0 if hidden else room - len(gap), width, left)
         rest = section.blocks[n_done:]
-        hidden = hidden or shown[: len(section.blocks)] != section.blocks
+        hidden = hidden or n_done < len(section.blocks) or len(shown) > n_done
         rendered = [*gap, *render_blocks(shown)] if shown else []
         parts += rendered
         room -= _height(rendered, width)
@@ -305,16 +307,42 @@ def _filled(
 def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> tuple[list[Block], int]:
     """Return what there is room for of a section, its table cut, and how many of its blocks that is."""
     shown: list[Block] = []
-    for at, block in enumerate(section.blocks):
+    for at, whole in enumerate(section.blocks):
+        block, columns = _narrow(whole, width) if isinstance(whole, Table) else (whole, [])
         if _height(render_blocks([*shown, block]), width) <= room:
             shown.append(block)
+            left.columns += columns
             continue
         lines = room - _height(render_blocks(shown), width)
         cut = _cut(block, lines, width, left) if isinstance(block, Table) else []
         if cut:
+            left.columns += columns
             return [*shown, *cut], at + 1
         return (shown, at) if any(map(_says, shown)) else ([], 0)
     return shown, len(section.blocks)
+
+
+def _narrow(table: Table, width: int) -> tuple[Table, list[str]]:
+    """Return a table that is too wide without its rare columns, the last first, and the heads of these."""
+    from rich.console import Console
+
+    console = Console(width=10 * width, file=io.StringIO())
+    heads: list[str] = []
+    while any(column.rare for column in table.columns):
+        if max(console.measure(part).maximum for part in render_blocks([table])) <= width:
+            break
+        last = max(at for at, column in enumerate(table.columns) if column.rare)
+        heads.insert(0, table.columns[last].head)
+        whole = len(table.columns)
+        table = msgspec.structs.replace(
+            table,
+            columns=[column for at, column in enumerate(table.columns) if at != last],
+            rows=[
+                [cell for at, cell in enumerate(row) if at != last] if len(row) == whole else row
+                for row in table.rows
+            ],
+        )
+    return table, heads
 
 
 def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
