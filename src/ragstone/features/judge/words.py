@@ -196,8 +196,9 @@ def asked_lines(summary: RunSummary) -> str:
     lines = "No model was called."
     if calls.made + calls.from_ledger:
         models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
+        failed = f" ({statuses(calls.failed)})" if calls.failed else ""
         lines = (
-            f"Models: {models or 'none'}\nCalls: {calls_line(calls)}\n"
+            f"Models: {models or 'none'}\nCalls: {calls_line(calls)}{failed}\n"
             f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
         )
     return "\n\n".join([*map(savings_line, summary.cascades), lines])

@@ -174,18 +174,20 @@ def labelled(card: ReportCard) -> str:
 
 
 def calls_line(calls: Calls) -> str:
-    """Return how many calls were made, answered from the ledger, and failed, and how."""
-    failed = f"{count(sum(calls.failed.values()))} failed" + f" ({statuses(calls.failed)})" * bool(calls.failed)
+    """Return how many calls were made, answered from the ledger, and failed."""
+    n_failed = sum(calls.failed.values())
     retries = f" ({count(calls.retries)} of them retries)" if calls.retries else ""
     cached = f"{count(calls.from_ledger)} from the ledger"
-    return f"{count(calls.made)} made{retries}, {cached}, {failed}"
+    return f"{count(calls.made)} made{retries}, {cached}, {count(n_failed)} failed"
 
 
 def asked_line(calls: Calls) -> str:
     """Return what a command asked and what it cost, as a sentence."""
     if not calls.made + calls.from_ledger:
         return "No model was called."
-    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}.{cut_off_words(calls)}"
+    how = f" ({statuses(calls.failed)})" if calls.failed else ""
+    spent = f"{cost(calls)}{reasoning_words(calls)}"
+    return f"Calls: {calls_line(calls)}{how}. Cost: {spent}.{cut_off_words(calls)}"
 
 
 def made_of(models: Mapping[str, str], calls: Calls) -> list[tuple[str, str]]:
