@@ -108,7 +108,11 @@ def test_a_caution_of_one_of_several_documents_says_of_which():
     def card(at: int, *cautions: str) -> ReportDocument:
         verdict = Paragraph(f"Judge {at} is fit.", tone="outcome")
         return ReportDocument(
-            title=f"judge-{at}", kind="card", about="", version="", blocks=[verdict, table(9), Notes([*cautions])]
+            title=f"judge-{at}",
+            kind="card",
+            about="",
+            version="",
+            blocks=[verdict, table(9), Notes([*cautions])],
         )
 
     out = words(screen(card(0, "Few rows."), card(1, "Few rows.", "Give this judge a threshold."), card(2)))

@@ -84,7 +84,11 @@ class _LeftOut:
             *([plural(self.answers, "more verdict")] if self.answers else []),
             *([plural(self.cautions, "more caution")] if self.cautions else []),
             *([plural(self.rows, "more row") + warned] if self.rows else []),
-            *([f"{plural(len(self.columns), 'more column')} ({', '.join(self.columns)})"] if self.columns else []),
+            *(
+                [f"{plural(len(self.columns), 'more column')} ({', '.join(self.columns)})"]
+                if self.columns
+                else []
+            ),
             *([f"more of {plural(len(names), 'section')}: {listed}{beyond}"] if names else []),
         ]
         return f"--all shows {', '.join(parts)}" + ("" if names else ".") if parts else ""
