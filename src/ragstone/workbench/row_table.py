@@ -20,7 +20,7 @@ from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
-from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, RunRows, answers_in, table_columns
+from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, IndexedRun, answers_in, table_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +36,7 @@ class TableRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a table. id: as pages address it. causes: by question id, where blame has looked."""
 
     id: str
-    rows: RunRows
+    rows: IndexedRun
     summary: RunSummary
     causes: Mapping[str, list[Caused]] = {}
 

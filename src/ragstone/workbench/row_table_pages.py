@@ -36,7 +36,7 @@ from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
-from ragstone.workbench.row_pairs import run_rows, table_columns
+from ragstone.workbench.row_pairs import indexed_run, table_columns
 from ragstone.workbench.row_table import (
     TableColumn,
     TableRun,
@@ -92,7 +92,7 @@ class ShownRow(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[RowCell]
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _TableRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request in the terms of the table. filter: its condition and order. columns: chosen, [] for none."""
 
     runs: list[str]
@@ -178,7 +178,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
     run = app.runs.view(folder).run
     return TableRun(
         id=run_id,
-        rows=run_rows(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
+        rows=indexed_run(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
         summary=run.summary if run else summary_of_none(folder),
         causes=run.causes if run else {},
     )
@@ -186,7 +186,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
 
 def _asked(
     request: AnyRequest, app: AppState, query: TableQuery, runs: list[str], opened: Sequence[TableRun]
-) -> _Asked:
+) -> _TableRequest:
     """Return what an address asks for: what it says, else what its view says."""
     given = query_of(request, RowFilter)
     view = read_view(_folder(app), query.view) if query.view else None
@@ -208,7 +208,7 @@ def _asked(
             given = msgspec.structs.replace(given, where=_joinable(given.where, opened))
         chosen = as_filter(given, columns_in(first.con, summarised), names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
-    return _Asked(
+    return _TableRequest(
         runs=runs,
         filter=chosen,
         columns=listed[:MOST_COLUMNS] or (view.columns if view else []),
@@ -250,7 +250,9 @@ def _columns_kept(request: AnyRequest) -> list[str]:
         return []
 
 
-def _shown_columns(opened: Sequence[TableRun], asked: _Asked, request: AnyRequest) -> list[TableColumn]:
+def _shown_columns(
+    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest
+) -> list[TableColumn]:
     every = {column.name: column for column in columns_of_table(opened)}
     wanted = asked.columns or _columns_kept(request)
     shown = [every[name] for name in wanted if name in every]
@@ -258,7 +260,7 @@ def _shown_columns(opened: Sequence[TableRun], asked: _Asked, request: AnyReques
 
 
 def _table(
-    opened: Sequence[TableRun], asked: _Asked, request: AnyRequest, query: TableQuery
+    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest, query: TableQuery
 ) -> dict[str, Any]:
     """Return what the page shows of rows; of a filter that does not parse, what is wrong."""
     shown = _shown_columns(opened, asked, request)
@@ -311,7 +313,7 @@ def _as_text(value: object) -> str:
 
 
 def _shown_row(
-    row: Mapping[str, Any], run: TableRun, asked: _Asked, heads: Sequence[TableHead], several: bool
+    row: Mapping[str, Any], run: TableRun, asked: _TableRequest, heads: Sequence[TableHead], several: bool
 ) -> ShownRow:
     query = [("question", row["question_id"]), ("system", row["system"])]
     if not several:  # another run may lack a column of the filter
