@@ -14,7 +14,7 @@ from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
-from ragstone.kernel.runs.joined import JudgeKey, joined
+from ragstone.kernel.runs.joined_rows import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter

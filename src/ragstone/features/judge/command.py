@@ -79,7 +79,6 @@ def judge(
     - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
-    from ragstone.features.judge.chosen import chosen_note
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -96,10 +95,12 @@ def judge(
     bare = read_no_answer(chosen)
     if where is None or not is_run(answers):
         sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
-        name = None
+        name, note = None, None
     else:
+        from ragstone.features.judge.chosen import chosen_note
+
         sheet = _chosen_sheet(answers, where, limit, {"--questions": questions, "--each-turn": each_turn})
-        name = f"{answers[0].resolve().name}-chosen"
+        name, note = f"{answers[0].resolve().name}-chosen", chosen_note(answers[0], where)
     folder = run_folder_of(output, sheet, settings, force=asking.force, name=name)
     force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
     asking = asking._replace(force=force)
@@ -119,7 +120,7 @@ def judge(
             how=asking.session,
             force=force,
             bounds=bounds,
-            note=chosen_note(answers[0], where) if where and name else None,
+            note=note,
         )
     else:
         summary = judge_sheet(

@@ -155,7 +155,7 @@ class TraceIndex:
         wrong: str | None = None
         try:
             with self.opened() as con:
-                writer = _IndexWriter(con)
+                writer = _TraceWriter(con)
                 writer.forget_all_but(files)
                 for n, path in enumerate(files, 1):
                     try:
@@ -169,7 +169,7 @@ class TraceIndex:
             self._state = IndexState(len(files), self._state.left, str(mistake))
 
 
-class _IndexWriter:
+class _TraceWriter:
     """Reads files into the index, over one connection."""
 
     def __init__(self, con: sqlite3.Connection) -> None:
