@@ -4,7 +4,7 @@ An answer is a question and the system that answered it, as in the joined table 
 for its own rows in order; several are merged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,7 +80,13 @@ def answers_in(
     # Of several runs, the rows before the page may be of any of them.
     skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
     found = [
-        _sorted(run, number, _where(run, chosen, kinds), (column, is_down), (skipped, upto))
+        _sorted(
+            run,
+            number,
+            pairs_that(run.own, chosen.where, run.notes, kinds) if chosen.where.strip() else ("true", []),
+            (column, is_down),
+            (skipped, upto),
+        )
         for number, run in enumerate(runs)
     ]
     sorted_rows = [rows for rows, _ in found]
@@ -143,10 +149,3 @@ def _sorted(
         counted = f"SELECT count(*) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
         (n,) = run.con.execute(counted, condition[1]).fetchone() or (0,)
     return [(key, AnswerPlace(number, place, system)) for key, place, system, _ in rows], n
-
-
-def _where(run: IndexedRun, chosen: RowFilter, kinds: Mapping[str, Kind]) -> Query:
-    """Return the condition on a pair `r`."""
-    if not chosen.where.strip():
-        return "true", []
-    return pairs_that(run.own, chosen.where, run.notes, kinds)

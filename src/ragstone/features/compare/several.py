@@ -25,7 +25,7 @@ from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
-from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
+from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
@@ -80,19 +80,16 @@ def compare_several(
         )
         for (judge, metric), own in means.items()
     ]
+    laid_out = {key: lay_out(own, by) for key, own in points.items()}
+    # Without a choice of settings, only where two of them cross.
+    matrices = {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
     return SeveralRuns(
         columns=list(columns),
         metrics=compared,
         settings=_differing(names, read),
         usd=usd or msgspec.UNSET,
-        matrices=_matrices(points, by) or msgspec.UNSET,
+        matrices=matrices or msgspec.UNSET,
     )
-
-
-def _matrices(points: Mapping[str, list[MatrixPoint]], by: Sequence[str]) -> dict[str, Matrix]:
-    """Return the matrix of each judge; without a choice of settings only where two of them cross."""
-    laid_out = {key: lay_out(own, by) for key, own in points.items()}
-    return {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:

@@ -99,7 +99,8 @@ class OpenTraces:
         self.n_taken += len(done)
         for trace in done:
             del self._ends[trace], self._sources[trace]
-        return _rows(_traces(step for trace in done for step in self._open.pop(trace)), unplaced=True)
+        traces = _traces(step for trace in done for step in self._open.pop(trace))
+        return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=True)]
 
     def nothing_asked(self, where: str) -> DataError:
         """Return the error for traces without a question."""
@@ -152,14 +153,10 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     return [*traces.values()]
 
 
-def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
-    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
-    return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=unplaced)]
-
-
 def _rows_with_spans(
     traces: Iterable[list[TraceStep]], *, unplaced: bool = False
 ) -> list[tuple[int, dict[str, Any], list[TraceStep]]]:
+    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
     rows: list[tuple[int, dict[str, Any], list[TraceStep]]] = []
     for trace in traces:
         answered = _answered(trace)
