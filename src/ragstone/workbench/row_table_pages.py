@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 from litestar import Response, get, post
@@ -51,10 +52,8 @@ from ragstone.workbench.run_pages import summarised_columns
 ROWS = f"{ROOT}/rows"
 MOST_RUNS = 8  # whose indexes are open at once
 COOKIE = "ragstone_columns"
-SHORT, LONGEST = (
-    180,
-    4_000,
-)  # characters of a cell, and of one that is opened; the page of the row has the rest
+# Characters of a cell, and of one that is opened; the page of the row has the rest.
+SHORT, LONGEST = 180, 4_000
 SIGNS = (
     *(("=", "is"), ("!=", "is not"), ("~", "contains"), ("<", "is less than"), ("<=", "is at most")),
     *((">", "is more than"), (">=", "is at least"), ("none", "is empty"), ("any", "is not empty")),
@@ -167,7 +166,7 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
     return response
 
 
-def _folder(app: AppState) -> Any:  # noqa: ANN401 - a path
+def _folder(app: AppState) -> Path:
     return app.settings.path(VIEWS)
 
 
@@ -242,8 +241,6 @@ def _condition(query: TableQuery, kinds: Mapping[str, Kind]) -> str:
 
 def _columns_kept(request: AnyRequest) -> list[str]:
     """Return the columns that this browser keeps; none where it keeps nothing that can be read."""
-    from urllib.parse import unquote
-
     try:
         return msgspec.json.decode(unquote(request.cookies.get(COOKIE, "[]")), type=list[str])[:MOST_COLUMNS]
     except msgspec.DecodeError:
