@@ -29,7 +29,6 @@ RUN = "run"
 RATIONALE = "_rationale"
 USUAL_JUDGES = 4
 BLOCK = 2000  # questions whose rows are read at once for an export
-FROM_INDEX = ("found_rank", FLIPS)
 
 
 class TableRun(msgspec.Struct, frozen=True, kw_only=True):
