@@ -1,4 +1,4 @@
-"""Judging chosen answers and chosen traces in a real browser: the forecast, the job, the run that comes of it."""
+"""Judging chosen answers and traces in a real browser: the forecast, the job, the run that comes of it."""
 
 import pytest
 from tests.support.browser import opened_tab

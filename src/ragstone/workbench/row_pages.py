@@ -45,6 +45,7 @@ def row(
     folder: RunFolder,
     index: FromPath[int],
     name: FromPath[str],
+    *,
     question: FromQuery[str],
     system: FromQuery[str] = "",
     judged: FromQuery[int] = 0,
