@@ -43,12 +43,15 @@ def matrix(
     columns: list[RunColumn] = []
     column: RunColumn | None = None
     points: list[MatrixPoint]
+    left_out: list[RunEntry] = []
     if bench:
         summary = read_answer_bench(bench.folder)
         points, judge = _of_bench(bench, summary), summary.board.measure
     else:
         judged = [entry for entry in every if entry.metrics and (not ticked or entry.id in ticked)]
-        matching = chosen(judged, text)
+        every_matching = chosen(judged, text)
+        matching = [entry for entry in every_matching if not entry.chosen]
+        left_out = [entry for entry in every_matching if entry.chosen]
         columns = metric_columns(matching)
         column = next((each for each in columns if each.key == f"metric {metric}"), None)
         if metric and not column:
@@ -73,6 +76,7 @@ def matrix(
         offered=[(axis, axis_words(axis)) for axis in offered],
         n_means=len(points),
         ticked=ticked,
+        left_out=left_out,
         text=text,
     )
 
