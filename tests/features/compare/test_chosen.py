@@ -164,7 +164,9 @@ def test_a_run_of_answers_that_were_chosen_by_their_questions_says_so(runs, tmp_
     a, b = runs
     maize = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), "topic = maize or lang = en")
     comparison = compare(maize, a, shared=True)
-    assert comparison.chosen == ChosenQuestions(where="topic = maize or lang = en", n=20, of=40, by_results=[])
+    assert comparison.chosen == ChosenQuestions(
+        where="topic = maize or lang = en", n=20, of=40, by_results=[]
+    )
     assert "which a filter chose: topic = maize or lang = en" in shown(comparison_document(comparison))
     narrowed = compare(maize, a, shared=True, where="question_id != q1")
     assert narrowed.chosen.where == "question_id != q1; topic = maize or lang = en"
@@ -175,7 +177,9 @@ def test_a_tag_that_differs_between_systems_chose_by_results(runs, tmp_path):
     a, _ = runs
     other = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), "topic = maize")
     rows = answers(["y"] * 20)
-    write_run(other, judged([0.0] * 20), said=[msgspec.structs.replace(row, tags={"topic": "z"}) for row in rows])
+    write_run(
+        other, judged([0.0] * 20), said=[msgspec.structs.replace(row, tags={"topic": "z"}) for row in rows]
+    )
     with pytest.raises(DataError, match="topic = maize"):
         compare(a, other, shared=True)
 
