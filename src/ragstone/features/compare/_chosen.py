@@ -51,8 +51,8 @@ def chosen_before(sides: Sequence[JudgedRun]) -> str:
         except DataError:
             raise DataError(
                 f"{side.name} holds only answers of {side.chosen.of} that were chosen "
-                f"({side.chosen.where}), and not by what their questions say alone: they look better or worse "
-                "for that reason (regression to the mean). Compare whole runs."
+                f"({side.chosen.where}), and not by what their questions say alone: they look better or "
+                "worse for that reason (regression to the mean). Compare whole runs."
             ) from None
     return "; ".join(filters)
 
