@@ -125,7 +125,8 @@ def test_an_open_verdict_beside_an_interval_off_0_is_explained_and_only_there():
     shown = msgspec.structs.replace(holding.metrics[0], verdict="better")
     (said,) = difference_plot(msgspec.structs.replace(holding, metrics=[shown]))[0].said
     assert said == (
-        "The verdicts rest on tests, not on these intervals, and tell a difference in a, whose interval holds 0."
+        "The verdicts rest on tests, not on these intervals, and tell a difference in a, whose interval "
+        "holds 0."
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 from tests.support.browser import opened_tab
@@ -180,6 +181,17 @@ def test_the_list_shows_what_menus_and_words_leave_and_says_where_a_filter_is_wr
     assert "at character 8" in wrong.text
     assert 'value="cost &gt; much"' in wrong.text  # what was typed is kept
     assert client.get("/workbench/traces?at=0").status_code == 400
+
+
+@pytest.mark.parametrize("name", ['it\'s "x"', "d" * 5_000, "a/b?c=d&e#f", EVIL])
+def test_a_link_to_a_session_of_any_name_leads_to_it(client, project, name):
+    sent(project, span(1, input__value="Will it rain?", session__id=name, user__id=name))
+    (link,) = set(
+        re.findall(r'href="(/workbench/traces/session[^"]*)"', client.get("/workbench/traces").text)
+    )
+    page = client.get(unescape(link))
+    assert page.status_code == 200
+    assert page.text.count('class="turn"') == 1
 
 
 def test_a_session_is_one_conversation_with_totals(client, project):

@@ -76,7 +76,7 @@ def compare_several(
             metric=metric,
             means=own,
             n_flips=_flips(columns, own),
-            # The first rank is that of the highest mean, which is no good one where the lowest score is the best.
+            # The first rank is that of the highest mean: no good one where the lowest score is the best.
             ranks=msgspec.UNSET if is_low_best(judge, read) else _ranks(columns, own, clusters, seed),
             best="lowest" if is_low_best(judge, read) else msgspec.UNSET,
         )

@@ -284,9 +284,9 @@ class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
 
     n_flips: questions that pass in one of the columns, with at least the middle of the scale, and fail in
     another; None where a scale is unknown. ranks: how often each column has each rank over resamples of the
-    questions that all have a score of; absent of one column, of labels, of fewer than 10 independent questions,
-    of judges with different models, and of a judge whose lowest score is the best. best: absent where it is the
-    highest.
+    questions that all have a score of; absent of one column, of labels, of fewer than 10 independent
+    questions, of judges with different models, and of a judge whose lowest score is the best. best: absent
+    where that is the highest.
     """
 
     judge: str

@@ -61,7 +61,7 @@ def _is_open(facts: RankFacts) -> bool:
 
 
 def _alike(ranks: RankShares) -> list[str]:
-    """Return those whose share reads as that of the first does: more digits would be the resamples' own noise."""
+    """Return those whose share reads as the first's: more digits would be the noise of the resamples."""
     firsts = by_first(ranks)
     return [name for share, name in firsts if share_text(share) == share_text(firsts[0][0])]
 
@@ -85,8 +85,8 @@ TIED_FIRST = Sentence[RankFacts](
     code="ranks-tied-first",
     text="{names} have the highest mean about equally often in {draws} resamples of the same "
     "{questions}, ties divided: in {share} each. " + NO_TEST,
-    when="two or more are ranked, and two or more have the highest mean most often: their shares are the same "
-    "as they are shown",
+    when="two or more are ranked, and two or more have the highest mean most often: their shares are the "
+    "same as they are shown",
     holds=lambda facts: _is_open(facts) and _is_tied(facts),
     needs={
         **{name: OTHER[name] for name in ("draws", "questions", "fixed", "share")},
