@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.records import Answer, Judgement, Verdict
 from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.joining import preview
@@ -218,10 +219,16 @@ def _joined(
     return list(numbers), runs
 
 
+def _fails(score: float, middle: float, judge: str) -> bool:
+    """Return whether a score lies on the bad side of the middle of its scale."""
+    return score > middle if lowest_is_best(judge) else score < middle
+
+
 def _passed(run: _Places, column: int) -> NDArray[np.int8]:
     """Return for each question whether this judge passes it: PASSES, FAILS or NO_SCORE."""
+    sign = "<=" if lowest_is_best(run.judges[column].judge) else ">="
     rows = run.con.execute(
-        f"SELECT place, (score >= {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
+        f"SELECT place, (score {sign} {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
         f"WHERE col = ? AND {ON_SCALE}",
         [column],
     ).fetchnumpy()
@@ -317,7 +324,7 @@ def _score(line: LineView, judge: ColumnView, at: int, read: _Read, *, whole: bo
     return SideScore(
         judge=judge.judge if judge.judge == judge.metric else f"{judge.judge}: {judge.metric}",
         words=text,
-        low=scored and middle is not None and float(cell) < middle,
+        low=scored and middle is not None and _fails(float(cell), middle, judge.judge),
         scored=scored,
         on_scale=middle is not None,
         rationale=(row.rationale or row.error) if row and whole else None,

@@ -347,3 +347,18 @@ def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, 
         assert raw.headers["x-content-type-options"] == "nosniff"
         assert raw.text.count(text) == 2
     assert client.get(f"/workbench/traces/{TRACE}/{n_spans}").status_code == 404
+
+
+def test_a_long_name_of_a_service_does_not_widen_the_list(project):
+    sent(project, span(1, input__value="Will it rain?"))
+    path = next((project / ".ragstone" / "traces").glob("*.jsonl"))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line["resourceSpans"][0]["resource"] = {
+            "attributes": [{"key": "service.name", "value": {"stringValue": "c" * 2_000}}]
+        }
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/traces")
+        assert tab.page.get_by_text("ccc").count()
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
