@@ -118,11 +118,14 @@ class Tools:
         scores, shortened. An unknown name is answered with those that there are.
         """
         read = self._run(run)
-        rows = read.where(where) if where.strip() else read.table()
         known = _columns(read)
         unknown = next((name for name in columns if name not in known), None)
-        if unknown is not None:
-            raise DataError(f"There is no column {unknown!r}. {nearest(unknown, known)}")
+        try:
+            if unknown is not None:
+                raise DataError(f"There is no column {unknown[:80]!r}.")
+            rows = read.where(where) if where.strip() else read.table()
+        except DataError as mistake:  # an agent has no other place to look them up
+            raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
         shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
         lines = [
             _json({name: _brief(row[name]) for name in shown if row[name] is not None})

@@ -164,8 +164,10 @@ class TraceIndex:
                     self._state = IndexState(len(files), len(files) - n, wrong)
                     if self._closed:
                         return
-        except (DataError, sqlite3.Error) as mistake:
+        except Exception as mistake:  # whatever ends it is told, or the page would wait for it
             self._state = IndexState(len(files), self._state.left, str(mistake))
+            if not isinstance(mistake, DataError | sqlite3.Error):
+                raise
 
 
 class _Writer:

@@ -195,7 +195,7 @@ def _says(block: Block) -> bool:
 
 
 def _found(document: ReportDocument) -> Iterator[Paragraph]:
-    """Yield the findings of a page, each in one line, also that nothing was measured; a bare count is none."""
+    """Yield the findings of a page, each in one line, also that nothing was measured; no bare counts."""
     for block in document.blocks:
         for finding in block.findings if isinstance(block, Findings) else ():
             if finding.figures and not any(figure.interval for figure in finding.figures):
