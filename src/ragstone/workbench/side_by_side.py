@@ -61,7 +61,9 @@ class SideColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said, as a chip shows it. low: below the middle of its scale; on_scale: that is known."""
+    """What a judge said, as a chip shows it. low: on the bad side of the middle of its scale; on_scale: whether
+    that is known.
+    """
 
     judge: str
     words: str
@@ -219,11 +221,6 @@ def _joined(
     return list(numbers), runs
 
 
-def _fails(score: float, middle: float, judge: str) -> bool:
-    """Return whether a score lies on the bad side of the middle of its scale."""
-    return score > middle if lowest_is_best(judge) else score < middle
-
-
 def _passed(run: _Places, column: int) -> NDArray[np.int8]:
     """Return for each question whether this judge passes it: PASSES, FAILS or NO_SCORE."""
     sign = "<=" if lowest_is_best(run.judges[column].judge) else ">="
@@ -324,7 +321,10 @@ def _score(line: LineView, judge: ColumnView, at: int, read: _Read, *, whole: bo
     return SideScore(
         judge=judge.judge if judge.judge == judge.metric else f"{judge.judge}: {judge.metric}",
         words=text,
-        low=scored and middle is not None and _fails(float(cell), middle, judge.judge),
+        # The good side of the middle, and the middle itself, are no low score.
+        low=scored
+        and middle is not None
+        and (float(cell) > middle if lowest_is_best(judge.judge) else float(cell) < middle),
         scored=scored,
         on_scale=middle is not None,
         rationale=(row.rationale or row.error) if row and whole else None,
