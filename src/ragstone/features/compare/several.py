@@ -10,7 +10,7 @@ from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
 from ragstone.features.compare.comparing import Source, read_judged
-from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.matching import JudgedRun, is_low_best
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
     Block,
@@ -85,7 +85,9 @@ def compare_several(
             metric=metric,
             means=own,
             n_flips=_flips(columns, own),
-            ranks=_ranks(columns, own, clusters, seed),
+            # The first rank is that of the highest mean: no good one where the lowest score is the best.
+            ranks=msgspec.UNSET if is_low_best(judge, read) else _ranks(columns, own, clusters, seed),
+            best="lowest" if is_low_best(judge, read) else msgspec.UNSET,
         )
         for (judge, metric), own in means.items()
     ]
@@ -134,8 +136,8 @@ def _ranks(
     clusters: Mapping[str, str],
     seed: int,
 ) -> RankShares | msgspec.UnsetType:
-    if any(mean.labels for mean in means.values()):
-        return msgspec.UNSET
+    if any(mean.labels for mean in means.values()) or len({mean.model for mean in means.values()}) > 1:
+        return msgspec.UNSET  # judges of other models are other judges: their means have no order
     scores: dict[str, dict[str, float]] = {}
     for column, mean in means.items():
         key = (mean.system, mean.judge, mean.metric, mean.model)
