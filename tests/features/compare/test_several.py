@@ -9,6 +9,7 @@ from tests.support.judged_runs import judged, write_run
 from tests.support.surfaces import plots_in
 
 from ragstone import compare_several
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.several import several_document
 from ragstone.kernel.errors import DataError
 
@@ -40,6 +41,16 @@ def test_systems_of_a_run_are_columns_and_a_judge_that_one_lacks_is_told(tmp_pat
     ran = ragstone("compare", *map(str, [*three, tmp_path / "grid"]), "--metric", "f1")
     assert (ran.code, ran.out.count("not judged")) == (0, 3)
     says(ran.out)
+
+
+def test_means_of_one_judge_that_was_not_asked_alike_are_said_to_differ_by_it(tmp_path, three, says):
+    write_run(tmp_path / "other", judged([1, 1, 0, 0], model="openai/b", scale=(0.0, 2.0)))
+    ran = ragstone("compare", *map(str, [*three, tmp_path / "other"]))
+    says(next(line for line in ran.out.split("\n- ") if "not the same judge" in line).split("\n\n")[0])
+    (metric,) = compare_several([*three, tmp_path / "other"]).metrics
+    assert JUDGED_UNLIKE.holds(metric)
+    assert "not the same judge" not in ragstone("compare", *map(str, three), "--all").out
+    assert not JUDGED_UNLIKE.holds(compare_several(three).metrics[0])
 
 
 def test_the_command_prints_and_writes(tmp_path, three):

@@ -9,6 +9,7 @@ from ragstone.features.compare._chosen import chosen_before
 from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun, is_low_best
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
@@ -180,6 +181,8 @@ def several_document(several: SeveralRuns) -> ReportDocument:
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        if unlike := say(metric, JUDGED_UNLIKE):
+            blocks.append(Paragraph(unlike, "warn"))
         blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)
