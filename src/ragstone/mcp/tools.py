@@ -109,7 +109,10 @@ class Tools:
 
         judgements: the name of a run, or a file of judgements. labels: a file of people's labels.
         """
-        rows = self._judgements(judgements)
+        if judgements in {run.name for run in self.project.runs()}:
+            rows = list(self._run(judgements).judgements)
+        else:
+            rows = [*read_rows(self.project.file(judgements), Judgement)]
         given = [*read_rows(self.project.file(labels), Label)]
         cards = report_cards(rows, join_labels(rows, given))
         said = f"{plural(len(cards), 'report card')} from {plural(len(given), 'label')}."
@@ -123,11 +126,14 @@ class Tools:
         scores, shortened. An unknown one of these is answered with those that there are.
         """
         read = self._run(run)
-        rows = read.where(where) if where.strip() else read.table()
         known = _columns(read)
         unknown = next((name for name in columns if name not in known), None)
-        if unknown is not None:
-            raise DataError(f"There is no column {unknown[:80]!r}. All: {', '.join(known)}.")
+        try:
+            if unknown is not None:
+                raise DataError(f"There is no column {unknown[:80]!r}.")
+            rows = read.where(where) if where.strip() else read.table()
+        except DataError as mistake:  # an agent has no other place to look them up
+            raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
         shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
         lines = [_json({name: _brief(row[name]) for name in _told(shown, row)}) for row in _plain_rows(rows)]
         said = f"{count(len(rows))} of {count(len(read.table()))} rows are left by the filter, one a line."
@@ -288,11 +294,6 @@ class Tools:
                 self._last = None
                 self._last = (stamp, read_run(folder))
             return self._last[1]
-
-    def _judgements(self, name: str) -> list[Judgement]:
-        if name in {run.name for run in self.project.runs()}:
-            return list(self._run(name).judgements)
-        return [*read_rows(self.project.file(name), Judgement)]
 
     def _judged(
         self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 from litestar import Response, get
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath
 
 from ragstone.features.label.picking import label_places, seen_labels
 from ragstone.features.try_.pages import offered
@@ -34,7 +34,18 @@ ROW_BYTES = 170_000  # of all of the row: with the frame and what it loads, the 
 CAPS = (200, 60, 20, 8, 3)  # entries of a list of the row, tried in turn until it fits
 SYSTEMS_A_CAP = 4  # answers of other systems, times the entries of a list
 LONGEST_HEADING = 600  # characters of the question; a longer one is whole below
-OWN = ("question", "system", "judged")  # of the address; the rest is the list's filter
+
+
+class RowAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which row; the rest of the address is the filter and the order of the list it is in.
+
+    system: whose answer comes first, and the others are compared with. judged: the first judgement that is
+    shown, where there are too many for a page.
+    """
+
+    question: str
+    system: str = ""
+    judged: int = 0
 
 
 @get("/runs/{index:int}/{name:str}/row", sync_to_thread=True)
@@ -45,16 +56,12 @@ def row(
     folder: RunFolder,
     index: FromPath[int],
     name: FromPath[str],
-    question: FromQuery[str],
-    system: FromQuery[str] = "",
-    judged: FromQuery[int] = 0,
 ) -> Response[str]:
-    """Give the page of a row. The rest of the address is the filter and the order of the list it is in.
-
-    system: whose answer comes first, and the others are compared with. judged: the first judgement that is
-    shown, where there are too many for a page.
-    """
-    kept = [(key, value) for key, value in parse_qsl(request.url.query) if key not in OWN]  # in their order
+    """Give the page of a row: of an address see RowAsked."""
+    asked = query_of(request, RowAsked)
+    question, system, judged = asked.question, asked.system, asked.judged
+    own = RowAsked.__struct_fields__
+    kept = [(key, value) for key, value in parse_qsl(request.url.query) if key not in own]  # in their order
     here = f"{ROOT}/runs/{index}/{quote(name, safe='')}"
     values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": kept, "question": question}
     of_system = [("system", system)] if system else []

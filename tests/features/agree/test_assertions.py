@@ -43,7 +43,7 @@ def run(project):
         '[systems]\ns = { kind = "sheet", path = "sheet.jsonl" }\n[agree]\nlabels = "l.jsonl"\n'
         '[judge]\njudges = ["cites_sources", "brief.toml", "enough.toml"]\n'
     )
-    ran = ragstone("run")
+    ran = ragstone("run", "--all")
     assert ran.code == 0, ran.err
     return ran
 

@@ -77,7 +77,7 @@ def test_the_evidence_names_the_call_and_what_it_brought(agent, says):
 
 def test_terminal_and_page_show_the_tools_and_the_causes(agent):
     folder = agent([NEEDED])
-    out = " ".join(command("blame", "runs/agent").out.split())
+    out = " ".join(command("blame", "runs/agent", "--all").out.split())
     for said in ("tools ███", "tool failed (2 points)", "wrong arguments (1 point)", "called crops("):
         assert said in out
     page = (folder / "report.html").read_text(encoding="utf-8")

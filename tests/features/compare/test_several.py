@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from tests.support.command import ragstone
 from tests.support.judged_runs import judged, write_run
@@ -137,3 +138,33 @@ def test_a_setting_that_no_run_differs_in_is_told(three, says):
     # One setting alone makes no grid, so it is shown only where it is asked for.
     assert "matrices" not in json.loads(ragstone("compare", *map(str, three), "--json").out)
     assert "matrices" in json.loads(ragstone("compare", *map(str, three), "--json", "--by", "k").out)
+
+
+def test_there_is_no_order_where_the_lowest_score_is_best_nor_of_judges_with_different_models():
+    names = [f"q{at}" for at in range(12)]
+
+    def rows(judge: str, model: str, share: float) -> list[dict]:
+        return [
+            {
+                "question_id": name,
+                "system": "s",
+                "judge": judge,
+                "metric": judge,
+                "model": model,
+                "prompt_version": 1,
+                "status": "scored",
+                "score": float(at < 12 * share),
+                "scale": [0, 1],
+            }
+            for at, name in enumerate(names)
+        ]
+
+    def ranked(judge: str, *models: str):
+        runs = [rows(judge, model, share) for model, share in zip(models, (0.2, 0.8), strict=True)]
+        (metric,) = compare_several(runs).metrics
+        return metric
+
+    assert ranked("mine", "m", "m").ranks.shares[0][0] > 0.9
+    assert ranked("mine", "m", "other").ranks is msgspec.UNSET
+    low = ranked("toxicity", "m", "m")
+    assert (low.ranks, low.best) == (msgspec.UNSET, "lowest")

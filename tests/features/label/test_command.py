@@ -174,7 +174,7 @@ def reasoned(project):
 
 
 def test_gaps_are_shown_labelled_again_and_flips_counted(reasoned, says):
-    ran = ragstone("agree", "runs/now", "labels.jsonl", "--gaps")
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--gaps", "--all")
     assert ran.code == 0
     says(ran.out[: ran.out.index("q0,")])
     ran = ragstone(
@@ -196,7 +196,7 @@ def test_gaps_are_shown_labelled_again_and_flips_counted(reasoned, says):
     assert all(row["score"] is None and row["again"] and row["answer"] for row in rows)
     done = [{**row, "score": int(at < 7), "annotator": "ann"} for at, row in enumerate(rows)]
     (reasoned / "again.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done))
-    ran = ragstone("agree", "runs/now", "labels.jsonl", "--again", "again.jsonl")
+    ran = ragstone("agree", "runs/now", "labels.jsonl", "--again", "again.jsonl", "--all")
     says(ran.out)
     ran = ragstone("agree", "runs/now", "labels.jsonl", "--again", "again.jsonl", "--gaps", "--json")
     told = json.loads(ran.out)

@@ -42,6 +42,9 @@ THREADS = {
     "ragstone_assistant.log._spans": "does one thing, and is waited for with a timeout",
     "features.export.stream": "what it has not sent at the end counts as lost, whatever ended it",
     "features.watch.collector": "does one thing: it ends its process with the parent",
+    "features.demo.pages": "tells its life in a finally",
+    "features.watch._trace_index": "tells what ended it, and is begun again at the next look",
+    "kernel.serve.rows.indexes": "says that it is done in a finally",
 }
 
 

@@ -18,9 +18,10 @@ from ragstone_assistant.tools._schema_struct import given_by, struct_of
 from ragstone_assistant.tools.plain_text import bounded, doing_of, failed, line
 
 if TYPE_CHECKING:
-    from mcp import Client
     from mcp.types import CallToolResult, ListToolsResult
     from mcp.types import Tool as Declared
+
+    from mcp import Client
 
 
 MOST_PAGES = 20  # of the list of tools
@@ -181,8 +182,9 @@ def _why_not(holder: "asyncio.Task[None]", timeout_s: float) -> str:
 
 def _has_gone(mistake: BaseException) -> bool:
     """Return whether a call failed with its connection, not by an answer of the server's."""
-    from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
+
+    from mcp import MCPError
 
     return not isinstance(mistake, MCPError) or mistake.error.code == CONNECTION_CLOSED
 

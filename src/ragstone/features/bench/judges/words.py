@@ -136,7 +136,12 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
             *order_blocks(board, summary.choice),
             SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
-            *board_plot(board.measure, dots, f"{measure_name(board)}, with the 95 % interval"),
+            *board_plot(
+                board.measure,
+                dots,
+                f"{measure_name(board)}, with the 95 % interval",
+                is_low_best=bool(direction(board)),
+            ),
         ],
         source=BENCH,
         made=[("asked", totals(summary))],
