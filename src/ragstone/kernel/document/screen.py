@@ -128,7 +128,7 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
 
 
 def _cautions(readings: Sequence[_Reading], *, several: bool) -> list[str]:
-    """Return each caution once. Of several documents it says of which it is, unless it is of all that answer."""
+    """Return each caution once. Of several documents it says of which it is, unless it is of all of them."""
     titles: dict[str, list[str]] = {}
     for reading in readings:
         for caution in dict.fromkeys(reading.cautions):
