@@ -24,6 +24,7 @@ from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}", re.ASCII)
@@ -72,7 +73,7 @@ def judge_page(
         ours=[entry for entry in entries if entry.path],
         shipped=[entry for entry in entries if not entry.path],
         models=models_of(app.settings),
-        name=_free_name(_place(app, folder), f"{folder.name}-chosen"),
+        name=free_name(f"{folder.name}-chosen", lambda name: (_place(app, folder) / name).exists()),
         running=app.jobs.running(_job(folder)),
     )
 
@@ -85,14 +86,6 @@ def _place(app: AppState, folder: Path) -> Path:
     """Return the folder that the new run goes into: that of the project's runs, else that of this run."""
     own = [app.settings.path(each) for each in app.settings.workbench.runs]
     return next((each for each in own if each in app.runs.folders), folder.parent)
-
-
-def _free_name(place: Path, base: str) -> str:
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "-" for sign in base)
-    plain = plain.lstrip("-_.")[:70] or "chosen"
-    return next(
-        name for n in range(1, 10_000) if not (place / (name := plain if n == 1 else f"{plain}-{n}")).exists()
-    )
 
 
 def _left(app: AppState, folder: Path, where: str) -> list[tuple[str, str]]:

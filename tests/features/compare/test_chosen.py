@@ -132,7 +132,7 @@ def test_the_command_says_that_the_questions_were_chosen(runs, says):
     by_result = run_command("compare", a, b, "--where", "containment < 0.5", "--gate")
     assert by_result.code == 3
     says(" ".join(by_result.out.split("A: ")[0].split()))
-    says(by_result.out.strip().splitlines()[-1])
+    says(next(line for line in by_result.out.splitlines() if line.startswith("Gate: ")))
     assert run_command("compare", a, b, a, "--where", "topic = maize").code == 2
 
 

@@ -10,7 +10,8 @@ from ragstone.features.compare.values import ChosenQuestions, Comparison, Gate, 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Ranking
 from ragstone.kernel.runs.filtering import filter_columns
-from ragstone.kernel.runs.joined import FinishedRun, rows_where
+from ragstone.kernel.runs.joined_rows import joined, rows_where
+from ragstone.kernel.runs.run import Run
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.where import Kind, columns_asked
 
@@ -19,16 +20,14 @@ OF_QUESTIONS = {"question_id", "question", "reference", "kind", "lang", "answera
 KeyedT = TypeVar("KeyedT", Answer, Judgement, Ranking)
 
 
-def choose_questions(
-    runs: tuple[FinishedRun, FinishedRun], where: str
-) -> tuple[ChosenQuestions, frozenset[str]]:
+def choose_questions(runs: tuple[Run, Run], where: str) -> tuple[ChosenQuestions, frozenset[str]]:
     """Return what a filter chooses of the questions of two runs, those of which it leaves a row in either.
 
     Raises DataError for a filter that does not parse, or that leaves nothing.
     """
     left, kinds, tags = rows_where(runs, where)
     ids = frozenset(row["question_id"] for rows in left for row in rows)
-    every = {row["question_id"] for run in runs for row in run.table()}
+    every = {row["question_id"] for run in runs for row in joined(run)}
     if not ids:
         raise DataError(f"No question of either run is left by the filter {where!r}. Change it.")
     own = OF_QUESTIONS | {name for name, key in tags.items() if _is_shared(runs, key)}
@@ -76,13 +75,13 @@ def _question_columns(sides: Sequence[JudgedRun]) -> dict[str, Kind]:
     return {name: kind for name, kind in columns.kinds.items() if name in named}
 
 
-def _is_shared(runs: tuple[FinishedRun, FinishedRun], tag: str) -> bool:
+def _is_shared(runs: tuple[Run, Run], tag: str) -> bool:
     """Return whether a tag is the same for every system, so that it is of the question, and no result."""
     values: dict[str, str | None] = {}
     return all(
         values.setdefault(row["question_id"], value) == value
         for run in runs
-        for row in run.table()
+        for row in joined(run)
         for value in [(row["tags"] or {}).get(tag)]
     )
 

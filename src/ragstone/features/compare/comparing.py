@@ -16,8 +16,7 @@ from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
-from ragstone.kernel.runs.joined import FinishedRun, read_run
-from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
@@ -108,7 +107,7 @@ def compare(
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
-def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> FinishedRun:
+def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> Run:
     """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
     if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
         raise DataError(

@@ -6,6 +6,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, nearest, plural
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.records import Answer, Judgement, Question, Ranking, references
 from ragstone.kernel.runs.settings import RunManifest
 from ragstone.kernel.runs.summary import ChosenAnswers
@@ -34,6 +35,13 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     manifest: RunManifest | None = None
     unfolded: list[Judgement] = []
     chosen: ChosenAnswers | None = None
+
+
+def is_low_best(judge: str, runs: Iterable[JudgedRun]) -> bool:
+    """Return whether the lowest score of a judge is the good one, by the manifests of runs, else its name."""
+    name = _file_of(judge)
+    told = [run.manifest.judges[name].best for run in runs if run.manifest and name in run.manifest.judges]
+    return "lowest" in told or lowest_is_best(judge)
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,9 @@ from ragstone.features.compare._chosen import chosen_before
 from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
-from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.matching import JudgedRun, is_low_best
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
     Block,
@@ -27,7 +28,7 @@ from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
-from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
+from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
@@ -85,24 +86,23 @@ def compare_several(
             metric=metric,
             means=own,
             n_flips=_flips(columns, own),
-            ranks=_ranks(columns, own, clusters, seed),
+            # The first rank is that of the highest mean: no good one where the lowest score is the best.
+            ranks=msgspec.UNSET if is_low_best(judge, read) else _ranks(columns, own, clusters, seed),
+            best="lowest" if is_low_best(judge, read) else msgspec.UNSET,
         )
         for (judge, metric), own in means.items()
     ]
+    laid_out = {key: lay_out(own, by) for key, own in points.items()}
+    # Without a choice of settings, only where two of them cross.
+    matrices = {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
     return SeveralRuns(
         columns=list(columns),
         metrics=compared,
         settings=_differing(names, read),
         usd=usd or msgspec.UNSET,
-        matrices=_matrices(points, by) or msgspec.UNSET,
+        matrices=matrices or msgspec.UNSET,
         chosen=chosen or msgspec.UNSET,
     )
-
-
-def _matrices(points: Mapping[str, list[MatrixPoint]], by: Sequence[str]) -> dict[str, Matrix]:
-    """Return the matrix of each judge; without a choice of settings only where two of them cross."""
-    laid_out = {key: lay_out(own, by) for key, own in points.items()}
-    return {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
@@ -137,8 +137,8 @@ def _ranks(
     clusters: Mapping[str, str],
     seed: int,
 ) -> RankShares | msgspec.UnsetType:
-    if any(mean.labels for mean in means.values()):
-        return msgspec.UNSET
+    if any(mean.labels for mean in means.values()) or len({mean.model for mean in means.values()}) > 1:
+        return msgspec.UNSET  # judges of other models are other judges: their means have no order
     scores: dict[str, dict[str, float]] = {}
     for column, mean in means.items():
         key = (mean.system, mean.judge, mean.metric, mean.model)
@@ -181,6 +181,8 @@ def several_document(several: SeveralRuns) -> ReportDocument:
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        if unlike := say(metric, JUDGED_UNLIKE):
+            blocks.append(Paragraph(unlike, "warn"))
         blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)

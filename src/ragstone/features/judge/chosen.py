@@ -7,7 +7,8 @@ import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.joined import read_run
+from ragstone.kernel.runs.joined_rows import rows_where
+from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
@@ -24,7 +25,7 @@ def chosen_sheet(
     if answers is None:
         raise DataError(f"{folder}: a filter chooses answers of a run, and there is none here with answers.")
     if left is None:
-        left = {(row["question_id"], row["system"]) for row in read_run(folder).where(where)}
+        left = {(row["question_id"], row["system"]) for row in rows_where([read_run(folder)], where)[0][0]}
     sheet = AnswerSheet(answers, questions=rows_in(folder, "questions"), limit=limit, left=left)
     if not len(sheet):
         raise DataError(f"No answer of {folder} is left by the filter {where!r}. Change it.")

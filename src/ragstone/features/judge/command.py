@@ -75,7 +75,7 @@ def judge(
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
-    - `ragstone judge runs/mine --where "correctness < 0.5" --judge completeness`
+    - `ragstone judge runs/mine --where "correctness < 50" --judge relevance`
     - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet

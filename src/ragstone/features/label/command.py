@@ -85,7 +85,7 @@ def label(
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     - `ragstone label runs/before runs/after --compare -n 100`
     - `ragstone label judgements.jsonl labels.jsonl --gaps -n 10 --instructions clearer.md`
-    - `ragstone label runs/mine --where "correctness < 0.5 and topic = maize"`
+    - `ragstone label runs/mine --where "correctness < 50 and topic = maize"`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label

@@ -53,6 +53,7 @@ from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -180,22 +181,16 @@ def new_queue(
         wrong=wrong,
         systems=systems,
         label=LABEL,
-        name=free_name(app, run),
+        name=free_queue_name(app, run.partition("/")[2]),
         annotator=person.name,
     )
 
 
-def free_name(app: AppState, run: str) -> str:
-    """Return a name for a queue that none has: the run's, with a number where it is taken."""
-    base = "".join(
-        sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
-    ).strip("-")
-    base = base[:50] or "queue"
+def free_queue_name(app: AppState, wanted: str) -> str:
+    """Return a name for a queue that none has, and no file of labels."""
     taken = {path.stem for path in app.part(queues_of).folder.glob("*.json")}
     taken |= {path.stem for path in app.part(queues_of).labels.glob("*.jsonl")}
-    return next(
-        name for n in range(1, len(taken) + 2) if (name := base if n == 1 else f"{base}-{n}") not in taken
-    )
+    return free_name(wanted, taken.__contains__)
 
 
 @post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
@@ -273,7 +268,7 @@ def pick(request: AnyRequest, app: AtApp, data: JSONBody[AnswerToLabel]) -> dict
     key = (data.question, data.system)
     judged = [row for row in _judgements(app, data.run) if (row.question_id, row.system) == key]
     draw = AnswerDraw(by="picked", n=1)
-    name = free_name(app, f"/picked-{data.run.partition('/')[2]}")
+    name = free_queue_name(app, f"picked-{data.run.partition('/')[2]}")
     first = next((row for row in judged if row.model != NO_MODEL), next(iter(judged), None))
     material = _material(app, data.run, first.judge if first else "", first.metric if first else "", None)
     queue, texts = make_queue(Plan(name=name, choice=draw), material, [key])

@@ -32,6 +32,7 @@ from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.serve.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import judge_rows, load_judges
@@ -119,11 +120,7 @@ def chosen(
         first=first,
         others=[each for each in judges if each not in first],
         models=_models(settings),
-        name=next(
-            name
-            for n in range(1, len(taken) + 2)
-            if (name := "traces" if n == 1 else f"traces-{n}") not in taken
-        ),
+        name=free_name("traces", taken.__contains__),
     )
 
 

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.features.watch._trace_index import IndexState, TraceIndex, TraceRow, lines_of
+from ragstone.features.watch._trace_index import LONGEST_NAME, IndexState, TraceIndex, TraceRow, lines_of
 from ragstone.features.watch._trace_query import Order, TraceQuery, TraceScore, TraceTotals, with_scores
 from ragstone.features.watch._trace_view import exchanges_in, lasted, priced, shown_trace
 from ragstone.features.watch.traces import TraceTree, find_trace
@@ -22,7 +22,9 @@ from ragstone.kernel.runs.notes import Note, read_notes
 from ragstone.kernel.serve.frame import AtPerson, at_time, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.serve.tables import FilterChip, TableHead
 from ragstone.kernel.tables.interchange.values import amount_in
+from ragstone.kernel.tables.where import ColumnTest
 
 TRACES_A_PAGE = 50
 OF_A_SESSION = 100  # traces on a page of it
@@ -32,6 +34,7 @@ AT_ONCE = 500
 WAIT_S = 0.6  # for what is new to be read, before the page is shown
 SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
 SLOWER_S = ("1", "3", "10", "30", "60")
+HEADS: tuple[Order, ...] = ("errors", "duration", "tokens", "cost", "time")
 
 
 class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,13 +55,6 @@ class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     order: Order = "time"
     rising: int = 0
     at: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1
-
-
-class FilterChip(NamedTuple):
-    """A part of a filter in words, and the address without it."""
-
-    words: str
-    without: str
 
 
 def index_of(app: AppState) -> TraceIndex:
@@ -98,7 +94,7 @@ def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
     for name, column in (("slower", "duration"), ("dearer", "cost")):
         if text := getattr(query, name).strip():
             if (number := amount_in(text)) is None:
-                raise DataError(f"{text!r} is no number: write one such as 0.01.")
+                raise DataError(f"{text!r} is not a number: write one such as 0.01.")
             parts.append((f"{column} > {number:.10g}", name))
     if query.where.strip():
         parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
@@ -138,7 +134,9 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         problem=problem,
         where=where,
         chips=[FilterChip(words, address(query, **{name: None})) for words, name in parts],
+        heads=[_head(query, order) for order in HEADS],
         address=lambda **changes: address(query, **changes),
+        paged=parse_qsl(address(query)[1:]),
         n_pages=-(-found.n // TRACES_A_PAGE) if found else 0,
         scores=scores,
         noted=noted,
@@ -159,6 +157,15 @@ def address(query: TracesAsked, **changes: object) -> str:
     defaults = msgspec.structs.asdict(TracesAsked())
     told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
     return f"?{urlencode(told)}" if told else "?"
+
+
+def _head(query: TracesAsked, order: Order) -> TableHead:
+    """Return the head of a column that sorts: from the highest down, then from the least up."""
+    way = ("ascending" if query.rising else "descending") if query.order == order else ""
+    href = address(query, order=order, rising=1 if way == "descending" else None)
+    return TableHead(
+        name=order.capitalize(), kind="text" if order == "time" else "number", href=href, way=way
+    )
 
 
 @get("/traces/{trace_id:str}", sync_to_thread=True)
@@ -259,7 +266,7 @@ def session(request: AnyRequest, app: AtApp) -> Response[str]:
     value = query.session or query.user
     state = app.part(index_of).refresh(WAIT_S)
     with traces_asked(app) as asked:
-        where = f"{kind} = {_quoted(value)}"
+        where = ColumnTest(column=kind, kind="text", sign="=", values=(value[:LONGEST_NAME],))
         found = asked.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
         if not value or not found.n:
             raise NotFoundException(f"There is no trace of this {kind} here.")

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Container, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,14 @@ def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
         models={"judge": " and ".join(dict.fromkeys(models)) or NO_MODEL},
         notes=[*summary.notes, note],
     )
+
+
+def free_name(wanted: str, is_taken: Callable[[str], bool]) -> str:
+    """Return a name of letters, digits, - and _ that is free: as wanted, with a number where that is taken.
+
+    A name without any such sign is `chosen`.
+    """
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in wanted)
+    base = plain.strip("-_")[:50] or "chosen"
+    numbered = (base if n == 1 else f"{base}-{n}" for n in count(1))
+    return next(name for name in numbered if not is_taken(name))
