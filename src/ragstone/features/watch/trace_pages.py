@@ -99,7 +99,7 @@ def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
     for name, column in (("slower", "duration"), ("dearer", "cost")):
         if text := getattr(query, name).strip():
             if (number := amount_in(text)) is None:
-                raise DataError(f"{text!r} is no number: write one such as 0.01.")
+                raise DataError(f"{text!r} is not a number: write one such as 0.01.")
             parts.append((f"{column} > {number:.10g}", name))
     if query.where.strip():
         parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
