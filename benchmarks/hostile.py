@@ -37,7 +37,8 @@ from tests.support.growth import HOSTILE as TEXTS
 from tests.support.growth import allowed, sizes
 from tests.support.spans_of_shapes import SHAPES, spans_of
 
-from ragstone.kernel.tables.interchange.traces import TraceStep, answers_of
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_of
 
 CHATS, HOSTILE, SLOW = 200, 5, 200
 LONGEST_S = 200.0  # a file takes 60 s of computing at most, and 180 s by the clock

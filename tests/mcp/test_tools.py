@@ -153,7 +153,7 @@ def test_a_judge_that_asks_a_model_needs_a_budget_that_is_left(tools, folder, sa
     "name", ["../elsewhere", "/etc", "runs/../../elsewhere", "outside", ".", "", "before\0", "x" * 100_000]
 )
 def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
-    with pytest.raises(DataError, match="There is no run"):
+    with pytest.raises(DataError, match="no run"):
         tools.read_report(name)
 
 
@@ -162,7 +162,7 @@ def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
     ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"],
 )
 def test_a_name_that_leads_elsewhere_is_no_file(tools, name):
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="no file"):
         tools.measure_judge("after", name)
 
 

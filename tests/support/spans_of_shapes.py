@@ -1,6 +1,6 @@
 """Spans of a trace in shapes that are hard to walk."""
 
-from ragstone.kernel.tables.interchange.traces import TraceStep
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 
 
 def spans_of(shape: str, n: int) -> list[TraceStep]:

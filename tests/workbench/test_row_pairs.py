@@ -5,13 +5,13 @@ from tests.kernel.serve.rows.test_filtering import con, folder, run  # noqa: F40
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.serve.rows.asking import RowFilter, answers_left
-from ragstone.workbench.row_pairs import answers_in, run_rows, table_columns
+from ragstone.workbench.row_pairs import answers_in, indexed_run, table_columns
 from ragstone.workbench.row_table import TableRun, columns_of_table, export_rows, table_page, usual_columns
 
 
 @pytest.fixture
 def rows(con, run):  # noqa: F811
-    return run_rows(con, run.notes)
+    return indexed_run(con, run.notes)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_column_that_one_run_lacks_is_empty_there(con, run, tmp_path):  # noqa
     write_rows(other / "judgements.jsonl", [judged("q1", "a", "style", 1)], Judgement)
     make_index(files_of(other), tmp_path / "other.duckdb")
     opened = connect(tmp_path / "other.duckdb")
-    runs = [run_rows(con, run.notes), run_rows(opened)]
+    runs = [indexed_run(con, run.notes), indexed_run(opened)]
     assert {"style", "correctness", "topic"} <= set(table_columns(runs))
 
     def found(where: str) -> list[tuple[int, int, str]]:

@@ -159,7 +159,7 @@ def test_rows_of_two_runs_are_one_table_with_the_run_beside_them(runs, client):
     html = page(client, "before", "after", order="-containment")
     assert asked(html) == ["q0", "q3", "q0", "q1", "q2", "q1", "q4", "q2", "q3", "q4"]
     assert 'aria-sort="descending"' in html
-    assert len(re.findall(r'data-head="run"', html)) == 10
+    assert len(re.findall(r'data-label="run"', html)) == 10
     assert "10 rows" in html
     assert "timed out" in html or "timeout" in html  # why there is no score
     assert "/workbench/runs/0/after/row?question=q4&amp;system=mine" in html

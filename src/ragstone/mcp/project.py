@@ -59,7 +59,7 @@ class AgentProject:
             if ending_of(file) in READERS
             and not file.name.startswith(".")
             and file.is_file()
-            and self._holds(file)
+            and self.root in file.resolve().parents  # in the folder itself, links followed
         )
 
     def file(self, name: str) -> Path:
@@ -74,10 +74,6 @@ class AgentProject:
             folder = self.settings.path(name)
             if folder.is_dir():
                 yield folder
-
-    def _holds(self, file: Path) -> bool:
-        """Return whether a file is in the project's folder itself, links followed."""
-        return self.root in file.resolve().parents
 
 
 def _folders_in(parent: Path) -> list[Path]:

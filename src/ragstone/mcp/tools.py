@@ -104,7 +104,10 @@ class Tools:
 
         judgements: the name of a run, or a file of judgements. labels: a file of people's labels.
         """
-        rows = self._judgements(judgements)
+        if judgements in {run.name for run in self.project.runs()}:
+            rows = list(self._run(judgements).judgements)
+        else:
+            rows = [*read_rows(self.project.file(judgements), Judgement)]
         given = [*read_rows(self.project.file(labels), Label)]
         cards = report_cards(rows, join_labels(rows, given))
         said = f"{plural(len(cards), 'report card')} from {plural(len(given), 'label')}."
@@ -283,11 +286,6 @@ class Tools:
                 self._last = None
                 self._last = (stamp, read_run(folder))
             return self._last[1]
-
-    def _judgements(self, name: str) -> list[Judgement]:
-        if name in {run.name for run in self.project.runs()}:
-            return list(self._run(name).judgements)
-        return [*read_rows(self.project.file(name), Judgement)]
 
     def _judged(
         self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None

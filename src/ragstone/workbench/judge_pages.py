@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from litestar.params import FromQuery, JSONBody
 
 from ragstone.features.improve.draft_forms import Expected, check_model, expected_of, models_of, settings_of
-from ragstone.features.judge.chosen import chosen_note, chosen_sheet
+from ragstone.features.judge.chosen import choice_of, chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import ListedJudge
@@ -25,6 +25,7 @@ from ragstone.kernel.serve.jobs import JobState, JudgeRun
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}", re.ASCII)
@@ -73,7 +74,7 @@ def judge_page(
         ours=[entry for entry in entries if entry.path],
         shipped=[entry for entry in entries if not entry.path],
         models=models_of(app.settings),
-        name=_free_name(_place(app, folder), f"{folder.name}-chosen"),
+        name=free_name(f"{folder.name}-chosen", lambda name: (_place(app, folder) / name).exists()),
         running=app.jobs.running(_job(folder)),
     )
 
@@ -86,14 +87,6 @@ def _place(app: AppState, folder: Path) -> Path:
     """Return the folder that the new run goes into: that of the project's runs, else that of this run."""
     own = [app.settings.path(each) for each in app.settings.workbench.runs]
     return next((each for each in own if each in app.runs.folders), folder.parent)
-
-
-def _free_name(place: Path, base: str) -> str:
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "-" for sign in base)
-    plain = plain.lstrip("-_.")[:70] or "chosen"
-    return next(
-        name for n in range(1, 10_000) if not (place / (name := plain if n == 1 else f"{plain}-{n}")).exists()
-    )
 
 
 def _left(app: AppState, folder: Path, where: str) -> list[tuple[str, str]]:
@@ -146,13 +139,13 @@ def begin(
         raise DataError(f"There is a run {name!r} already: give the new one another name.")
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    note = chosen_note(folder, data.where) if data.where.strip() else None
+    chosen = choice_of(folder, data.where.strip())
     caps = parse_caps(data.budget.strip() or None)
     job = JudgeRun("judging", person.name, 0)
     app.jobs.begin(_job(folder), job)
 
     async def work(session: Session) -> int:
-        await judge_to_new_run(session, sheet, place / name, judges, note=note)
+        await judge_to_new_run(session, sheet, place / name, judges, chosen=chosen)
         return len(sheet)
 
     job.start(settings, caps, work)

@@ -9,7 +9,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
-from ragstone.features.bench.answerers.words import AnswerBenchSummary, bench_points, read_answer_bench
+from ragstone.features.bench.answerers.words import bench_points, read_answer_bench
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
@@ -43,12 +43,19 @@ def matrix(
     columns: list[RunColumn] = []
     column: RunColumn | None = None
     points: list[MatrixPoint]
+    left_out: list[RunEntry] = []
     if bench:
         summary = read_answer_bench(bench.folder)
-        points, judge = _of_bench(bench, summary), summary.board.measure
+        judge = summary.board.measure
+        points = [
+            msgspec.structs.replace(point, target=f"{ROOT}/runs/{quote(bench.id)}/cells/{number}")
+            for number, point in enumerate(bench_points(summary), 1)
+        ]
     else:
         judged = [entry for entry in every if entry.metrics and (not ticked or entry.id in ticked)]
-        matching = chosen(judged, text)
+        every_matching = chosen(judged, text)
+        matching = [entry for entry in every_matching if not entry.chosen]
+        left_out = [entry for entry in every_matching if entry.chosen]
         columns = metric_columns(matching)
         column = next((each for each in columns if each.key == f"metric {metric}"), None)
         if metric and not column:
@@ -73,6 +80,7 @@ def matrix(
         offered=[(axis, axis_words(axis)) for axis in offered],
         n_means=len(points),
         ticked=ticked,
+        left_out=left_out,
         text=text,
     )
 
@@ -94,13 +102,6 @@ def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
     mark = "'" if '"' in mean.system else '"'
     query = f"?where={quote(f'system = {mark}{mean.system}{mark}')}" if several else ""
     return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
-
-
-def _of_bench(entry: RunEntry, summary: AnswerBenchSummary) -> list[MatrixPoint]:
-    return [
-        msgspec.structs.replace(point, target=f"{ROOT}/runs/{quote(entry.id)}/cells/{number}")
-        for number, point in enumerate(bench_points(summary), 1)
-    ]
 
 
 @get("/runs/{index:int}/{name:str}/cells/{number:int}", sync_to_thread=True)

@@ -4,7 +4,7 @@ An answer is a question and the system that answered it, as in the joined table 
 for its own rows in order; several are merged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 FILE_ORDER = ("", "file")
 
 
-class RunRows(msgspec.Struct, frozen=True):
-    """A run as far as a table asks it, see run_rows. notes: of the run as they are now."""
+class IndexedRun(msgspec.Struct, frozen=True):
+    """A run as far as a table asks it, see indexed_run. notes: of the run as they are now."""
 
     con: "duckdb.DuckDBPyConnection"
     notes: Sequence[Note]
     own: OwnColumns
 
 
-def run_rows(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note] = ()) -> RunRows:
+def indexed_run(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note] = ()) -> IndexedRun:
     """Return a run as far as a table asks it: what may be asked is looked up once."""
-    return RunRows(con, notes, run_columns(con, notes))
+    return IndexedRun(con, notes, run_columns(con, notes))
 
 
 class AnswerPlace(NamedTuple):
@@ -51,7 +51,7 @@ class AnswerPlaces(msgspec.Struct, frozen=True, kw_only=True):
     of: int
 
 
-def table_columns(runs: Sequence[RunRows]) -> dict[str, Kind]:
+def table_columns(runs: Sequence[IndexedRun]) -> dict[str, Kind]:
     """Return what a filter may ask of rows of these runs, by name -> kind; of two kinds the first run's."""
     kinds: dict[str, Kind] = {}
     for run in runs:
@@ -60,7 +60,7 @@ def table_columns(runs: Sequence[RunRows]) -> dict[str, Kind]:
 
 
 def answers_in(
-    runs: Sequence[RunRows], chosen: RowFilter, *, first: int = 0, most: int | None = None
+    runs: Sequence[IndexedRun], chosen: RowFilter, *, first: int = 0, most: int | None = None
 ) -> AnswerPlaces:
     """Return the answers that `where` of a filter leaves, in its order; its menus do not count.
 
@@ -80,7 +80,13 @@ def answers_in(
     # Of several runs, the rows before the page may be of any of them.
     skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
     found = [
-        _sorted(run, number, _where(run, chosen, kinds), (column, is_down), (skipped, upto))
+        _sorted(
+            run,
+            number,
+            pairs_that(run.own, chosen.where, run.notes, kinds) if chosen.where.strip() else ("true", []),
+            (column, is_down),
+            (skipped, upto),
+        )
         for number, run in enumerate(runs)
     ]
     sorted_rows = [rows for rows, _ in found]
@@ -116,7 +122,7 @@ class _Falling(NamedTuple):
 
 
 def _sorted(
-    run: RunRows, number: int, condition: Query, order: tuple[str, bool], limits: tuple[int, int | None]
+    run: IndexedRun, number: int, condition: Query, order: tuple[str, bool], limits: tuple[int, int | None]
 ) -> tuple[list[tuple[str | float | None, AnswerPlace]], int]:
     """Return the rows of one run in order, each with what it is sorted by, and how many the filter leaves.
 
@@ -143,10 +149,3 @@ def _sorted(
         counted = f"SELECT count(*) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
         (n,) = run.con.execute(counted, condition[1]).fetchone() or (0,)
     return [(key, AnswerPlace(number, place, system)) for key, place, system, _ in rows], n
-
-
-def _where(run: RunRows, chosen: RowFilter, kinds: Mapping[str, Kind]) -> Query:
-    """Return the condition on a pair `r`."""
-    if not chosen.where.strip():
-        return "true", []
-    return pairs_that(run.own, chosen.where, run.notes, kinds)

@@ -14,13 +14,13 @@ from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
-from ragstone.kernel.runs.joined import JudgeKey, joined
+from ragstone.kernel.runs.joined_rows import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
-from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, RunRows, answers_in, table_columns
+from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, IndexedRun, answers_in, table_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,14 +29,13 @@ RUN = "run"
 RATIONALE = "_rationale"
 USUAL_JUDGES = 4
 BLOCK = 2000  # questions whose rows are read at once for an export
-FROM_INDEX = ("found_rank", FLIPS)
 
 
 class TableRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a table. id: as pages address it. causes: by question id, where blame has looked."""
 
     id: str
-    rows: RunRows
+    rows: IndexedRun
     summary: RunSummary
     causes: Mapping[str, list[Caused]] = {}
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 from litestar import Response, get, post
@@ -36,7 +37,7 @@ from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
-from ragstone.workbench.row_pairs import run_rows, table_columns
+from ragstone.workbench.row_pairs import indexed_run, table_columns
 from ragstone.workbench.row_table import (
     TableColumn,
     TableRun,
@@ -51,10 +52,8 @@ from ragstone.workbench.run_pages import summarised_columns
 ROWS = f"{ROOT}/rows"
 MOST_RUNS = 8  # whose indexes are open at once
 COOKIE = "ragstone_columns"
-SHORT, LONGEST = (
-    180,
-    4_000,
-)  # characters of a cell, and of one that is opened; the page of the row has the rest
+# Characters of a cell, and of one that is opened; the page of the row has the rest.
+SHORT, LONGEST = 180, 4_000
 SIGNS = (
     *(("=", "is"), ("!=", "is not"), ("~", "contains"), ("<", "is less than"), ("<=", "is at most")),
     *((">", "is more than"), (">=", "is at least"), ("none", "is empty"), ("any", "is not empty")),
@@ -92,7 +91,7 @@ class ShownRow(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[RowCell]
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _TableRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request in the terms of the table. filter: its condition and order. columns: chosen, [] for none."""
 
     runs: list[str]
@@ -167,7 +166,7 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
     return response
 
 
-def _folder(app: AppState) -> Any:  # noqa: ANN401 - a path
+def _folder(app: AppState) -> Path:
     return app.settings.path(VIEWS)
 
 
@@ -178,7 +177,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
     run = app.runs.view(folder).run
     return TableRun(
         id=run_id,
-        rows=run_rows(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
+        rows=indexed_run(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
         summary=run.summary if run else summary_of_none(folder),
         causes=run.causes if run else {},
     )
@@ -186,7 +185,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
 
 def _asked(
     request: AnyRequest, app: AppState, query: TableQuery, runs: list[str], opened: Sequence[TableRun]
-) -> _Asked:
+) -> _TableRequest:
     """Return what an address asks for: what it says, else what its view says."""
     given = query_of(request, RowFilter)
     view = read_view(_folder(app), query.view) if query.view else None
@@ -208,7 +207,7 @@ def _asked(
             given = msgspec.structs.replace(given, where=_joinable(given.where, opened))
         chosen = as_filter(given, columns_in(first.con, summarised), names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
-    return _Asked(
+    return _TableRequest(
         runs=runs,
         filter=chosen,
         columns=listed[:MOST_COLUMNS] or (view.columns if view else []),
@@ -242,15 +241,15 @@ def _condition(query: TableQuery, kinds: Mapping[str, Kind]) -> str:
 
 def _columns_kept(request: AnyRequest) -> list[str]:
     """Return the columns that this browser keeps; none where it keeps nothing that can be read."""
-    from urllib.parse import unquote
-
     try:
         return msgspec.json.decode(unquote(request.cookies.get(COOKIE, "[]")), type=list[str])[:MOST_COLUMNS]
     except msgspec.DecodeError:
         return []
 
 
-def _shown_columns(opened: Sequence[TableRun], asked: _Asked, request: AnyRequest) -> list[TableColumn]:
+def _shown_columns(
+    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest
+) -> list[TableColumn]:
     every = {column.name: column for column in columns_of_table(opened)}
     wanted = asked.columns or _columns_kept(request)
     shown = [every[name] for name in wanted if name in every]
@@ -258,7 +257,7 @@ def _shown_columns(opened: Sequence[TableRun], asked: _Asked, request: AnyReques
 
 
 def _table(
-    opened: Sequence[TableRun], asked: _Asked, request: AnyRequest, query: TableQuery
+    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest, query: TableQuery
 ) -> dict[str, Any]:
     """Return what the page shows of rows; of a filter that does not parse, what is wrong."""
     shown = _shown_columns(opened, asked, request)
@@ -311,7 +310,7 @@ def _as_text(value: object) -> str:
 
 
 def _shown_row(
-    row: Mapping[str, Any], run: TableRun, asked: _Asked, heads: Sequence[TableHead], several: bool
+    row: Mapping[str, Any], run: TableRun, asked: _TableRequest, heads: Sequence[TableHead], several: bool
 ) -> ShownRow:
     query = [("question", row["question_id"]), ("system", row["system"])]
     if not several:  # another run may lack a column of the filter

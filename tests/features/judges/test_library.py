@@ -112,7 +112,7 @@ def test_without_a_model_there_is_no_price_and_without_a_price_it_is_unknown(pro
     assert price_text(of(library.judges, "containment")) is None  # it asks no model
 
 
-def test_a_price_is_that_of_the_tokens_of_usual_rows(project, monkeypatch):
+def test_a_price_is_that_of_the_tokens_of_usual_rows(project, monkeypatch, says):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     settings = settings_in(project, PRICED + PRICE)
     judge = load_judge(project / "judges" / "tone.toml")
@@ -124,7 +124,7 @@ def test_a_price_is_that_of_the_tokens_of_usual_rows(project, monkeypatch):
     assert price(answer=4400) - price(answer=400) == pytest.approx(2.0, rel=0.01)
     assert price(context=40_000) == price()  # it does not read them
     library = judge_library(settings)
-    assert library.basis().startswith("Prices are forecasts for openai/mine. Assumed lengths")
+    says(library.basis())
     prices = {entry.name: entry.price for entry in library.judges if entry.price}
     assert all(known.usd is not None and known.usd > 0 for known in prices.values())
     assert set(prices) == {
@@ -136,7 +136,7 @@ def test_a_price_is_that_of_the_tokens_of_usual_rows(project, monkeypatch):
     assert prices["pairwise"].pairs
 
 
-def test_lengths_are_medians_of_the_newest_run_that_has_answers(project):
+def test_lengths_are_medians_of_the_newest_run_that_has_answers(project, says):
     run = project / "runs" / "a"
     run.mkdir(parents=True)
     (project / "runs" / "b").mkdir()
@@ -154,9 +154,7 @@ def test_lengths_are_medians_of_the_newest_run_that_has_answers(project):
     lengths = usual_lengths([project / "runs" / "b", run], KnownPrices())
     assert (lengths.answer, lengths.context, lengths.n_contexts, lengths.n) == (20, 40, 3, 3)
     assert (lengths.question, lengths.reference) == (4, 8)  # bytes, of the one question that is known
-    assert lengths.basis() == (
-        "Lengths are the medians of 3 rows of a: question 1, reference 2, answer 5, 3 contexts of 10 tokens."
-    )
+    says(lengths.basis())
     (run / "answers.jsonl").write_text("broken")
     assert usual_lengths([run], KnownPrices()).run is None
 

@@ -100,11 +100,10 @@ def test_what_is_not_there_is_said(rich, given, says):
     says(ran.err)
 
 
-def test_of_many_questions_one_is_named_and_not_all(rich, tmp_path):
+def test_of_many_questions_one_is_named_and_not_all(rich, tmp_path, says):
     rows = [QUESTIONS[0], *(msgspec.structs.replace(QUESTIONS[1], id=f"n{at}") for at in range(2_000))]
     write_rows(tmp_path / rich / "questions.jsonl", rows, type(rows[0]), force=True)
-    said = command("show", rich, "n-1").err
-    assert said == "ragstone: There is no question 'n-1' in this run. One of its ids is 'q 1/a'.\n"
+    says(command("show", rich, "n-1").err)
 
 
 def test_labels_that_cannot_be_read_are_told_and_the_row_is_there(rich, tmp_path, says):
@@ -115,12 +114,13 @@ def test_labels_that_cannot_be_read_are_told_and_the_row_is_there(rich, tmp_path
     says(ran.err)
     with pytest.raises(ragstone.RagstoneError, match=r"other\.jsonl"):
         ragstone.read_run(rich).row(FIRST, labels="labels/other.jsonl")
-    with pytest.raises(ragstone.RagstoneError, match="no such file of labels"):
+    with pytest.raises(ragstone.RagstoneError, match=r"none\.jsonl") as mistake:
         ragstone.read_run(rich).row(FIRST, labels="labels/none.jsonl")
+    says(mistake.value)
 
 
-def test_an_id_that_begins_like_an_option_can_be_shown(rich, tmp_path):
+def test_an_id_that_begins_like_an_option_can_be_shown(rich, tmp_path, says):
     rows = [msgspec.structs.replace(QUESTIONS[0], id="-7")]
     write_rows(tmp_path / rich / "questions.jsonl", rows, type(rows[0]), force=True)
     lines = command("show", rich, "--", "-7").out.splitlines()
-    assert lines[-1] == "All of it: ragstone show --all runs/rich -- -7"
+    says(lines[-1])

@@ -64,7 +64,7 @@ def test_a_list_of_many_has_pages(client, project):
     assert client.get("/workbench/traces").text.count("data-row") == 50
     second = client.get("/workbench/traces?at=2").text
     assert second.count("data-row") == 5
-    assert 'rel="prev" href="?"' in second
+    assert 'rel="prev" href="?at=1"' in second
     assert 'rel="next"' not in second
 
 

@@ -113,20 +113,20 @@ def test_a_document_that_answers_nothing_is_a_section_beside_others():
     )
 
 
-def test_an_answer_under_the_name_of_a_system_is_said_with_it():
+def test_an_answer_under_the_name_of_a_system_is_said_with_it(says):
     rows = [Heading("mine", level=4), Paragraph("3 of 9 lost.", tone="strong", part="answer"), table(2)]
-    assert screen(document(*rows)).startswith("mine: 3 of 9 lost.")
+    says(screen(document(*rows)).splitlines()[0])
 
 
-def test_without_an_answer_the_first_finding_of_the_page_answers():
+def test_without_an_answer_the_first_finding_of_the_page_answers(says):
     figure = Figure("right: correctness", "0.90", "95 % interval 0.84 to 0.95", "98 scored of 100 rows")
     findings = [HeadlineFinding("Is it right?", [figure], []), HeadlineFinding("Why?", [], [])]
     out = words(screen(document(Findings(findings=findings), table(3))))
-    assert out.startswith("right: correctness: 0.90 (95 % interval 0.84 to 0.95), 98 scored of 100 rows.")
+    says(out.partition("rows.")[0] + "rows.")
     counted = HeadlineFinding("How many?", [Figure("accepted", "6", "", "6 written")], [])
     assert screen(document(Findings(findings=[counted]), table(3))).startswith("run")
     nothing = document(Findings(findings=[HeadlineFinding("Is it right?", [], [])]), table(3))
-    assert screen(nothing).startswith("Is it right? Not measured.")
+    says(screen(nothing).splitlines()[0])
 
 
 def test_hidden_rows_with_a_caution_are_counted_as_such():

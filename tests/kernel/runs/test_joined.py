@@ -8,7 +8,7 @@ import ragstone
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Context
 from ragstone.kernel.runs.causes import Caused
-from ragstone.kernel.runs.joined import joined
+from ragstone.kernel.runs.joined_rows import joined
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_a_broken_file_is_told_beside_the_views(views, says):
     says(str(mistake.value).replace(str(views), "views"))
 
 
-def test_a_run_shows_a_view_in_its_order_and_columns(views, run, monkeypatch, tmp_path):  # noqa: F811
+def test_a_run_shows_a_view_in_its_order_and_columns(views, run, monkeypatch, tmp_path, says):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     shown = View(
         name="by topic",
@@ -153,9 +153,11 @@ def test_a_run_shows_a_view_in_its_order_and_columns(views, run, monkeypatch, tm
     with pytest.raises(DataError, match="no column 'nothing'"):
         run.view("none")
     save_view(views, View(name="else", columns=["gone"]), seen=None, who="ann")
-    with pytest.raises(DataError, match="no column that this run has: gone"):
+    with pytest.raises(DataError, match="gone") as mistake:
         run.view("else")
+    says(mistake.value)
     save_view(views, View(name="up", order="gone"), seen=None, who="ann")
-    with pytest.raises(DataError, match="cannot be sorted by 'gone'"):
+    with pytest.raises(DataError, match="gone") as mistake:
         run.view("up")
+    says(mistake.value)
     assert len(run.view(views / "by topic.json").to_polars()) == 4

@@ -12,6 +12,7 @@ from tests.support.judged_runs import judged, write_run
 from tests.support.served_project import client, project, state
 from tests.support.tiny_run import JUDGEMENTS, summary_of
 
+from ragstone.kernel.serve.runs import free_name
 from ragstone.workbench.run_list_pages import RUNS_A_PAGE
 
 __all__ = ["client", "project", "state"]  # its fixtures
@@ -141,3 +142,11 @@ def test_a_link_that_leads_nowhere_breaks_nothing(project, client):
     (folder / "gone.jsonl").symlink_to(folder / "nothing")
     assert "2 scored, " in client.get("/workbench/").text
     assert client.get("/workbench/runs/0/wheat").status_code == 200
+
+
+def test_a_free_name_is_the_wanted_one_in_plain_signs_with_a_number_where_it_is_taken():
+    taken = {"traces", "traces-2"}
+    assert free_name("traces", taken.__contains__) == "traces-3"
+    assert free_name("Räder 4.1/a_b", taken.__contains__) == "R-der-4-1-a_b"
+    assert free_name("../..", taken.__contains__) == free_name("", taken.__contains__) == "chosen"
+    assert len(free_name("x" * 300, taken.__contains__)) == 50

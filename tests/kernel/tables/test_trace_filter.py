@@ -10,7 +10,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS, trace_cells
-from ragstone.kernel.tables.interchange.traces import TraceStep, answers_with_spans
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_with_spans
 
 MODEL = {"openinference__span__kind": "LLM"}
 

@@ -15,7 +15,9 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.serve.tables import TableAddress, heads_of
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.tables.where import Kind
 
 WORDS: dict[str, Any] = words_of_cards()
 
@@ -35,6 +37,18 @@ ORDERS: dict[str, Callable[[ReportCard], Any]] = {
     "price": lambda card: card.usd_per_1000,
 }
 """What report cards are sorted by; `-` before it turns the order round. Unknown values are last."""
+
+HEADS: list[tuple[str, Kind, bool]] = [
+    (key, "text" if key in ("judge", "model") else "number", True) for key in ORDERS
+]
+NAMED = {
+    "judge": "Judge",
+    "model": "Model",
+    "beyond": "Beyond chance",
+    "exact": "Same grade as people",
+    "n": "Labelled answers",
+    "price": "1,000 verdicts cost",
+}
 
 
 def _value(measure: tuple[str, Estimate | None] | None) -> float | None:
@@ -64,7 +78,7 @@ def cards(request: AnyRequest, app: AtApp, order: FromQuery[str] = "judge") -> R
         "Report cards",
         **WORDS,
         found=sorted_cards(cards_of(app), order),
-        order=order,
+        heads=heads_of(TableAddress(()), HEADS, order, NAMED),
         chance_corrected=chance_corrected,
         no_model=NO_MODEL,
     )

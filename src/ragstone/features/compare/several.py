@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.compare._chosen import chosen_before
+from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
 from ragstone.features.compare.comparing import Source, read_judged
@@ -25,10 +27,11 @@ from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
-from ragstone.kernel.runs.matrix import Matrix, MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
+from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.statistics.ranks import RankShares
 from ragstone.kernel.version import __version__
@@ -44,12 +47,18 @@ def compare_several(
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
     all. seed: of the intervals. by: the settings by which means are laid out as a matrix, for the rows and
     the columns; by default two that cross, prompt and model first. Raises DataError for a run that is none,
-    for a metric that no run has, and for a setting in which the runs do not differ.
+    for a metric that no run has, for runs of chosen answers beside others, and for a setting in which the
+    runs do not differ.
     """
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
         raise DataError(f"runs: give a list of runs, got {type(runs).__name__}.")
     read = [read_judged(run, f"list {at}", []) for at, run in enumerate(runs, 1)]
-    names = _names(read)
+    names, chosen = _names(read), chosen_before(read)
+    if chosen and len({run.chosen and run.chosen.where for run in read}) > 1:
+        raise DataError(
+            f"Some of these runs hold only answers that a filter chose ({chosen}), so their means are of "
+            "other questions. Name runs that were chosen by one filter, or none of them."
+        )
     columns: dict[str, list[Judgement]] = {}
     clusters: dict[str, str] = {}
     usd: dict[str, Estimate] = {}
@@ -82,19 +91,17 @@ def compare_several(
         )
         for (judge, metric), own in means.items()
     ]
+    laid_out = {key: lay_out(own, by) for key, own in points.items()}
+    # Without a choice of settings, only where two of them cross.
+    matrices = {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
     return SeveralRuns(
         columns=list(columns),
         metrics=compared,
         settings=_differing(names, read),
         usd=usd or msgspec.UNSET,
-        matrices=_matrices(points, by) or msgspec.UNSET,
+        matrices=matrices or msgspec.UNSET,
+        chosen=chosen or msgspec.UNSET,
     )
-
-
-def _matrices(points: Mapping[str, list[MatrixPoint]], by: Sequence[str]) -> dict[str, Matrix]:
-    """Return the matrix of each judge; without a choice of settings only where two of them cross."""
-    laid_out = {key: lay_out(own, by) for key, own in points.items()}
-    return {key: matrix for key, matrix in laid_out.items() if matrix and (by or is_crossed(matrix))}
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
@@ -169,7 +176,7 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
 
 def several_document(several: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
-    blocks: list[Block] = []
+    blocks: list[Block] = [Paragraph(said)] if (said := say(several, MEANS_OF_CHOSEN)) else []
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]

@@ -303,6 +303,7 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
     settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
     usd: column -> mean cost of an answer in US dollars; of a column of which an answer does not say it, none.
     matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
+    chosen: the filter that chose the answers of all runs; absent where none did.
     """
 
     columns: list[str]
@@ -310,3 +311,4 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, dict[str, str]]
     matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
     usd: dict[str, Estimate] | msgspec.UnsetType = msgspec.UNSET
+    chosen: str | msgspec.UnsetType = msgspec.UNSET

@@ -3,9 +3,13 @@
 from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
+
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.joined import read_run
+from ragstone.kernel.runs.joined_rows import rows_where
+from ragstone.kernel.runs.run import read_run
+from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
 
@@ -21,16 +25,25 @@ def chosen_sheet(
     if answers is None:
         raise DataError(f"{folder}: a filter chooses answers of a run, and there is none here with answers.")
     if left is None:
-        left = {(row["question_id"], row["system"]) for row in read_run(folder).where(where)}
+        left = {(row["question_id"], row["system"]) for row in rows_where([read_run(folder)], where)[0][0]}
     sheet = AnswerSheet(answers, questions=rows_in(folder, "questions"), limit=limit, left=left)
     if not len(sheet):
         raise DataError(f"No answer of {folder} is left by the filter {where!r}. Change it.")
     return sheet
 
 
-def chosen_note(folder: Path, where: str) -> str:
-    """Return what a reader of the new numbers must know."""
-    return (
-        f"These are answers of {folder.name} that a filter chose: {where}. Their means say nothing of the "
-        "other answers."
-    )
+def choice_of(source: Path, where: str | None) -> ChosenAnswers | None:
+    """Return how answers of a run or a file are chosen by a filter; without one, how they were before."""
+    before = chosen_in(source)
+    if not where:
+        return before
+    if before:
+        return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
+    return ChosenAnswers(of=source.resolve().name, where=where)
+
+
+def with_choice(summary: RunSummary, chosen: ChosenAnswers | None) -> RunSummary:
+    """Return the numbers of chosen answers with what a reader must know of them first; others as they are."""
+    if chosen is None:
+        return summary
+    return msgspec.structs.replace(summary, notes=[chosen.note, *summary.notes], chosen=chosen)

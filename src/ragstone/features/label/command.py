@@ -10,6 +10,7 @@ from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
 from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
@@ -133,8 +134,18 @@ def label(
         strata=stratum or SPREAD_EVENLY,
         seed=seed,
     )
+    from msgspec.structs import replace
+
+    before = chosen_in(judgements)
+    if before:
+        chosen = [replace(row, chosen=before.where) for row in chosen]
     write_rows(output, _under(chosen, policy), ToLabel, force=force)
     say(_said(output, chosen, count))
+    if before:
+        say(
+            f"{judgements} holds only answers of {before.of} that were chosen ({before.where}), so these are "
+            "no sample: their labels count in no mean and no agreement with a judge. Keep `chosen`."
+        )
 
 
 def _check_mode(

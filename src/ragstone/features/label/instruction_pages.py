@@ -18,7 +18,7 @@ from ragstone.features.label._policies import policy_digest
 from ragstone.features.label._queues import GIVEN as GIVEN
 from ragstone.features.label._queues import AtQueue, OpenQueue, queues_of
 from ragstone.features.label.labelling import gap_rows
-from ragstone.features.label.pages import LABEL, free_name, judgements_of, keep_queue
+from ragstone.features.label.pages import LABEL, free_queue_name, judgements_of, keep_queue
 from ragstone.features.label.queue import queue_again
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.serve.frame import OWNER, page
@@ -83,7 +83,7 @@ def gaps(request: AnyRequest, app: AtApp, opened: AtQueue, name: FromPath[str]) 
         texts=texts,
         instructions=opened.versions()[-1].text or "",
         flips=flips_shown(app.part(queues_of), opened),
-        free_name=free_name(app, f"/{name}-again"),
+        free_name=free_queue_name(app, f"{name}-again"),
         label=LABEL,
     )
 

@@ -48,10 +48,12 @@ from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.variant import load_judge
 from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Label, Question
 from ragstone.kernel.runs.notes import read_notes
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -179,22 +181,16 @@ def new_queue(
         wrong=wrong,
         systems=systems,
         label=LABEL,
-        name=free_name(app, run),
+        name=free_queue_name(app, run.partition("/")[2]),
         annotator=person.name,
     )
 
 
-def free_name(app: AppState, run: str) -> str:
-    """Return a name for a queue that none has: the run's, with a number where it is taken."""
-    base = "".join(
-        sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
-    ).strip("-")
-    base = base[:50] or "queue"
+def free_queue_name(app: AppState, wanted: str) -> str:
+    """Return a name for a queue that none has, and no file of labels."""
     taken = {path.stem for path in app.part(queues_of).folder.glob("*.json")}
     taken |= {path.stem for path in app.part(queues_of).labels.glob("*.jsonl")}
-    return next(
-        name for n in range(1, len(taken) + 2) if (name := base if n == 1 else f"{base}-{n}") not in taken
-    )
+    return free_name(wanted, taken.__contains__)
 
 
 @post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
@@ -216,7 +212,7 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
             strata=strata,
             seed=data.seed,
             systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
-            where=data.where if data.by == "chosen" else msgspec.UNSET,
+            where=_filter_of(app, data) or msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
@@ -233,6 +229,13 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     keep_queue(app, queue, texts)
     app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+def _filter_of(app: AppState, data: QueueForm) -> str:
+    """Return the filter that chose these answers, now or when their run was judged; empty for none."""
+    before = chosen_in(app.runs.find(data.run))
+    filters = [before.where if before else "", data.where if data.by == "chosen" else ""]
+    return " and ".join(filter(None, filters))
 
 
 def _way(name: str) -> Way:
@@ -265,7 +268,7 @@ def pick(request: AnyRequest, app: AtApp, data: JSONBody[AnswerToLabel]) -> dict
     key = (data.question, data.system)
     judged = [row for row in _judgements(app, data.run) if (row.question_id, row.system) == key]
     draw = AnswerDraw(by="picked", n=1)
-    name = free_name(app, f"/picked-{data.run.partition('/')[2]}")
+    name = free_queue_name(app, f"picked-{data.run.partition('/')[2]}")
     first = next((row for row in judged if row.model != NO_MODEL), next(iter(judged), None))
     material = _material(app, data.run, first.judge if first else "", first.metric if first else "", None)
     queue, texts = make_queue(Plan(name=name, choice=draw), material, [key])

@@ -131,7 +131,7 @@ def _saved(app: AppState, folder: Path, what: str) -> tuple[str, Path]:
 def _models(app: AppState, folder: Path, what: str) -> list[str]:
     """Return the models to choose from: that of ragstone.toml first, the run's own, those with a table."""
     settings = app.settings
-    stage = _stage(what)
+    stage: Literal["answer", "judge"] = "answer" if what == ANSWERS else "judge"
     of_run = (_manifest(app, folder).get("settings") or {}).get(stage) or {}
     asked = _asked_by_run(app, folder, what) or ""
     name, _, address = asked.rpartition("@")
@@ -139,10 +139,6 @@ def _models(app: AppState, folder: Path, what: str) -> list[str]:
         name = asked
     own = [getattr(settings, stage).model, of_run.get("model"), name if "/" in name else None]
     return list(dict.fromkeys([*filter(None, own), *models_of(settings)]))
-
-
-def _stage(what: str) -> Literal["answer", "judge"]:
-    return "answer" if what == ANSWERS else "judge"
 
 
 def _asked_by_run(app: AppState, folder: Path, what: str) -> str | None:

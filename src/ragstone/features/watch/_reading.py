@@ -38,7 +38,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.interchange.marks import is_openinference
 from ragstone.kernel.tables.interchange.openinference import steps_in
 from ragstone.kernel.tables.interchange.recognise import is_trace
-from ragstone.kernel.tables.interchange.traces import OpenTraces, TraceStep
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import OpenTraces
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together

@@ -22,7 +22,8 @@ from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.persistence.sqlite import open_database
 from ragstone.kernel.tables.interchange.openinference import steps_in
 from ragstone.kernel.tables.interchange.trace_filter import trace_cells
-from ragstone.kernel.tables.interchange.traces import TraceStep, evaluated_answers
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import evaluated_answers
 from ragstone.kernel.tables.where import folded
 
 FORMAT = 1
@@ -154,7 +155,7 @@ class TraceIndex:
         wrong: str | None = None
         try:
             with self.opened() as con:
-                writer = _Writer(con)
+                writer = _TraceWriter(con)
                 writer.forget_all_but(files)
                 for n, path in enumerate(files, 1):
                     try:
@@ -170,7 +171,7 @@ class TraceIndex:
                 raise
 
 
-class _Writer:
+class _TraceWriter:
     """Reads files into the index, over one connection."""
 
     def __init__(self, con: sqlite3.Connection) -> None:

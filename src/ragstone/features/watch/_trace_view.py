@@ -15,7 +15,8 @@ import msgspec
 from ragstone.features.watch.traces import SpanRow, TraceTree
 from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
 from ragstone.kernel.tables.interchange.openinference import SpanParts, parts_of, spans_in, steps_in
-from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, evaluated_answers
+from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
+from ragstone.kernel.tables.interchange.traces import evaluated_answers
 from ragstone.kernel.tables.interchange.values import content_in, decoded, role_in
 
 MOST_LEVELS = 20

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from litestar import Response, get
@@ -22,6 +22,7 @@ from ragstone.kernel.runs.notes import Note, read_notes
 from ragstone.kernel.serve.frame import AtPerson, at_time, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
+from ragstone.kernel.serve.tables import FilterChip, TableHead
 from ragstone.kernel.tables.interchange.values import amount_in
 from ragstone.kernel.tables.where import ColumnTest
 
@@ -33,6 +34,7 @@ AT_ONCE = 500
 WAIT_S = 0.6  # for what is new to be read, before the page is shown
 SINCE_S = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
 SLOWER_S = ("1", "3", "10", "30", "60")
+HEADS: tuple[Order, ...] = ("errors", "duration", "tokens", "cost", "time")
 
 
 class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,13 +55,6 @@ class TracesAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     order: Order = "time"
     rising: int = 0
     at: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1
-
-
-class FilterChip(NamedTuple):
-    """A part of a filter in words, and the address without it."""
-
-    words: str
-    without: str
 
 
 def index_of(app: AppState) -> TraceIndex:
@@ -139,7 +134,9 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         problem=problem,
         where=where,
         chips=[FilterChip(words, address(query, **{name: None})) for words, name in parts],
+        heads=[_head(query, order) for order in HEADS],
         address=lambda **changes: address(query, **changes),
+        paged=parse_qsl(address(query)[1:]),
         n_pages=-(-found.n // TRACES_A_PAGE) if found else 0,
         scores=scores,
         noted=noted,
@@ -160,6 +157,15 @@ def address(query: TracesAsked, **changes: object) -> str:
     defaults = msgspec.structs.asdict(TracesAsked())
     told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
     return f"?{urlencode(told)}" if told else "?"
+
+
+def _head(query: TracesAsked, order: Order) -> TableHead:
+    """Return the head of a column that sorts: from the highest down, then from the least up."""
+    way = ("ascending" if query.rising else "descending") if query.order == order else ""
+    href = address(query, order=order, rising=1 if way == "descending" else None)
+    return TableHead(
+        name=order.capitalize(), kind="text" if order == "time" else "number", href=href, way=way
+    )
 
 
 @get("/traces/{trace_id:str}", sync_to_thread=True)

@@ -211,7 +211,10 @@ def vega_lite(chart: Dots) -> dict[str, Any]:
     colour: dict[str, Any] = {"value": COLOURS[0]}
     if len(groups) > 1:
         colour = {"field": "group", "type": "nominal", "title": None}
-        colour["scale"] = {"domain": groups, "range": [_colour(groups, group) for group in groups]}
+        colour["scale"] = {
+            "domain": groups,
+            "range": [COLOURS[n % len(COLOURS)] for n, _ in enumerate(groups)],
+        }
     tips = [{"field": field} for field in ("name", "group", "value", "low", "high")]
     span = {"x": axis | {"field": "low"}, "x2": {"field": "high"}}
     line = {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span}
@@ -254,7 +257,3 @@ def _ends(chart: Dots) -> tuple[float, float]:
     values = [end for dot in chart.dots for end in (dot.value, dot.low, dot.high) if end is not None]
     low, high = min([*values, *(chart.ends or ())]), max([*values, *(chart.ends or ())])
     return (low, high) if low < high else (low - 1, high + 1)
-
-
-def _colour(groups: Sequence[str], group: str) -> str:
-    return COLOURS[groups.index(group) % len(COLOURS)]

@@ -76,9 +76,11 @@ def point_of(
     """Return a mean with the settings that the manifest of its run tells. See MatrixPoint."""
     settings = run_settings(manifest) if manifest else {}
     words = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
+    version = manifest.judges.get(metric.judge) if manifest else None
+    wording = {JUDGE: f"{metric.judge} ({version.digest[:8]})"} if version else {}
     return MatrixPoint(
         name=name,
-        of={**words, SYSTEM: metric.system, **_ruler(metric, manifest)},
+        of={**words, SYSTEM: metric.system, **wording, JUDGED_WITH: metric.model},
         estimate=metric.estimate,
         n_scored=n_scored(metric),
         n_rows=metric.n_rows,
@@ -92,12 +94,6 @@ def _words(setting: RunSetting) -> str:
     """Return a setting so that other content has other words."""
     known = not setting.identity or setting.identity[:8] in setting.words
     return setting.words if known else f"{setting.words} ({setting.identity[:8]})"
-
-
-def _ruler(metric: MetricSummary, manifest: RunManifest | None) -> dict[str, str]:
-    version = manifest.judges.get(metric.judge) if manifest else None
-    wording = {JUDGE: f"{metric.judge} ({version.digest[:8]})"} if version else {}
-    return {**wording, JUDGED_WITH: metric.model}
 
 
 def axes_of(points: Sequence[MatrixPoint]) -> list[str]:
@@ -124,7 +120,8 @@ def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix |
     if len(set(chosen)) != len(chosen) or len(chosen) > 2:
         raise DataError("Name two different settings at most: one for the rows, one for the columns.")
     if not chosen:
-        chosen = _best_pair(points, offered)
+        pairs = [(down, across) for down in offered for across in offered if down != across]
+        chosen = list(next((pair for pair in pairs if _crosses(points, *pair)), offered[:1]))
     elif len(chosen) == 1:
         chosen += [name for name in offered if name != chosen[0] and _crosses(points, chosen[0], name)][:1]
     down, across = chosen[0], chosen[1] if len(chosen) > 1 else None
@@ -166,11 +163,6 @@ def _axis(name: str, offered: Sequence[str]) -> str:
 def _crosses(points: Sequence[MatrixPoint], down: str, across: str) -> bool:
     of = {(point.of.get(down), point.of.get(across)) for point in points}
     return len(of) > max(len({row for row, _ in of}), len({column for _, column in of}))
-
-
-def _best_pair(points: Sequence[MatrixPoint], offered: Sequence[str]) -> list[str]:
-    pairs = [(down, across) for down in offered for across in offered if down != across]
-    return list(next((pair for pair in pairs if _crosses(points, *pair)), offered[:1]))
 
 
 def _groups(

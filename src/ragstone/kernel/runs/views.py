@@ -159,7 +159,8 @@ def _in_order(
     if column not in table.columns() and not _is_tag(column, table):
         if not table:
             return []
-        raise DataError(f"Rows cannot be sorted by {column!r}: {nearest(column, [*table.columns()])}")
+        hint = nearest(column, [*table.columns()])
+        raise DataError(f"Rows cannot be sorted by {column!r}: there is no such column. {hint}")
 
     def key(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a number or a text
         value = _cell(row, column)

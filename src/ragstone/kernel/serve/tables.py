@@ -5,7 +5,7 @@ loads table.css. Every choice is a link or a form that is sent by GET, so a tabl
 script, and its address is the view. docs/workbench.md shows it on the rows of runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -47,11 +47,17 @@ class FilterChip(msgspec.Struct, frozen=True):
     href: str
 
 
-def heads_of(address: TableAddress, columns: Sequence[tuple[str, Kind, bool]], order: str) -> list[TableHead]:
+def heads_of(
+    address: TableAddress,
+    columns: Sequence[tuple[str, Kind, bool]],
+    order: str,
+    named: Mapping[str, str] = {},
+) -> list[TableHead]:
     """Return the heads of columns given by name, kind and whether rows can be sorted by them.
 
-    order: in force, with `-` before the name from the highest down. Numbers sort from the highest down at
-    the first press, texts from A; a press on the column in force turns the order.
+    named: what is shown in place of a name. order: in force, with `-` before the name from the highest down.
+    Numbers sort from the highest down at the first press, texts from A; a press on the column in force turns
+    the order.
     """
     heads = []
     for name, kind, sorts in columns:
@@ -59,7 +65,7 @@ def heads_of(address: TableAddress, columns: Sequence[tuple[str, Kind, bool]], o
         first = f"-{name}" if kind == "number" else name
         following = {"ascending": f"-{name}", "descending": name}.get(way, first)
         href = address.href("order", following) if sorts else None
-        heads.append(TableHead(name=name, kind=kind, href=href, way=way))
+        heads.append(TableHead(name=named.get(name, name), kind=kind, href=href, way=way))
     return heads
 
 

@@ -59,7 +59,11 @@ def _parsed(written: Iterable[str]) -> dict[str, str]:
 
 def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
     """Raise ColumnsError for a column that is in none of the files."""
-    there = {path: _columns_of(path) for path in _files(values)}
+    there = {
+        # Of a file with traces, the columns of the answers that are read from it.
+        path: [*fields_of(Answer)] if _holds_traces(path) else columns_in(path)
+        for path in _files(values)
+    }
     every = {column for columns in there.values() for column in columns}
     for field, column in choice.columns.items():
         if there and not any(find_column(column, columns) for columns in there.values()):
@@ -72,11 +76,6 @@ def _check_columns(choice: ColumnChoice, values: Iterable[object]) -> None:
 def _holds_traces(path: Path) -> bool:
     _, first = next(iter(() if ending_of(path) in FLAT else reader_of(path)(path)), (0, None))
     return isinstance(first, dict) and is_trace(first)
-
-
-def _columns_of(path: Path) -> list[str]:
-    """Return the columns of a file; of one with traces those of the answers that are read from it."""
-    return [*fields_of(Answer)] if _holds_traces(path) else columns_in(path)
 
 
 def _files(values: Iterable[object]) -> Iterator[Path]:

@@ -1,9 +1,9 @@
 "use strict";
 /* Judging chosen answers: nothing is asked before its forecast was seen; then the job is followed to its run. */
 (() => {
-  const box = document.getElementById("job"), form = document.getElementById("judge");
+  const form = document.getElementById("judge");
   if (!form) return;
-  const words = document.getElementById("job-words"), share = document.getElementById("job-share");
+  const box = jobBox;
   const said = document.getElementById("said"), begin = document.getElementById("run"), seen = document.getElementById("forecast");
   const field = (name) => form.elements.namedItem(name);
   let target = "";
@@ -36,30 +36,15 @@
     try { target = (await post(`${box.dataset.own}/run`, asked())).go; follow(); } catch (mistake) { begin.disabled = false; tell(mistake); }
   });
 
-  function follow() { box.hidden = false; box.classList.remove("bad"); share.hidden = false; box.scrollIntoView({ block: "nearest" }); look(); }
-  async function look() {
-    let job = null;
-    try {
-      const reply = await fetch(`${box.dataset.own}/job?${new URLSearchParams({ run: box.dataset.run })}`, { headers: { Accept: "application/json" } });
-      if (reply.ok) job = await reply.json();
-    } catch { /* the server is away for a moment: ask again */ }
-    if (!job) { setTimeout(look, 2000); return; }
-    if (job.life !== "running") { over(job); return; }
-    const rows = job.total === null ? job.done : `${job.done} of ${job.total}`;
-    const spent = job.spent_usd === null ? "cost unknown" : `${job.spent_usd.toFixed(4)} USD`;
-    words.textContent = `${job.stage || "starting"}, ${rows} done; ${job.calls} calls made, ${spent}.`;
-    if (job.total) { share.max = job.total; share.value = job.done; } else share.removeAttribute("value");
-    setTimeout(look, 500);
+  function follow() {
+    const query = new URLSearchParams({ run: box.dataset.run });
+    watchJob({ address: `${box.dataset.own}/job?${query}`, stop: `${box.dataset.own}/stop?${query}`, over });
   }
   function over(job) {
     if (job.life === "done" && target) { location.href = `${box.dataset.runs}/${target.split("/").map(encodeURIComponent).join("/")}`; return; }
-    share.hidden = true;
     begin.disabled = false;
-    words.textContent = job.life === "done" ? "It is done: the list of runs has the new run." : job.words || "It was stopped. What is finished is in the ledger and costs nothing again.";
-    box.classList.toggle("bad", job.life !== "done");
+    if (job.life === "done") endJob("It is done: the list of runs has the new run.", true);
+    else endJob(job.words || "It was stopped. What is finished is in the ledger and costs nothing again.");
   }
-  document.getElementById("job-stop").addEventListener("click", async () => {
-    await post(`${box.dataset.own}/stop?${new URLSearchParams({ run: box.dataset.run })}`, {}).catch((mistake) => { words.textContent = mistake.message; });
-  });
   if (box.dataset.running) follow();
 })();

@@ -173,13 +173,14 @@ def test_the_index_holds_what_one_in_memory_holds(rows, tmp_path, monkeypatch):
         con.close()
 
 
-def test_a_line_that_is_no_row_is_named(tmp_path):
+def test_a_line_that_is_no_row_is_named(tmp_path, says):
     rows = [Question(id=f"q{at}", question="Q?") for at in range(3)]
     run = written(tmp_path, {"questions": rows})
     with (run / "questions.jsonl").open("ab") as file:
         file.write(b'{"id": 7}\n')
-    with pytest.raises(DataError, match=r"questions\.jsonl:4: not a row"):
+    with pytest.raises(DataError, match=r"questions\.jsonl:4") as mistake:
         made(run, tmp_path / "index.duckdb")
+    says(mistake.value)
     assert not (tmp_path / "index.duckdb").exists()
 
 

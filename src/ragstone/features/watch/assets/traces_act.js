@@ -44,22 +44,8 @@
       return found;
     } catch (mistake) { forecast.textContent = ""; show(wrong, mistake.message); return null; }
   }
-  const box = document.getElementById("job"), words = document.getElementById("job-words"), share = document.getElementById("job-share");
-  async function follow(job) {
-    let found;
-    try {
-      const reply = await fetch(job, { headers: { Accept: "application/json" } });
-      found = await reply.json();
-      if (!reply.ok) throw new Error(found.detail);
-    } catch (mistake) { words.textContent = mistake.message; setTimeout(() => follow(job), 3000); return; }
-    const { state, run } = found;
-    if (state.life === "running") {
-      words.textContent = `${state.done}${state.total ? ` of ${state.total}` : ""} judged; ${state.calls} calls made, ${state.spent_usd === null ? "cost unknown" : `${state.spent_usd.toFixed(4)} USD`}.`;
-      if (state.total) { share.max = state.total; share.value = state.done; } else share.removeAttribute("value");
-      setTimeout(() => follow(job), 700);
-      return;
-    }
-    box.hidden = true;
+  function over({ state, run }) {
+    jobBox.hidden = true;
     if (state.life === "done" && run) {
       const links = [link(`${base}/runs/${run.split("/").map(encodeURIComponent).join("/")}`, "See the run"), link(`${base}/label/new?run=${encodeURIComponent(run)}`, "Make a queue of labels")];
       tell(`${state.number} judgements are there.`, ...(act === "label" ? links.reverse() : links));
@@ -75,9 +61,7 @@
     try {
       const { job } = await post(`${root}/judge`, asked());
       form.hidden = true;
-      box.hidden = false;
-      document.getElementById("job-stop").onclick = () => post(`${job}/stop`, {}).catch(() => {});
-      follow(job);
+      watchJob({ address: job, stop: `${job}/stop`, over });
     } catch (mistake) { show(wrong, mistake.message); }
   });
 })();

@@ -14,7 +14,7 @@ from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl
 from ragstone.kernel.tables.interchange.openinference import steps_in
 from ragstone.kernel.tables.interchange.recognise import answers_in, check_filtered, is_trace
-from ragstone.kernel.tables.interchange.traces import TraceStep
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")

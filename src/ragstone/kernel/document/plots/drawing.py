@@ -10,9 +10,11 @@ from ragstone.kernel.document.plots._reliability import draw_reliability
 from ragstone.kernel.document.plots._shares import draw_shares
 from ragstone.kernel.document.plots._slopes import draw_slopes
 from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotFigure, Reliability, Slopes
+from ragstone.kernel.document.room import shortened
 from ragstone.kernel.errors import harmless
 
 MARGIN, TITLE = 16, 34  # of a drawing that stands alone: around it, and for its title
+LONGEST_ABOUT = 2_000  # characters; the page beside a drawing has the whole text
 SAFE = " =;,.()!$*@-_~+'?"
 
 
@@ -42,8 +44,8 @@ def _page_svg(plot: Plot, width: int, kind: str) -> str:
     return (
         f'<svg class="chart {kind}" viewBox="0 0 {width} {drawn.height}" width="{width}" '
         f'height="{drawn.height}" role="img" aria-labelledby="{title} {about}">'
-        f'<title id="{title}">{escape(harmless(plot.title))}</title>'
-        f'<desc id="{about}">{escape(harmless(_about(plot)))}</desc>{"".join(drawn.parts)}</svg>'
+        f'<title id="{title}">{_read_aloud(plot.title)}</title>'
+        f'<desc id="{about}">{_read_aloud(_about(plot))}</desc>{"".join(drawn.parts)}</svg>'
     )
 
 
@@ -55,7 +57,7 @@ def lone_svg(plot: Plot) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="13">'
-        f"<title>{escape(harmless(plot.title))}</title><desc>{escape(harmless(_about(plot)))}</desc>"
+        f"<title>{_read_aloud(plot.title)}</title><desc>{_read_aloud(_about(plot))}</desc>"
         f'<rect width="100%" height="100%" fill="#fff"/><g transform="translate({MARGIN} {MARGIN})">'
         f'{title}<g transform="translate(0 {TITLE})">{lone(drawn.parts)}</g></g></svg>'
     )
@@ -64,6 +66,11 @@ def lone_svg(plot: Plot) -> str:
 def svg_address(plot: Plot) -> str:
     """Return the drawing as an address (data:) to download it from: no server, no script."""
     return f"data:image/svg+xml;charset=utf-8,{quote(lone_svg(plot), safe=SAFE)}"
+
+
+def _read_aloud(text: str) -> str:
+    """Return what a screen reader says of a drawing: no longer than anybody would listen to."""
+    return escape(harmless(shortened(text, LONGEST_ABOUT)[0]))
 
 
 def _about(plot: Plot) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, FilterColumns, filter_columns
-from ragstone.kernel.runs.joined import JudgeKey, judge_names
+from ragstone.kernel.runs.joined_rows import JudgeKey, judge_names
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, SEARCHED, TAG
 from ragstone.kernel.tables.where import (

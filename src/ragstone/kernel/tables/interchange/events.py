@@ -19,7 +19,7 @@ from ragstone.kernel.tables.interchange.openinference import (
     step_in,
 )
 from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
-from ragstone.kernel.tables.interchange.traces import TraceStep
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 from ragstone.kernel.tables.interchange.values import (
     decoded,
     fields_in,

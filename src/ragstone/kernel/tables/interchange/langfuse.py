@@ -11,7 +11,8 @@ from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, 
 from ragstone.kernel.tables.interchange.assessments import Assessment
 from ragstone.kernel.tables.interchange.marks import is_observation
 from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
-from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
+from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
     contexts_in,

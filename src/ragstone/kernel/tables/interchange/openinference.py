@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ragstone.kernel.errors import plural
 from ragstone.kernel.tables.columns import as_list
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
-from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
+from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
     context_in,

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.tables.interchange.assessments import Assessment
-from ragstone.kernel.tables.interchange.traces import TraceStep, answers_with_spans
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_with_spans
 from ragstone.kernel.tables.names import question_key
 
 

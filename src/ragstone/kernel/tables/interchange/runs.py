@@ -10,7 +10,8 @@ from typing import Any
 from ragstone.kernel.tables.interchange._messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.kernel.tables.interchange.assessments import Assessment
 from ragstone.kernel.tables.interchange.placing import AnsweredSpans, SpanVerdict
-from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
+from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
+from ragstone.kernel.tables.interchange.traces import answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
     contexts_in,

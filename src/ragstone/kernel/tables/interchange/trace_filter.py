@@ -4,12 +4,10 @@ The list of traces in the workbench and `--where` of the commands that read trac
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 from ragstone.kernel.tables.where import Kind
-
-if TYPE_CHECKING:
-    from ragstone.kernel.tables.interchange.traces import TraceStep
 
 TRACE_COLUMNS: Mapping[str, Kind] = {
     **dict.fromkeys(("service", "user", "session", "model", "name"), "text"),
@@ -26,7 +24,7 @@ span that failed; failed: whether there is one; errors: spans that failed. trace
 """
 
 
-def trace_cells(row: Mapping[str, Any], steps: Sequence["TraceStep"]) -> dict[str, Any]:
+def trace_cells(row: Mapping[str, Any], steps: Sequence[TraceStep]) -> dict[str, Any]:
     """Return the columns of a trace by name, None for none.
 
     row: its answer as traces.answers_with_spans gives it, empty where nothing was asked. steps: its spans,
@@ -61,6 +59,6 @@ def trace_cells(row: Mapping[str, Any], steps: Sequence["TraceStep"]) -> dict[st
     }
 
 
-def _who(notes: Mapping[str, Any], steps: Sequence["TraceStep"], name: str) -> str | None:
+def _who(notes: Mapping[str, Any], steps: Sequence[TraceStep], name: str) -> str | None:
     value = notes.get(name) or next((step.notes[name] for step in steps if step.notes.get(name)), None)
     return None if value is None else str(value)

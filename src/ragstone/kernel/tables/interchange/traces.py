@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, islice, pairwise, starmap
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -17,55 +17,13 @@ from ragstone.kernel.tables.calls import step_row
 from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.interchange._messages import plain_messages, result_text
 from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS, trace_cells
+from ragstone.kernel.tables.interchange.trace_steps import Call, TraceStep
 from ragstone.kernel.tables.interchange.values import content_in, decoded
 from ragstone.kernel.tables.where import bound, holds
-
-Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "evaluator", "other"]
 
 _SPAN_ID = re.compile("[0-9a-fA-F]{16}")  # OpenTelemetry's: what is said of an answer can be sent to its span
 
 NO_OUTPUT = "the trace has no output"
-Call = dict[str, Any]
-"""A step as a row has it, with the `id` of the call where it is told."""
-
-
-class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One span of a trace, or (kind `trace`) the trace itself.
-
-    number: the line that it stands in. trace: None where it is not told, and so one of its own. asked,
-    answered: texts. contexts: passages that came out of it, None where it is not known to bring any. started:
-    seconds since 1970. tokens: input, output and cached. notes: what else it tells in single values: the
-    metadata that the application gave it, `prompt_version`, `feedback`, `session_id`, `user_id`.
-    call: of kind `tool`, see tool_call. calls: of tools, that stand in what a model was given, or in what
-    another span gave; chosen: in what a model said. logged: told by log events, which say what was asked and
-    answered; all else tells the span of the same id, where it comes. evaluation: what an evaluator says of
-    the span `parent`, or of the trace; such a step is no span. reply: the provider's id of what a model said,
-    by which an evaluation finds its span where it names none. service: the program, as it names itself.
-    """
-
-    number: int
-    trace: str | None
-    id: str | None = None
-    parent: str | None = None
-    name: str | None = None
-    kind: Kind = "other"
-    asked: str | None = None
-    answered: str | None = None
-    contexts: list[dict[str, Any]] | None = None
-    started: float | None = None
-    latency_s: float | None = None
-    tokens: tuple[int, int, int] | None = None
-    cost_usd: float | None = None
-    model: str | None = None
-    error: str | None = None
-    call: Call | None = None
-    calls: Sequence[Call] = ()
-    chosen: Sequence[Call] = ()
-    notes: Mapping[str, str | int | float | bool] = {}
-    logged: bool = False
-    evaluation: Mapping[str, Any] | None = None
-    reply: str | None = None
-    service: str | None = None
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -77,9 +35,8 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     retrievers, each text once. Tokens and cost: of all calls of models. The system is the program, as its
     `service.name` has it; the metadata has `service` and `model`. Where it is not named, the system is the
     model, if one alone was asked; a trace that got to no model belongs to the only system of the file. One
-    that was asked
-    and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
-    once. What evaluators say of it stands in the metadata, as `evaluations`.
+    that was asked and has no output has an error. Steps: all calls of tools in order of time. A span that
+    comes twice counts once. What evaluators say of it stands in the metadata, as `evaluations`.
     Where the command line has a filter of traces, those that it does not leave have no row.
     Raises DataError where nothing was asked in any of them.
     """
@@ -142,7 +99,8 @@ class OpenTraces:
         self.n_taken += len(done)
         for trace in done:
             del self._ends[trace], self._sources[trace]
-        return _rows(_traces(step for trace in done for step in self._open.pop(trace)), unplaced=True)
+        traces = _traces(step for trace in done for step in self._open.pop(trace))
+        return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=True)]
 
     def nothing_asked(self, where: str) -> DataError:
         """Return the error for traces without a question."""
@@ -195,14 +153,10 @@ def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     return [*traces.values()]
 
 
-def _rows(traces: Iterable[list[TraceStep]], *, unplaced: bool = False) -> list[tuple[int, dict[str, Any]]]:
-    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
-    return [(number, row) for number, row, _ in _rows_with_spans(traces, unplaced=unplaced)]
-
-
 def _rows_with_spans(
     traces: Iterable[list[TraceStep]], *, unplaced: bool = False
 ) -> list[tuple[int, dict[str, Any], list[TraceStep]]]:
+    """Return the rows of traces; unplaced: evaluations of no answer in them are rows of their own."""
     rows: list[tuple[int, dict[str, Any], list[TraceStep]]] = []
     for trace in traces:
         answered = _answered(trace)
