@@ -275,10 +275,21 @@ def test_own_files_are_judged_labelled_imported_and_ingested_as_the_docs_say(new
     mean = "containment: correctness 0.67 0.39 to 0.86 12 of 12"
     works("judge", "latin.csv", *judges, says=["read as cp1252", mean, "`Musterlösung` as the reference"])
     works("judge", "excel.csv", *judges, "-o", "excel.jsonl", says=[mean, "24 scored"])
-    works("agree", "runs/latin", "labels.xlsx", says=["12 labelled answers", "exact agreement 1.000"])
-    works("agree", "excel.jsonl", "labels.xlsx", says=["12 labelled answers", "exact agreement 1.000"])
+    works(
+        "agree", "runs/latin", "labels.xlsx", "--all", says=["12 labelled answers", "exact agreement 1.000"]
+    )
+    works(
+        "agree", "excel.jsonl", "labels.xlsx", "--all", says=["12 labelled answers", "exact agreement 1.000"]
+    )
     mapping = ["--map", "0,9=1;0,125=0"]
-    works("agree", "runs/latin", "grades.csv", *mapping, says=["12 labelled answers", "agreement 1.000"])
+    works(
+        "agree",
+        "runs/latin",
+        "grades.csv",
+        *mapping,
+        "--all",
+        says=["12 labelled answers", "agreement 1.000"],
+    )
     works("blame", "runs/latin", says=["4 of 12 points lost"])
     works("report", "runs/latin", says=["runs/latin/report.html"])
     works("compare", "runs/latin", "excel.jsonl", says=["No score differs"])

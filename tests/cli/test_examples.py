@@ -25,17 +25,27 @@ DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
 # What nobody can be asked here, and what needs a server or a person's work in the browser: what is said then.
 REFUSED = {
     "compare runs/may runs/june runs/july --by k": "differ in no setting",  # they are copies of one run
+    "compare runs/before runs/after --where": "there is no column 'topic'",  # these questions have no tags
     "export runs/mine --tracking-uri": "no MLflow server answers there",
     "export judgements.jsonl --otlp": "Check that a collector of OpenTelemetry takes logs over HTTP there",
+    "export runs/mine low.csv --view": "There is no view 'low scores'",  # nobody has saved one
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
+    "label runs/mine --where": "there is no column 'topic'",
     "note runs/mine --remove": "There is no note",
     "note runs/mine q-17": "There is no question",
     "note .ragstone/traces": "no such run folder",  # nothing was sent here
     "judges fit": "Ask for less agreement",  # 30 labels are too few
+    "show runs/mine q-17": "There is no question 'q-17'",
     "review questions/questions.jsonl": "Review the set in the workbench",
 }
 # What is longer than a screen: a document for programs, and a prompt as its model gets it.
-LONG = ("judges list --json", "judges list --all", "judges show correctness", "ledger show --json")
+LONG = (
+    "judges list --json",
+    "judges list --all",
+    "judges show correctness",
+    "ledger show --json",
+    "schema judge",
+)
 # Commands whose help needs no example, and the least that they take.
 SHORT = ["assistant list", "assistant remove wheat", "people list"]
 SHORT += ["people renew ann", "people remove ann", "people role ann reader"]

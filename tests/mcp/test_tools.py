@@ -3,9 +3,13 @@
 import json
 
 import pytest
+from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.scripts import fail, in_turn
 
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.tables import write_rows
 from ragstone.mcp.project import AgentProject
 from ragstone.mcp.tools import Tools
 
@@ -139,6 +143,89 @@ def test_judge_this_sheet_without_a_model(folder):
     assert "- rouge_l" in data(reply)
 
 
+def test_what_has_no_score_is_counted_and_its_row_says_why(tmp_path):
+    (tmp_path / "ragstone.toml").write_text("")
+    sheet = [
+        {"id": "a", "question": "q?", "answer": "x", "reference": "x"},
+        {"id": "b", "question": "r?", "answer": "y"},
+    ]
+    (tmp_path / "sheet.jsonl").write_text("\n".join(map(json.dumps, sheet)))
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")), budget_usd=0.0)
+    told = data(tools.judge("sheet.jsonl", ["containment"]))
+    assert "1.00 (0.21 to 1.00), 1 scored of 2 rows; 1 not applicable" in told
+    found = rows(tools.find_rows, "sheet")
+    assert [row.get("containment") for row in found] == [1.0, None]
+    assert [row.get("containment_status") for row in found] == [None, "not_applicable"]
+
+
+def test_calls_whose_cost_is_not_known_use_up_the_budget(tmp_path, fake_openai):
+    price = "price_usd_per_million = { input = 1.0, output = 1.0 }"
+    model = f'{fake_openai.toml()}{price}\n[judge]\nmodel = "openai/fake"\n'
+    (tmp_path / "ragstone.toml").write_text(model)
+    sheet = [{"id": f"q{at}", "question": "q?", "answer": f"x{at}", "reference": "x"} for at in range(60)]
+    (tmp_path / "sheet.jsonl").write_text("\n".join(map(json.dumps, sheet)))
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")), budget_usd=1.0)
+    with pytest.raises(DataError, match="limit"):  # refused before anybody is asked: nothing is spent
+        tools.judge("sheet.jsonl", ["correctness"], limit=-1)
+    fake_openai.script = in_turn(*["{}"] * 4, fail(401, "no such key"))
+    with pytest.raises(DataError, match="the whole budget counts as spent"):
+        tools.judge("sheet.jsonl", ["correctness"])
+    n_asked = fake_openai.n_requests
+    with pytest.raises(ConfigError, match="is spent"):
+        tools.judge("sheet.jsonl", ["correctness"])
+    assert fake_openai.n_requests == n_asked
+
+
+def test_a_model_without_a_price_is_no_matter_of_another_unit(tmp_path, fake_openai):
+    (tmp_path / "ragstone.toml").write_text(fake_openai.toml() + '[judge]\nmodel = "openai/fake"\n')
+    (tmp_path / "sheet.jsonl").write_text('{"question": "q?", "answer": "x", "reference": "x"}\n')
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")), budget_usd=1.0)
+    for _ in range(2):  # and nothing is spent by it
+        with pytest.raises(DataError) as mistake:
+            tools.judge("sheet.jsonl", ["correctness"])
+        assert "price_usd_per_million" in str(mistake.value)
+        assert "calls or tokens" not in str(mistake.value)
+        assert "Forecast" not in str(mistake.value)
+
+
+def test_a_run_with_a_file_that_leads_elsewhere_is_no_run(tmp_path):
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "ragstone.toml").write_text("")
+    elsewhere = write_run(tmp_path / "secret", judged([1.0]), said=answers(["secret"]), asked=questions(1))
+    write_run(root / "runs" / "mine", judged([1.0]), said=answers(["a"]))
+    (root / "runs" / "mine" / "questions.jsonl").symlink_to(elsewhere / "questions.jsonl")
+    write_run(root / "runs" / "inside", judged([1.0]), said=answers(["a"]))
+    (root / "runs" / "inside" / "questions.jsonl").symlink_to(root / "runs" / "inside" / "answers.jsonl")
+    project = AgentProject(load_settings(root / "ragstone.toml"))
+    assert [run.name for run in project.runs()] == ["inside"]
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders_whatever_is_added(tmp_path):
+    (tmp_path / "ragstone.toml").write_text('[workbench]\nruns = ["runs", "more"]\n')
+    for parent in ("runs", "more"):
+        write_run(tmp_path / parent / "mine", judged([1.0]))
+    project = AgentProject(load_settings(tmp_path / "ragstone.toml"))
+    assert project.run("mine#2") == tmp_path / "more" / "mine"
+    write_run(tmp_path / "runs" / "newest", judged([1.0]))
+    write_run(tmp_path / "runs" / "mine", judged([0.0]))
+    assert project.run("mine#2") == tmp_path / "more" / "mine"
+
+
+def test_cards_of_several_judges_begin_with_their_names(tmp_path):
+    (tmp_path / "ragstone.toml").write_text("")
+    rows_ = [*judged([1, 0] * 10), *judged([0, 1] * 10, "match")]
+    labels = [
+        Label(question_id=f"q{at}", system="mine", metric="correctness", score=(at + 1) % 2)
+        for at in range(20)
+    ]
+    write_rows(tmp_path / "judgements.jsonl", rows_, Judgement)
+    write_rows(tmp_path / "labels.jsonl", labels, Label)
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")))
+    table = data(tools.measure_judge("judgements.jsonl", "labels.jsonl")).split("| --- |\n")[1]
+    assert [line.split(":")[0] for line in table.splitlines()[:2]] == ["| containment", "| match"]
+
+
 def test_a_judge_that_asks_a_model_needs_a_budget_that_is_left(tools, folder, says):
     with pytest.raises(ConfigError) as mistake:
         tools.judge("before.jsonl", ["correctness"])
@@ -162,7 +249,7 @@ def test_a_name_that_leads_elsewhere_is_no_run(tools, name):
     ["../elsewhere/labels.jsonl", "/etc/passwd", "linked.jsonl", "runs/before/answers.jsonl", "", "\0"],
 )
 def test_a_name_that_leads_elsewhere_is_no_file(tools, name):
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="No file of rows here is named"):
         tools.measure_judge("after", name)
 
 

@@ -57,6 +57,19 @@ def test_a_flip_passes_in_one_column_and_fails_in_another(runs, client, says):
     assert said(page, 2) == ["passes 0.5", "fails 0"]
 
 
+def test_what_should_not_be_fails_where_its_score_is_high(project, client):
+    for name, scores in (("before", [0, 1, 0.5]), ("after", [1, 1, 0])):
+        rows = judged(scores, "toxicity", metric="toxicity")
+        write_run(project / "runs" / name, rows, said=answers(["a", "b", "c"]), asked=questions(3))
+    page = side(client, "before", "after")
+    assert [said(page, row) for row in range(3)] == [
+        ["passes 0", "fails 1"],
+        ["fails 1", "fails 1"],
+        ["passes 0.5", "passes 0"],
+    ]
+    assert asked(side(client, "before", "after", flips="true")) == ["q0"]
+
+
 def test_systems_of_one_run_are_columns_and_can_be_chosen(project, client, says):
     rows = [*judged([1, 0], system="bm25"), *judged([0, 0], system="dense")]
     write_run(project / "runs" / "grid", rows)

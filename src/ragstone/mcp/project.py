@@ -1,5 +1,6 @@
 """What an agent may name: runs of the project, and files of rows inside it. Never a path elsewhere."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,10 @@ LONGEST_NAME = 400
 
 
 class NamedRun(msgspec.Struct, frozen=True):
-    """A run as an agent names it: the name of its folder, with its number where two have the same."""
+    """A run as an agent names it: the name of its folder, and of two with the same, `NAME#2`.
+
+    The number is that of the folder in [workbench] runs, so that it stays when a run is added or changed.
+    """
 
     name: str
     folder: Path
@@ -31,13 +35,20 @@ class AgentProject:
         self.root = settings.path(".").resolve()
 
     def runs(self) -> list[NamedRun]:
-        """Return the runs, the newest first."""
-        folders = [folder for parent in self._run_folders() for folder in _folders_in(parent)]
-        folders.sort(key=lambda folder: (-folder.stat().st_mtime, folder.name))
-        names = [folder.name for folder in folders]
+        """Return the runs, the newest first; one with a file that is a link to elsewhere is none."""
+        parents = [*self._run_folders()]
+        roots = {self.root, *(parent.resolve() for parent in parents)}
+        folders = [
+            (at, folder)
+            for at, parent in enumerate(parents, 1)
+            for folder in _folders_in(parent)
+            if all(roots & {*file.resolve().parents} for file in folder.iterdir())
+        ]
+        folders.sort(key=lambda numbered: (-numbered[1].stat().st_mtime, numbered[1].name))
+        n_named = Counter(folder.name for _, folder in folders)
         return [
-            NamedRun(f"{folder.name}#{at}" if names.count(folder.name) > 1 else folder.name, folder)
-            for at, folder in enumerate(folders, 1)
+            NamedRun(f"{folder.name}#{at}" if n_named[folder.name] > 1 else folder.name, folder)
+            for at, folder in folders
         ]
 
     def run(self, name: str) -> Path:
@@ -66,7 +77,9 @@ class AgentProject:
         """Return a file of rows, given by its path from the project's folder. Raises DataError."""
         known = {str(file.relative_to(self.root)): file for file in self.files()}
         if name.strip() not in known:
-            raise DataError(f"There is no file {_short(name)!r} here. {nearest(name[:LONGEST_NAME], known)}")
+            raise DataError(
+                f"No file of rows here is named {_short(name)!r}. {nearest(name[:LONGEST_NAME], known)}"
+            )
         return known[name.strip()]
 
     def _run_folders(self) -> Iterator[Path]:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,11 @@ from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.numbers import count, interval, one_line
 from ragstone.kernel.errors import ConfigError, DataError, nearest, plural
-from ragstone.kernel.judging import load_judge
+from ragstone.kernel.judging import MetricSummary, load_judge
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.runs.joined import FinishedRun, read_run
 from ragstone.kernel.runs.run import read_summary
-from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.runs.wording import denominator, judge_name, mean_text, statuses
 from ragstone.kernel.tables import read_rows
 from ragstone.mcp.drafting import AFTER, draft_settings
 from ragstone.mcp.project import AgentProject
@@ -40,10 +40,15 @@ BRIEF = ("question_id", "system", "question", "answer", "error", "cause")
 MOST_TO_LABEL = 200
 MOST_MEANS = 4  # of a run in the list
 WORKED_S = 3_600
+NO_PRICE = "--budget in usd needs the price"  # how the refusal begins that names another unit too
 READ_ONLY = (
     "This server is read-only. The user can start it with a cap for all that it may spend: "
     "ragstone mcp --budget 2usd, or 0usd for judges that ask no model."
 )
+
+
+class _NotAsked(DataError):
+    """Judging ended before a model was asked."""
 
 
 class Tools:
@@ -118,7 +123,7 @@ class Tools:
 
         where: conditions on columns with = != < <= > >= ~ (contains) in (a, b), joined by and, or, not;
         `flips` is true where systems differ. columns: names to show; without it ids, question, answer and
-        scores, shortened. An unknown name is answered with those that there are.
+        scores, shortened. An unknown one of these is answered with those that there are.
         """
         read = self._run(run)
         known = _columns(read)
@@ -130,10 +135,7 @@ class Tools:
         except DataError as mistake:  # an agent has no other place to look them up
             raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
         shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
-        lines = [
-            _json({name: _brief(row[name]) for name in shown if row[name] is not None})
-            for row in _plain_rows(rows)
-        ]
+        lines = [_json({name: _brief(row[name]) for name in _told(shown, row)}) for row in _plain_rows(rows)]
         said = f"{count(len(rows))} of {count(len(read.table()))} rows are left by the filter, one a line."
         return fenced(said, "\n".join(lines), page)
 
@@ -246,9 +248,15 @@ class Tools:
             left = self.budget_usd - self._spent
             if asking and left <= 0:
                 raise ConfigError(f"The budget of {self.budget_usd} USD is spent. The user can set another.")
-            summary = self._judged(sheet, chosen, limit, f"{left:.6f}usd" if asking else None)
-            if summary["calls"]["made"]:
-                self._spent += summary["calls"].get("cost_usd") or 0.0
+            allowed = left if asking else 0.0
+            self._spent += allowed  # until it is known what these calls cost, or where it is never known
+            try:
+                summary = self._judged(sheet, chosen, limit, f"{left:.6f}usd" if asking else None)
+            except _NotAsked:
+                self._spent -= allowed
+                raise
+            calls = summary["calls"]
+            self._spent += (calls.get("cost_usd") or 0.0 if calls["made"] else 0.0) - allowed
         spent = f" At most {self._spent:.4f} of {self.budget_usd} USD are spent." if asking else ""
         said = f"Judged into run {summary['name']!r}.{spent} read_report shows it whole."
         return fenced(said, _means_of(summary), page)
@@ -306,11 +314,18 @@ class Tools:
             timeout=WORKED_S,
             check=False,
         )
-        if not ran.stdout.strip():
-            raise DataError(
-                one_line(ran.stderr.strip().removeprefix("ragstone: "), 2_000) or "Nothing was judged."
-            )
-        return msgspec.json.decode(ran.stdout, type=dict[str, Any])
+        if ran.stdout.strip():
+            return msgspec.json.decode(ran.stdout, type=dict[str, Any])
+        before, _, mistake = ran.stderr.strip().rpartition("ragstone: ")
+        mistake = one_line(mistake, 2_000) or "Nothing was judged."
+        if mistake.startswith(NO_PRICE):
+            raise _NotAsked(f"{mistake.split(', or give the budget')[0].removesuffix('.')}: the user can.")
+        if budget is None or "Forecast: " not in before:
+            raise _NotAsked(mistake)
+        raise DataError(
+            f"{mistake} What these calls cost is not known here, so the whole budget counts as spent; the user "
+            "can start the server again. What was answered is in the ledger."
+        )
 
 
 def _about_run(folder: Path) -> str:
@@ -336,6 +351,16 @@ def _chosen(name: str, listed: Mapping[str, ListedJudge]) -> str:
     return f"{listed[base].path or base}{at}{variant}"
 
 
+def _told(names: Iterable[str], row: Mapping[str, object]) -> Iterator[str]:
+    """Yield the names of what a row has; for a score that it has not, that of the status which says why."""
+    for name in names:
+        status = f"{name}_status"
+        if row[name] is not None:
+            yield name
+        elif row.get(status) is not None:
+            yield status
+
+
 def _columns(read: FinishedRun) -> list[str]:
     """Return the names of the columns of a run's table, and of the tags that a filter may ask."""
     names = read.table().of
@@ -357,10 +382,11 @@ def _json(value: object) -> str:
 
 def _means_of(summary: dict[str, Any]) -> str:
     lines = []
-    for metric in summary["metrics"]:
-        mean = (metric.get("estimate") or {}).get("value")
+    for metric in msgspec.convert(summary["metrics"], list[MetricSummary]):
+        ends = f" ({interval(metric.estimate)})" if metric.estimate else ""
+        others = statuses(metric.statuses)
         lines.append(
-            f"- {metric['judge']} ({metric['metric']}) of {metric['system']}: "
-            f"{'no score' if mean is None else f'{mean:.3g}'}; {json.dumps(metric['statuses'])}"
+            f"- {metric.judge} ({metric.metric}) of {metric.system}: {mean_text(metric, 'no score')}{ends}, "
+            f"{denominator(metric)}" + (f"; {others}" if others else "")
         )
     return "\n".join([*lines, *(f"- {note}" for note in summary.get("notes", []))])

@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from litestar.params import FromQuery, JSONBody
 
 from ragstone.features.improve.draft_forms import Expected, check_model, expected_of, models_of, settings_of
-from ragstone.features.judge.chosen import chosen_note, chosen_sheet
+from ragstone.features.judge.chosen import choice_of, chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import ListedJudge
@@ -139,13 +139,13 @@ def begin(
         raise DataError(f"There is a run {name!r} already: give the new one another name.")
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    note = chosen_note(folder, data.where) if data.where.strip() else None
+    chosen = choice_of(folder, data.where.strip())
     caps = parse_caps(data.budget.strip() or None)
     job = JudgeRun("judging", person.name, 0)
     app.jobs.begin(_job(folder), job)
 
     async def work(session: Session) -> int:
-        await judge_to_new_run(session, sheet, place / name, judges, note=note)
+        await judge_to_new_run(session, sheet, place / name, judges, chosen=chosen)
         return len(sheet)
 
     job.start(settings, caps, work)

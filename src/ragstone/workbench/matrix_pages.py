@@ -43,6 +43,7 @@ def matrix(
     columns: list[RunColumn] = []
     column: RunColumn | None = None
     points: list[MatrixPoint]
+    left_out: list[RunEntry] = []
     if bench:
         summary = read_answer_bench(bench.folder)
         judge = summary.board.measure
@@ -52,7 +53,9 @@ def matrix(
         ]
     else:
         judged = [entry for entry in every if entry.metrics and (not ticked or entry.id in ticked)]
-        matching = chosen(judged, text)
+        every_matching = chosen(judged, text)
+        matching = [entry for entry in every_matching if not entry.chosen]
+        left_out = [entry for entry in every_matching if entry.chosen]
         columns = metric_columns(matching)
         column = next((each for each in columns if each.key == f"metric {metric}"), None)
         if metric and not column:
@@ -77,6 +80,7 @@ def matrix(
         offered=[(axis, axis_words(axis)) for axis in offered],
         n_means=len(points),
         ticked=ticked,
+        left_out=left_out,
         text=text,
     )
 

@@ -89,8 +89,12 @@ def trends(
 ) -> Response[str]:
     """Give the course of a judge's mean over the runs that are ticked, or that the text finds."""
     ticked = set(request.query_params.getall("run", []))
-    every = [entry for entry in app.runs.all() if entry.metrics]
-    matching = [entry for entry in chosen(every, text) if not ticked or entry.id in ticked]
+    every = [
+        entry
+        for entry in chosen(app.runs.all(), text)
+        if entry.metrics and (not ticked or entry.id in ticked)
+    ]
+    matching = [entry for entry in every if not entry.chosen]
     columns = metric_columns(matching)
     column = next((candidate for candidate in columns if candidate.key == f"metric {metric}"), None)
     if metric and not column:
@@ -111,6 +115,7 @@ def trends(
         columns=columns,
         format_means=format_means,
         ticked=sorted(ticked),
+        left_out=[entry for entry in every if entry.chosen],
         text=text,
         order=order,
         n_before=len(judged) - len(last),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.records import Answer, Judgement, Verdict
 from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.joining import preview
@@ -60,7 +61,9 @@ class SideColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said, as a chip shows it. low: below the middle of its scale; on_scale: that is known."""
+    """What a judge said, as a chip shows it. low: on the bad side of the middle of its scale; on_scale: whether
+    that is known.
+    """
 
     judge: str
     words: str
@@ -220,8 +223,9 @@ def _joined(
 
 def _passed(run: _Places, column: int) -> NDArray[np.int8]:
     """Return for each question whether this judge passes it: PASSES, FAILS or NO_SCORE."""
+    sign = "<=" if lowest_is_best(run.judges[column].judge) else ">="
     rows = run.con.execute(
-        f"SELECT place, (score >= {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
+        f"SELECT place, (score {sign} {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
         f"WHERE col = ? AND {ON_SCALE}",
         [column],
     ).fetchnumpy()
@@ -317,7 +321,10 @@ def _score(line: LineView, judge: ColumnView, at: int, read: _Read, *, whole: bo
     return SideScore(
         judge=judge.judge if judge.judge == judge.metric else f"{judge.judge}: {judge.metric}",
         words=text,
-        low=scored and middle is not None and float(cell) < middle,
+        # The good side of the middle, and the middle itself, are no low score.
+        low=scored
+        and middle is not None
+        and (float(cell) > middle if lowest_is_best(judge.judge) else float(cell) < middle),
         scored=scored,
         on_scale=middle is not None,
         rationale=(row.rationale or row.error) if row and whole else None,

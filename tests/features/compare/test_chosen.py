@@ -8,11 +8,20 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.surfaces import shown
 
 import ragstone
-from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, SENTENCES, WHY_NOT
+from ragstone.features.compare._chosen_sentence_table import (
+    BY_QUESTION,
+    BY_RESULT,
+    MEANS_OF_CHOSEN,
+    SENTENCES,
+    WHY_NOT,
+)
 from ragstone.features.compare.comparing import compare
+from ragstone.features.compare.several import compare_several, several_document
 from ragstone.features.compare.values import ChosenQuestions
 from ragstone.features.compare.words import comparison_document
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.summary import ChosenAnswers
 from ragstone.kernel.serve.runs import summary_of_rows
 
 
@@ -108,8 +117,9 @@ def test_what_cannot_be_chosen_from_is_refused(runs, tmp_path, says):
 def test_of_the_two_kinds_of_choice_one_sentence_holds():
     by_question = ChosenQuestions(where="topic = maize", n=1, of=2, by_results=[])
     by_result = msgspec.structs.replace(by_question, by_results=["containment"])
-    assert [each for each in SENTENCES if each.holds(by_question)] == [BY_QUESTION]
-    assert [each for each in SENTENCES if each.holds(by_result)] == [BY_RESULT, WHY_NOT]
+    of_pairs = [each for each in SENTENCES if each is not MEANS_OF_CHOSEN]
+    assert [each for each in of_pairs if each.holds(by_question)] == [BY_QUESTION]
+    assert [each for each in of_pairs if each.holds(by_result)] == [BY_RESULT, WHY_NOT]
     for facts, sentence in ((by_question, BY_QUESTION), (by_result, BY_RESULT)):
         assert sentence.fills(facts).keys() >= sentence.needs.keys()
 
@@ -122,5 +132,72 @@ def test_the_command_says_that_the_questions_were_chosen(runs, says):
     by_result = run_command("compare", a, b, "--where", "containment < 0.5", "--gate")
     assert by_result.code == 3
     says(" ".join(by_result.out.split("A: ")[0].split()))
-    says(by_result.out.strip().splitlines()[-1])
+    says(next(line for line in by_result.out.splitlines() if line.startswith("Gate: ")))
     assert run_command("compare", a, b, a, "--where", "topic = maize").code == 2
+
+
+def with_choice(folder, where):
+    """Say in a run's numbers that its answers were chosen from those of another run."""
+    chosen = ChosenAnswers(of="all", where=where)
+    summary = msgspec.structs.replace(read_summary(folder), chosen=chosen)
+    (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    return folder
+
+
+@pytest.mark.parametrize("where", ["containment < 0.5", "by hand", "topic = maize and answer ~ x", "flips"])
+def test_a_run_of_answers_that_were_chosen_by_results_is_compared_with_none(runs, tmp_path, where, says):
+    a, b = runs
+    chosen = with_choice(run_of(tmp_path / "c", [0.0] * 40), where)
+    wrongs = (
+        lambda: compare(chosen, b, shared=True),
+        lambda: compare(b, chosen / "judgements.jsonl", shared=True),
+        lambda: compare(chosen, b, where="topic = maize"),
+        lambda: compare_several([a, b, chosen]),
+    )
+    for wrong in wrongs:
+        with pytest.raises(DataError, match="and not by what their questions say alone") as mistake:
+            wrong()
+    says(str(mistake.value).replace(str(tmp_path), "there"))
+
+
+def test_a_run_of_answers_that_were_chosen_by_their_questions_says_so(runs, tmp_path):
+    a, b = runs
+    maize = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), "topic = maize or lang = en")
+    comparison = compare(maize, a, shared=True)
+    assert comparison.chosen == ChosenQuestions(
+        where="topic = maize or lang = en", n=20, of=40, by_results=[]
+    )
+    assert "which a filter chose: topic = maize or lang = en" in shown(comparison_document(comparison))
+    narrowed = compare(maize, a, shared=True, where="question_id != q1")
+    assert narrowed.chosen.where == "question_id != q1; topic = maize or lang = en"
+    assert compare(a, b).chosen is msgspec.UNSET
+
+
+def test_a_tag_that_differs_between_systems_chose_by_results(runs, tmp_path):
+    a, _ = runs
+    other = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), "topic = maize")
+    rows = answers(["y"] * 20)
+    write_run(
+        other, judged([0.0] * 20), said=[msgspec.structs.replace(row, tags={"topic": "z"}) for row in rows]
+    )
+    with pytest.raises(DataError, match="topic = maize"):
+        compare(a, other, shared=True)
+
+
+def test_means_of_chosen_answers_stand_beside_none_of_others(runs, tmp_path):
+    a, b = runs
+    third = run_of(tmp_path / "c", [1.0, 0.0] * 20)
+    several = compare_several([a, b, third])
+    assert several.chosen is msgspec.UNSET
+    assert not MEANS_OF_CHOSEN.holds(several)
+    assert "that a filter chose" not in shown(several_document(several))
+    for run in runs:
+        with_choice(run, "topic = maize")
+    with pytest.raises(DataError, match="Some of these runs hold only answers that a filter chose"):
+        compare_several([a, b, third])
+    with_choice(third, "topic = maize")
+    several = compare_several([a, b, third])
+    assert several.chosen == "topic = maize"
+    assert MEANS_OF_CHOSEN.text.format_map(MEANS_OF_CHOSEN.fills(several)) in " ".join(
+        shown(several_document(several)).split()
+    )

@@ -12,10 +12,17 @@ from tests.support.judged_runs import answers, judged, questions, rankings
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.values import Gate
-from ragstone.features.compare.words import comparison_document, noise_lines, unknown_told
+from ragstone.features.compare.words import (
+    comparison_document,
+    metric_told,
+    noise_lines,
+    outcome,
+    unknown_told,
+)
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.records import Answer, Context
+from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.runs.settings import JudgeVersion, RunManifest
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
@@ -434,3 +441,55 @@ def test_one_judge_says_nothing_of_the_choice_of_judges():
     compared = compare_judged(*pairs(*[WRONG_TO_RIGHT] * 9, *[STAY] * 10))
     assert compared.components is msgspec.UNSET
     assert noise_lines(compared) == []
+
+
+def _toxic(share: float, name: str) -> JudgedRun:
+    rows = [
+        Judgement(
+            question_id=f"q{at}",
+            system="s",
+            judge="toxicity",
+            metric="toxicity",
+            model="m",
+            prompt_version=1,
+            status="scored",
+            score=float(at < 60 * share),
+            scale=(0, 1),
+        )
+        for at in range(60)
+    ]
+    return JudgedRun(name=name, judgements=rows)
+
+
+def test_more_of_what_should_not_be_is_worse(says) -> None:
+    comparison = compare_judged(_toxic(0.1, "a"), _toxic(0.7, "b"), margin=0.05)
+    (row,) = comparison.metrics
+    assert (row.verdict, row.best, comparison.gate.outcome) == ("worse", "lowest", "failed")
+    assert (len(row.right_to_wrong), len(row.wrong_to_right)) == (36, 0)
+    text = render_markdown(comparison_document(comparison))
+    says(f"{outcome(comparison)} {metric_told(row)}")
+    assert "above it where the lowest is the best" in text
+    back = compare_judged(_toxic(0.7, "a"), _toxic(0.1, "b"), margin=0.05)
+    assert (back.metrics[0].verdict, back.gate.outcome) == ("better", "passed")
+    assert len(back.metrics[0].wrong_to_right) == 36
+
+
+def test_the_manifest_says_that_the_lowest_score_of_a_projects_judge_is_the_best() -> None:
+    def named(run: JudgedRun, judge: str) -> JudgedRun:
+        rows = [msgspec.structs.replace(row, judge=judge) for row in run.judgements]
+        told = {judge: JudgeVersion(digest="d", version=1, best="lowest")}
+        return msgspec.structs.replace(run, judgements=rows, manifest=RunManifest(judges=told))
+
+    pair = [named(_toxic(0.1, "a"), "rude"), named(_toxic(0.7, "b"), "rude")]
+    assert compare_judged(*pair).metrics[0].verdict == "worse"
+    # Under a threshold 1 means that an answer passes.
+    over = [
+        msgspec.structs.replace(
+            run,
+            judgements=[
+                msgspec.structs.replace(row, judge="toxicity@threshold=0.5") for row in run.judgements
+            ],
+        )
+        for run in (_toxic(0.1, "a"), _toxic(0.7, "b"))
+    ]
+    assert compare_judged(*over).metrics[0].verdict == "better"

@@ -6,7 +6,14 @@ import pytest
 from tests.support.judged_runs import judged
 from tests.support.surfaces import plots_in
 
-from ragstone.features.compare._plot_sentence_table import ALL_HOLD, BEYOND, MOVED, STILL_OPEN, DrawnMoves
+from ragstone.features.compare._plot_sentence_table import (
+    ALL_HOLD,
+    BEYOND,
+    MOVED,
+    SHOWN_OVER_ZERO,
+    STILL_OPEN,
+    DrawnMoves,
+)
 from ragstone.features.compare._plots import difference_plot, move_plots
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.paired import MOST_MOVES
@@ -100,9 +107,32 @@ def test_an_open_verdict_beside_an_interval_off_0_is_explained_and_only_there(sa
         comparison, metrics=[msgspec.structs.replace(first, verdict="cannot tell"), *others]
     )
     says(say(doubtful, STILL_OPEN))
+    # Of one metric nothing is corrected: the test and the interval differ.
+    alone = msgspec.structs.replace(first, verdict="cannot tell", family=1)
+    says(say(msgspec.structs.replace(comparison, metrics=[alone]), STILL_OPEN))
     holding = compared({"a": [(0.0, 1.0), (1.0, 0.0)] * 10})
     assert holding.metrics[0].verdict == "cannot tell"
     assert say(holding, STILL_OPEN) == ""
+    assert say(holding, SHOWN_OVER_ZERO) == ""
+    shown = msgspec.structs.replace(holding.metrics[0], verdict="better")
+    (said,) = difference_plot(msgspec.structs.replace(holding, metrics=[shown]))[0].said
+    assert said == (
+        "The verdicts rest on tests, not on these intervals, and tell a difference in a, whose interval "
+        "holds 0."
+    )
+
+
+def test_a_metric_whose_lowest_score_is_best_says_so_and_has_no_margin_on_the_wrong_side():
+    comparison = compared({"toxicity": [(0.0, 1.0)] * 12 + [(1.0, 1.0)] * 10}, scale=(0, 1), margin=0.05)
+    [plot] = difference_plot(comparison)
+    assert [point.name for point in plot.figure.points] == ["toxicity (lowest is best)"]
+    assert plot.figure.band is None
+    assert comparison.metrics[0].verdict == "worse"
+
+
+def test_a_share_of_questions_that_is_not_all_is_not_rounded_to_all():
+    [plot] = move_plots(compared({"a": [(1.0, 1.0)] * 399 + [(0.0, 1.0)]}))
+    assert "399 (over 99 %) the same" in plot.said[0]
 
 
 def test_a_verdict_that_is_open_is_drawn_open_and_the_margin_as_a_band(says):

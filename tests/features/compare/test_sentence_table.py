@@ -284,6 +284,7 @@ def whole(text: str) -> str:
 
 
 SEEN_ELSEWHERE = {  # below, and where runs have manifests
+    "compare-lowest-is-best",
     "judge-favours-length",
     "judge-favours-brevity",
     "judge-nor-length",

@@ -2,12 +2,14 @@
 
 import json
 
+import msgspec
 import pytest
 from tests.support.command import ragstone
 from tests.support.judged_runs import judged, write_run
 from tests.support.surfaces import plots_in
 
 from ragstone import compare_several
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.several import several_document
 from ragstone.kernel.errors import DataError
 
@@ -39,6 +41,16 @@ def test_systems_of_a_run_are_columns_and_a_judge_that_one_lacks_is_told(tmp_pat
     ran = ragstone("compare", *map(str, [*three, tmp_path / "grid"]), "--metric", "f1")
     assert (ran.code, ran.out.count("not judged")) == (0, 3)
     says(ran.out)
+
+
+def test_means_of_one_judge_that_was_not_asked_alike_are_said_to_differ_by_it(tmp_path, three, says):
+    write_run(tmp_path / "other", judged([1, 1, 0, 0], model="openai/b", scale=(0.0, 2.0)))
+    ran = ragstone("compare", *map(str, [*three, tmp_path / "other"]))
+    says(next(line for line in ran.out.split("\n- ") if "not the same judge" in line).split("\n\n")[0])
+    (metric,) = compare_several([*three, tmp_path / "other"]).metrics
+    assert JUDGED_UNLIKE.holds(metric)
+    assert "not the same judge" not in ragstone("compare", *map(str, three), "--all").out
+    assert not JUDGED_UNLIKE.holds(compare_several(three).metrics[0])
 
 
 def test_the_command_prints_and_writes(tmp_path, three):
@@ -126,3 +138,33 @@ def test_a_setting_that_no_run_differs_in_is_told(three, says):
     # One setting alone makes no grid, so it is shown only where it is asked for.
     assert "matrices" not in json.loads(ragstone("compare", *map(str, three), "--json").out)
     assert "matrices" in json.loads(ragstone("compare", *map(str, three), "--json", "--by", "k").out)
+
+
+def test_there_is_no_order_where_the_lowest_score_is_best_nor_of_judges_with_different_models():
+    names = [f"q{at}" for at in range(12)]
+
+    def rows(judge: str, model: str, share: float) -> list[dict]:
+        return [
+            {
+                "question_id": name,
+                "system": "s",
+                "judge": judge,
+                "metric": judge,
+                "model": model,
+                "prompt_version": 1,
+                "status": "scored",
+                "score": float(at < 12 * share),
+                "scale": [0, 1],
+            }
+            for at, name in enumerate(names)
+        ]
+
+    def ranked(judge: str, *models: str):
+        runs = [rows(judge, model, share) for model, share in zip(models, (0.2, 0.8), strict=True)]
+        (metric,) = compare_several(runs).metrics
+        return metric
+
+    assert ranked("mine", "m", "m").ranks.shares[0][0] > 0.9
+    assert ranked("mine", "m", "other").ranks is msgspec.UNSET
+    low = ranked("toxicity", "m", "m")
+    assert (low.ranks, low.best) == (msgspec.UNSET, "lowest")

@@ -7,6 +7,7 @@ from tests.support.command import ragstone
 from tests.support.golden import sentence_in
 
 from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.runs.summary import ChosenAnswers, chosen_in
 from ragstone.kernel.tables import read_rows
 
 SHEET = [
@@ -220,3 +221,34 @@ def test_answers_that_a_filter_leaves_are_judged_into_a_run_that_says_so(folder,
         ran = ragstone(*wrong)
         assert ran.code == 2, wrong
         says(ran.err.splitlines()[-1].replace(str(folder), "there")[:100])
+
+
+def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, says):
+    ragstone("judge", sheet, "--judge", "containment")
+    run, chosen = folder / "runs" / "my-sheet", folder / "runs" / "my-sheet-chosen"
+    assert chosen_in(run) is None
+    ragstone("judge", run, "--where", "containment = 0", "--judge", "token_f1")
+    assert chosen_in(chosen) == chosen_in(chosen / "answers.jsonl")
+    assert chosen_in(chosen) == ChosenAnswers(of="my-sheet", where="containment = 0")
+    # Judged again, and chosen from once more, they are still chosen.
+    assert ragstone("judge", chosen / "answers.jsonl", "--judge", "chrf", "-o", "runs/again").code == 0
+    assert chosen_in(folder / "runs" / "again") == chosen_in(chosen)
+    narrowed = ragstone("judge", chosen, "--where", "question_id = b", "--judge", "chrf", "-o", "runs/less")
+    assert narrowed.code == 0
+    assert chosen_in(folder / "runs" / "less").where == "(containment = 0) and (question_id = b)"
+    # A file has no summary, so what a reader must know is printed.
+    alone = ragstone("judge", run, "--where", "containment = 0", "--judge", "chrf", "-o", "alone.jsonl")
+    assert "a filter chose: containment = 0" in " ".join(alone.out.split())
+    # Labels and agreement of them are those of the choice.
+    write(folder, [{"question_id": "b", "score": 1}], "labels.jsonl")
+    refused = ragstone("agree", chosen, "labels.jsonl")
+    assert refused.code == 2
+    says(refused.err.replace(str(folder), "there"))
+    assert ragstone("agree", run, "labels.jsonl").code == 0
+    sampled = ragstone("label", chosen, "-n", 1)
+    says(sampled.err.splitlines()[-1].replace(str(folder), "there"))
+    (row,) = [json.loads(line) for line in (folder / "to-label.jsonl").read_text().splitlines()]
+    assert row["chosen"] == "containment = 0"
+    write(folder, [row | {"score": 1}], "labels.jsonl")
+    assert "no sample" in ragstone("agree", run, "labels.jsonl").err
+    assert refused.code == ragstone("compare", run, chosen, "--shared", "--metric", "token_f1").code == 2

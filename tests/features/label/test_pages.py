@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 
 import msgspec
@@ -847,6 +848,18 @@ def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
             headers=SCRIPT,
         )
         assert reply.status_code == 422
+
+
+def test_a_draw_from_a_run_of_chosen_answers_is_no_sample(olga, run):
+    summary = run / "runs/mine/summary.json"
+    summary.write_text(json.dumps({"chosen": {"of": "all", "where": "containment < 0.5"}}))
+    made(olga, by="random", n=5, name="part")
+    queue = read_queue(run / ".ragstone/workbench/queues", "part")
+    assert (queue.choice.where, queue.is_sample) == ("containment < 0.5", False)
+    mark(olga, 0, annotator="olga", queue="part", score=1)
+    assert "They are no sample, so no means" in olga.get(f"{LABEL}/part/progress").text
+    (label,) = read_rows(run / "labels/part.jsonl", Label)
+    assert label.metadata["chosen"] == "containment < 0.5"
 
 
 def done_by(client, queue="first"):

@@ -6,6 +6,7 @@ from importlib import resources
 import msgspec
 from tests.support.tiny_run import QUESTIONS, card, judgement, summary_of
 
+from ragstone.features.report._chart_sentence_table import OUTER, WIDEST, DrawnMeans
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import headlines
 from ragstone.features.run._breakdown import distributions, means_by_tag
@@ -13,6 +14,8 @@ from ragstone.kernel.document.blocks import Chart
 from ragstone.kernel.document.html import LIBRARIES, draw
 from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.document.plots.tables import numbers_of
+from ragstone.kernel.document.plots.values import PlotPoint
+from ragstone.kernel.sentences import say
 
 
 def numbers(plot) -> list[list[str]]:
@@ -97,9 +100,35 @@ def test_which_value_is_lowest_is_said_of_three_or_more_and_with_what_chance_doe
     assert list(two.said) == []
 
 
+def drawn(*means: float, wide: float = 0.2) -> list[PlotPoint]:
+    return [
+        PlotPoint(name=f"v{at}", group="s", value=mean, low=mean, high=mean + (wide if at == 0 else 0.1), n=9)
+        for at, mean in enumerate(means)
+    ]
+
+
+def test_all_that_share_the_lowest_or_the_highest_mean_are_named() -> None:
+    said = say(DrawnMeans(drawn(0.0, 0.0, 0.0, 0.0, 0.5, 0.1 + 0.2, 1.0)), OUTER)
+    assert said.startswith(
+        "Of 7 values, the lowest mean is 0.00 (v0, v1, v2 and 1 more), and the highest 1.00 (v6)."
+    )
+    assert say(DrawnMeans(drawn(0.1 + 0.2, 0.3, 0.3)), OUTER) == ""  # alike but for rounding
+    assert say(DrawnMeans(drawn(0.0, 0.5, 1.0), n_left_out=4), OUTER).startswith(
+        "Of the 3 values with the most rows, "
+    )
+
+
+def test_the_widest_interval_is_not_the_least_known_where_one_has_none() -> None:
+    points = drawn(0.2, 0.5, 0.6)
+    assert say(DrawnMeans(points), WIDEST).startswith("The least is known of v0")
+    single = PlotPoint(name="single", group="s", value=1.0, n=1)
+    assert say(DrawnMeans([*points, single]), WIDEST) == ""
+
+
 def test_agreement_stands_beside_that_of_the_baseline(says) -> None:
     plot = agreement_chart([card(better=True)])
     assert plot
+    assert numbers_of(plot.figure)[0][:2] == ["Agreement", "Value"]  # a kappa is no mean
     assert [row[:2] for row in numbers(plot)] == [
         ["kappa of correctness (openai/gpt-4o-mini)", "−0.10"],
         ["exact agreement of correctness (openai/gpt-4o-mini)", "0.75"],
@@ -133,6 +162,8 @@ def test_scores_are_called_alike_only_where_more_than_half_are(says) -> None:
 
     says(" ".join(said((2, 2, 2, 1))))
     assert said((2, 2, 1, 0)) == []
+    assert said((2,)) == []
+    assert said([2] * 399 + [1]) == ["grade gave 2 in over 99 % of 400 rows."]
 
 
 def test_text_from_outside_is_escaped_and_cut() -> None:

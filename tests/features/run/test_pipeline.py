@@ -130,12 +130,16 @@ def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
         'labels = "labels.jsonl"',
         'sheet = "labels.jsonl"',
         'sheet = "sheet.jsonl"\nmetric = "tone"',
+        'labels = "chosen.jsonl"',
+        'labels = "twice.jsonl"',
         "thresholds = { containment = 60 }",
     ],
 )
 def test_labels_that_cannot_be_read_end_a_run_before_anything_is_judged(tmp_path, agree):
     (tmp_path / "sheet.jsonl").write_text('{"id": "1", "answer": "a", "reference": "a", "score": 1}\n')
     (tmp_path / "labels.jsonl").write_text('{"id": "1", "answer": "a", "score": "perhaps"}\n')
+    (tmp_path / "chosen.jsonl").write_text('{"id": "1", "answer": "a", "score": 1, "chosen": "flips"}\n')
+    (tmp_path / "twice.jsonl").write_text('{"id": "1", "score": 1}\n{"id": "1", "score": 0}\n')
     (tmp_path / "ragstone.toml").write_text(
         f'[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\n{agree}\n'
     )

@@ -3,6 +3,7 @@
 import json
 import time
 
+import msgspec
 import pytest
 from tests.support.served_project import client, project
 from tests.support.spans import TRACE, asked, request, span
@@ -11,6 +12,8 @@ from tests.support.workbench import peopled
 
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.summary import ChosenAnswers
 from ragstone.kernel.tables import read_rows
 
 __all__ = ["client", "project"]  # its fixtures
@@ -65,6 +68,9 @@ def test_chosen_traces_are_judged_into_a_run_that_labels_can_be_made_of(client, 
     assert {row.system for row in rows} == {"shop"}
     assert client.get("/workbench/runs/0/mine").status_code == 200
     assert "no_refusal" in client.get("/workbench/label/new?run=0/mine").text
+    summary = read_summary(run)
+    assert summary.chosen == ChosenAnswers(of="traces", where="by hand")
+    assert summary.notes[0] == summary.chosen.note
     assert "judged traces" in (traced / ".ragstone" / "workbench" / "audit.jsonl").read_text()
 
 
@@ -108,6 +114,13 @@ def test_all_that_a_filter_leaves_can_be_chosen(client, traced):
     page = client.get(f"{T}/chosen?act=set&all=1&where=question+~+maize").text
     assert "Add the questions of 1 trace to a data set" in page
     assert client.get(f"{T}/chosen?act=judge").status_code == 422
+
+
+def test_all_traces_are_no_choice_and_those_of_a_filter_are(client, traced):
+    for name, where in (("every", ""), ("some", "not failed")):
+        ended(client, judged(client, ids=[], every=True, where=where, name=name).json()["job"])
+        chosen = read_summary(traced / "runs" / name).chosen
+        assert (chosen and chosen.where) == (where or msgspec.UNSET)
 
 
 def test_questions_go_to_a_set_once_masked_and_without_a_reference(client, traced):

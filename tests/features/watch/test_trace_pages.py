@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 from tests.support.browser import opened_tab
@@ -182,6 +183,17 @@ def test_the_list_shows_what_menus_and_words_leave_and_says_where_a_filter_is_wr
     assert client.get("/workbench/traces?at=0").status_code == 400
 
 
+@pytest.mark.parametrize("name", ['it\'s "x"', "d" * 5_000, "a/b?c=d&e#f", EVIL])
+def test_a_link_to_a_session_of_any_name_leads_to_it(client, project, name):
+    sent(project, span(1, input__value="Will it rain?", session__id=name, user__id=name))
+    (link,) = set(
+        re.findall(r'href="(/workbench/traces/session[^"]*)"', client.get("/workbench/traces").text)
+    )
+    page = client.get(unescape(link))
+    assert page.status_code == 200
+    assert page.text.count('class="turn"') == 1
+
+
 def test_a_session_is_one_conversation_with_totals(client, project):
     sent(project, *a_conversation())
     later = [each | {"traceId": TRACE[::-1]} for each in a_conversation()]
@@ -335,3 +347,18 @@ def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, 
         assert raw.headers["x-content-type-options"] == "nosniff"
         assert raw.text.count(text) == 2
     assert client.get(f"/workbench/traces/{TRACE}/{n_spans}").status_code == 404
+
+
+def test_a_long_name_of_a_service_does_not_widen_the_list(project):
+    sent(project, span(1, input__value="Will it rain?"))
+    path = next((project / ".ragstone" / "traces").glob("*.jsonl"))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line["resourceSpans"][0]["resource"] = {
+            "attributes": [{"key": "service.name", "value": {"stringValue": "c" * 2_000}}]
+        }
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/traces")
+        assert tab.page.get_by_text("ccc").count()
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")

@@ -93,13 +93,32 @@ def test_several_answers_stand_under_their_titles_and_the_rest_are_counted():
             title=f"judge-{at}",
             last="",
         )
-        for at in range(6)
+        for at in range(9)
     ]
     out = screen(*cards)
-    n_shown = sum(f"judge-{at}\n" in out for at in range(6))
-    assert n_shown < 6
-    assert f"{6 - n_shown} more verdicts" in words(out)
+    n_shown = sum(f"judge-{at}\n" in out for at in range(9))
+    assert f"{9 - n_shown} more verdicts" in words(out)
     assert out.splitlines()[0].startswith("judge-0")
+    # Nothing but the last line is beside them, so they take all but the three lines of one more.
+    assert 5 < n_shown < 9
+    assert LINES - 3 < len(out.splitlines()) <= LINES
+
+
+def test_a_caution_of_one_of_several_documents_says_of_which():
+    def card(at: int, *cautions: str) -> ReportDocument:
+        verdict = Paragraph(f"Judge {at} is fit.", tone="outcome")
+        return ReportDocument(
+            title=f"judge-{at}",
+            kind="card",
+            about="",
+            version="",
+            blocks=[verdict, table(9), Notes([*cautions])],
+        )
+
+    out = words(screen(card(0, "Few rows."), card(1, "Few rows.", "Give this judge a threshold."), card(2)))
+    assert "- judge-0; judge-1: Few rows. - judge-1: Give this judge a threshold." in out
+    assert "- Few rows." in words(screen(card(0, "Few rows."), card(1, "Few rows."), card(2, "Few rows.")))
+    assert "- Few rows." in words(screen(card(0, "Few rows."), most=9))
 
 
 def test_a_document_that_answers_nothing_is_a_section_beside_others():
@@ -118,11 +137,12 @@ def test_an_answer_under_the_name_of_a_system_is_said_with_it(says):
     says(screen(document(*rows)).splitlines()[0])
 
 
-def test_without_an_answer_the_first_finding_of_the_page_answers(says):
+def test_without_an_answer_the_findings_of_the_page_answer_each_with_its_question():
     figure = Figure("right: correctness", "0.90", "95 % interval 0.84 to 0.95", "98 scored of 100 rows")
     findings = [HeadlineFinding("Is it right?", [figure], []), HeadlineFinding("Why?", [], [])]
     out = words(screen(document(Findings(findings=findings), table(3))))
-    says(out.partition("rows.")[0] + "rows.")
+    first = "Is it right? right: correctness: 0.90 (95 % interval 0.84 to 0.95), 98 scored of 100 rows."
+    assert out.startswith(f"{first} Why? Not measured. run")
     counted = HeadlineFinding("How many?", [Figure("accepted", "6", "", "6 written")], [])
     assert screen(document(Findings(findings=[counted]), table(3))).startswith("run")
     nothing = document(Findings(findings=[HeadlineFinding("Is it right?", [], [])]), table(3))
@@ -133,6 +153,21 @@ def test_hidden_rows_with_a_caution_are_counted_as_such():
     rows = [[Cell(f"row {at}", tone="warn" if at > 35 else ""), "1"] for at in range(40)]
     out = screen(document(Table([Column("a", text=True), Column("n")], rows, "t")))
     assert re.search(r"\d+ more rows \(4 with a caution\)", words(out))
+
+
+def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names_them():
+    columns = [Column("Name", text=True), "mean", Column("cost", rare=True), Column("time", rare=True)]
+    heads = [each if isinstance(each, Column) else Column(each) for each in columns]
+    rows = [["one group"], *([f"system number {at}", "0.50", "c" * 30, "t" * 20] for at in range(40))]
+    wide = document(Table(heads, rows, "Board"), Paragraph("Right.", tone="outcome"))
+    out = words(screen(wide, width=50))
+    assert "system number 0 0.50 system number 1 0.50" in out
+    assert "2 more columns (cost, time)" in out
+    some = words(screen(wide, width=60))
+    assert ("ccc" in some, "ttt" in some, "1 more column (time)" in some) == (True, False, True)
+    assert "more column" not in words(screen(wide, width=100))
+    assert "ttt" in screen(wide, width=100)
+    assert "more column" not in words(screen(wide, width=50, most=200))  # shown whole: nothing is left out
 
 
 def test_a_head_of_a_group_does_not_end_a_cut_table():

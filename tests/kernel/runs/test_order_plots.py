@@ -42,6 +42,14 @@ def test_two_that_always_tie_are_not_called_first_every_time(says):
     says(" ".join(plot.said))
 
 
+def test_all_that_are_first_as_often_are_named(says):
+    third = 1 / 3
+    plot = rank_plot(ranks(*([[third] * 3] * 3)), "r", "Run", "the rankings")
+    says(" ".join(plot.said))
+    near = rank_plot(ranks([0.504, 0.496], [0.496, 0.504]), "r", "Run", "the rankings")
+    assert "about equally often" in near.said[0]  # both read 50 %
+
+
 def test_ranks_beyond_the_eighth_are_one_part_and_every_bar_is_whole():
     k = 12
     plot = rank_plot(ranks(*([[1 / k] * k] * k)), "r", "Run", "the rankings")

@@ -145,6 +145,8 @@ def agree(
 
     if labels is None:
         labels = labels_within(judgements, needed=not (parallel or base or sheet))
+    if labels and not (gaps or again):
+        _check_whole(judgements)
     while_labelling = sequential or trust is not None
     _check_sequential(measure, trust, wanted=while_labelling, labelled=labels is not None)
     measures = {
@@ -192,6 +194,18 @@ def agree(
     _tell(cards, corrected, languages, looks, page, json=json, whole=whole)
     if trust is not None and (code := EXIT_CODES[verdict_of(looks)]):
         raise typer.Exit(code)
+
+
+def _check_whole(judgements: Path) -> None:
+    """Refuse a run of chosen answers: agreement would be that of the choice. Raises DataError."""
+    from ragstone.kernel.errors import DataError
+    from ragstone.kernel.runs.summary import chosen_in
+
+    if chosen := chosen_in(judgements):
+        raise DataError(
+            f"{judgements} holds only answers of {chosen.of} that were chosen ({chosen.where}), so they are "
+            "no sample: agreement and means would be those of the choice. Name a run of all answers."
+        )
 
 
 def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labelled: bool) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ragstone.features.bench._sentence_table import HIGHEST
+from ragstone.features.bench._sentence_table import HIGHEST, BoardPoints
 from ragstone.features.bench._words import MARKS
 from ragstone.kernel.document.blocks import Block, Dot, Dots
 from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotPoint
@@ -35,7 +35,12 @@ def price_plots(points: Iterable[Priced], name: str, title: str, figure: Frontie
 
 
 def board_plot(
-    title: str, dots: Sequence[Dot], axis: str, ends: tuple[float, float] = (0.0, 1.0)
+    title: str,
+    dots: Sequence[Dot],
+    axis: str,
+    ends: tuple[float, float] = (0.0, 1.0),
+    *,
+    is_low_best: bool = False,
 ) -> list[Block]:
     """Return the values of a board with their intervals: as a plot of a page, and the dots of a notebook.
 
@@ -56,8 +61,8 @@ def board_plot(
     chart = Dots(title=title, dots=[*dots], ends=ends)
     if len(points) < 2:
         return [chart]
-    figure = Intervals(points=points, axis=axis, of="Name", ends=ends)
-    said = say(points, HIGHEST)
+    figure = Intervals(points=points, axis=axis, of="Name", value="Value", ends=ends)
+    said = say(BoardPoints(points, is_low_best), HIGHEST)
     return [
         chart,
         Plot(name="board-means", title=title, figure=figure, said=[said] if said else [], where="page"),

@@ -1,6 +1,6 @@
 """Comparing on the questions that a filter chose, and what a choice by results leaves to say."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -9,10 +9,11 @@ from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.values import ChosenQuestions, Comparison, Gate, MetricComparison
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Ranking
+from ragstone.kernel.runs.filtering import filter_columns
 from ragstone.kernel.runs.joined_rows import joined, rows_where
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.statistics import Estimate
-from ragstone.kernel.tables.where import columns_asked
+from ragstone.kernel.tables.where import Kind, columns_asked
 
 OF_QUESTIONS = {"question_id", "question", "reference", "kind", "lang", "answerable", "system"}
 """Columns that hold no result of a system, beside tags."""
@@ -32,6 +33,46 @@ def choose_questions(runs: tuple[Run, Run], where: str) -> tuple[ChosenQuestions
     own = OF_QUESTIONS | {name for name, key in tags.items() if _is_shared(runs, key)}
     by_results = [name for name in columns_asked(where, kinds) if name not in own]
     return ChosenQuestions(where=where, n=len(ids), of=len(every), by_results=by_results), ids
+
+
+def chosen_before(sides: Sequence[JudgedRun]) -> str:
+    """Return the filters by which answers of runs were chosen before they were judged; empty if none were.
+
+    Raises DataError for one that asks for more than what a question says of itself.
+    """
+    filters: dict[str, None] = {}
+    for side in sides:
+        if side.chosen is None:
+            continue
+        filters[side.chosen.where] = None
+        try:
+            columns_asked(side.chosen.where, _question_columns(sides))
+        except DataError:
+            raise DataError(
+                f"{side.name} holds only answers of {side.chosen.of} that were chosen "
+                f"({side.chosen.where}), and not by what their questions say alone: they look better or "
+                "worse for that reason (regression to the mean). Compare whole runs."
+            ) from None
+    return "; ".join(filters)
+
+
+def _question_columns(sides: Sequence[JudgedRun]) -> dict[str, Kind]:
+    """Return what a filter may ask of questions alone, with the tags that are the same for every system."""
+    own = {row.id: row.tags or {} for side in sides for row in side.questions}
+    rows = [
+        (row.question_id, {**own.get(row.question_id, {}), **(row.tags or {})})
+        for side in sides
+        for row in side.answers
+    ]
+    values: dict[tuple[str, str], str | None] = {}
+    tags = {
+        tag
+        for tag in {tag for _, tags in rows for tag in tags}
+        if all(values.setdefault((name, tag), each.get(tag)) == each.get(tag) for name, each in rows)
+    }
+    columns = filter_columns((), tags, blamed=False, several=False, noted=False)
+    named = OF_QUESTIONS | {*columns.tags.values()}
+    return {name: kind for name, kind in columns.kinds.items() if name in named}
 
 
 def _is_shared(runs: tuple[Run, Run], tag: str) -> bool:

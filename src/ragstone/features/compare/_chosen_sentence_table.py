@@ -1,7 +1,7 @@
 """What a comparison on questions that a filter chose may say: each sentence with its condition."""
 
 from ragstone.features.compare._sizes import listed
-from ragstone.features.compare.values import ChosenQuestions
+from ragstone.features.compare.values import ChosenQuestions, SeveralRuns
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
@@ -56,4 +56,14 @@ WHY_NOT = Sentence[ChosenQuestions](
     holds=BY_RESULT.holds,
     never_beside=("chosen-by-question",),
 )
-SENTENCES = (BY_QUESTION, BY_RESULT, WHY_NOT)
+MEANS_OF_CHOSEN = Sentence[SeveralRuns](
+    code="several-chosen",
+    text="These runs hold only answers that a filter chose: {where}. Means and ranks say nothing of the "
+    "others.",
+    when="all runs that are laid out side by side hold answers that the same filter chose, by nothing but "
+    "what a question says of itself",
+    holds=lambda several: bool(several.chosen),
+    needs={"where": "the filter"},
+    fills=lambda several: {"where": several.chosen or ""},
+)
+SENTENCES = (BY_QUESTION, BY_RESULT, WHY_NOT, MEANS_OF_CHOSEN)

@@ -4,7 +4,8 @@ import msgspec
 
 from ragstone.features.compare._sizes import full_name, listed, size_on
 from ragstone.features.compare.values import Comparison, MetricComparison, ScoreMoves
-from ragstone.kernel.document.numbers import count, percent
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.document.plots.tables import share_text
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -44,7 +45,11 @@ SIDES = {
 def _counts(comparison: Comparison) -> dict[str, str]:
     sides = _sides(comparison)
     open_rows = [row for row in _beyond(comparison) if row.verdict == "cannot tell"]
+    shown_rows = [row for row in sides["holds"] if row.verdict != "cannot tell"]
+    family = max((row.family for row in comparison.metrics), default=1)
     return {
+        "corrected": f" that are corrected for all {count(family)} metrics" if family > 1 else "",
+        "shown": listed([full_name(row, comparison) for row in shown_rows]) if shown_rows else "",
         "intervals": plural(sum(map(len, sides.values())), "interval"),
         "parts": ", ".join(
             f"{count(len(sides[side]))} {words}" for side, words in SIDES.items() if sides[side]
@@ -75,13 +80,28 @@ BEYOND = Sentence[Comparison](
 )
 STILL_OPEN = Sentence[Comparison](
     code="compare-plot-open-beside-zero",
-    text="An interval is of one metric alone; the verdicts rest on tests that are corrected for all "
-    "metrics, and cannot tell for {metrics}.",
+    text="The verdicts rest on tests{corrected}, not on these intervals, and cannot tell for {metrics}.",
     when="an interval lies wholly on one side of 0, and the verdict of its metric is `cannot tell`",
     holds=lambda comparison: any(row.verdict == "cannot tell" for row in _beyond(comparison)),
-    needs={"metrics": "metrics for which this is so"},
+    needs={
+        "corrected": "of how many tests each is corrected for, where there are several",
+        "metrics": "metrics for which this is so",
+    },
     fills=_counts,
     never_beside=("compare-plot-all-hold-zero",),
+)
+SHOWN_OVER_ZERO = Sentence[Comparison](
+    code="compare-plot-shown-over-zero",
+    text="The verdicts rest on tests{corrected}, not on these intervals, and tell a difference in {shown}, "
+    "whose interval holds 0.",
+    when="not compare-plot-open-beside-zero; an interval holds 0, and the verdict of its metric is better or "
+    "worse",
+    holds=lambda comparison: any(row.verdict != "cannot tell" for row in _sides(comparison)["holds"]),
+    needs={
+        "corrected": "of how many tests each is corrected for, where there are several",
+        "shown": "metrics for which this is so",
+    },
+    fills=_counts,
 )
 
 
@@ -101,7 +121,7 @@ def _moved(drawn: DrawnMoves) -> dict[str, str]:
         "up": count(moves.n_up),
         "down": count(moves.n_down),
         "same": count(moves.n_same),
-        "share": percent(moves.n_same / n) if n else "",
+        "share": share_text(moves.n_same / n) if n else "",
         "furthest": size_on(furthest, drawn.row.scale),
     }
 
@@ -125,4 +145,4 @@ MOVED = Sentence[DrawnMoves](
 )
 
 
-SENTENCES = (ALL_HOLD, BEYOND, STILL_OPEN, MOVED)
+SENTENCES = (ALL_HOLD, BEYOND, STILL_OPEN, SHOWN_OVER_ZERO, MOVED)

@@ -8,6 +8,7 @@ from ragstone.features.compare._plot_sentence_table import (
     ALL_HOLD,
     BEYOND,
     MOVED,
+    SHOWN_OVER_ZERO,
     STILL_OPEN,
     DrawnMoves,
     drawn_difference,
@@ -35,7 +36,7 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         )
         points.append(
             PlotPoint(
-                name=full_name(row, comparison),
+                name=full_name(row, comparison) + (" (lowest is best)" if row.best == "lowest" else ""),
                 value=estimate.value / (scale[1] - scale[0]),
                 low=low,
                 high=high,
@@ -45,7 +46,8 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         )
     if not points:
         return []
-    margin = comparison.gate.margin
+    # The margin of a metric whose lowest score is the best is at the other side of 0.
+    margin = None if any(row.best == "lowest" for row in comparison.metrics) else comparison.gate.margin
     figure = Intervals(
         points=points,
         axis="B − A, share of the scale. Filled: better or worse; open: cannot tell",
@@ -55,7 +57,7 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         band=None if margin is None else (-margin, 0.0, f"margin of {100 * margin:g} %"),
         is_signed=True,
     )
-    said = filter(None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN)))
+    said = filter(None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN, SHOWN_OVER_ZERO)))
     title = "B against A, metric by metric"
     return [Plot(name="differences", title=title, figure=figure, said=list(said), where="page")]
 

@@ -33,8 +33,8 @@ class GateFacts(msgspec.Struct, frozen=True):
     def is_within(self) -> bool:
         """Whether B is shown not to be worse by more than the margin. Raises DataError without a scale."""
         metric, people = self.metric, self.metric.corrected
-        low = (people.corrected if people else metric.difference).low
-        if self.margin is None or low is None:
+        estimate = people.corrected if people else metric.difference
+        if self.margin is None or estimate.low is None or estimate.high is None:
             return False
         scale = people.scale if people else metric.scale
         if scale is None:
@@ -42,7 +42,8 @@ class GateFacts(msgspec.Struct, frozen=True):
                 f"{metric.judge}: its judgements state no scale, so a margin has no unit. Judge again by one "
                 "that has a scale, or leave the margin out."
             )
-        return low > -self.margin * (scale[1] - scale[0])
+        least = -estimate.high if metric.best == "lowest" else estimate.low  # of what B is better by
+        return least > -self.margin * (scale[1] - scale[0])
 
     @property
     def is_worse(self) -> bool:
@@ -175,7 +176,10 @@ def _verdict(verdict: Verdict, *, labelled: bool) -> Sentence[MetricComparison]:
     """Return the sentence of a verdict, by the judge's scores or by people's labels."""
     own = f"compare-{verdict.replace(' ', '-')}{'-by-people' if labelled else ''}"
     bound = "above 0.05" if verdict == "cannot tell" else "at most 0.05"
-    side = {"better": "; B's mean is above A's", "worse": "; B's mean is below A's"}.get(verdict, "")
+    side = {
+        "better": "; B's mean is above A's, below it where the lowest score is the best",
+        "worse": "; B's mean is below A's, above it where the lowest score is the best",
+    }.get(verdict, "")
 
     def holds(row: MetricComparison) -> bool:
         known = row.corrected is not None and row.corrected.p is not None
@@ -256,6 +260,12 @@ DIFFER = Sentence[MetricComparison](
     fills=_changed,
 )
 CHANGES = (SAME_SCORES, CROSSED, DIFFER)
+LOWEST = Sentence[MetricComparison](
+    code="compare-lowest-is-best",
+    text="Its lowest score is the best.",
+    when="the judge's file says so, as the manifest has it, or it is one that ships",
+    holds=lambda row: row.best == "lowest",
+)
 WITHIN = Sentence[MetricComparison](
     code="compare-true-difference-at-most",
     text="The true difference is at most {within}, with 95 % confidence.",
@@ -584,6 +594,7 @@ SENTENCES = (
     *(sentence for clause in OUTCOME for sentence in clause),
     *VERDICTS,
     *CHANGES,
+    LOWEST,
     WITHIN,
     LOSES_MORE,
     *(FINDS, FINDS_NONE, TOGETHER),

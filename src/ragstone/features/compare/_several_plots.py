@@ -18,7 +18,8 @@ def several_plots(several: SeveralRuns, metric: SeveralMeans, at: int) -> list[P
     if len(means) < 2:
         return []
     first = next(iter(metric.means.values()))
-    title = judge_name(first)
+    is_low_best = metric.best == "lowest"
+    title = judge_name(first) + (" (lowest is best)" if is_low_best else "")
     prices = {} if several.usd is msgspec.UNSET else several.usd
     points = [
         PlotPoint(
@@ -37,7 +38,12 @@ def several_plots(several: SeveralRuns, metric: SeveralMeans, at: int) -> list[P
         points=points, axis=f"mean of {title}, with the 95 % interval", of="Run", ends=first.scale
     )
     frontier = Frontier(
-        points=[], unit="usd", across="cost of 1,000 answers", upwards=f"mean of {title}", nothing="0 USD"
+        points=[],
+        unit="usd",
+        across="cost of 1,000 answers",
+        upwards=f"mean of {title}",
+        nothing="0 USD",
+        is_low_best=is_low_best,
     )
     ranks = metric.ranks
     return [

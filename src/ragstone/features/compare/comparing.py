@@ -7,18 +7,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.features.compare._chosen import choose_questions, only_chosen, without_verdict
+from ragstone.features.compare._chosen import choose_questions, chosen_before, only_chosen, without_verdict
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
-from ragstone.features.compare.values import Comparison
+from ragstone.features.compare.values import ChosenQuestions, Comparison
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -64,8 +64,8 @@ def compare(
     results of the systems, such as scores, leaves no verdict: see `Comparison.chosen`.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
-    one run compared with itself; for labels of one side alone, or of nothing that is compared; ConfigError
-    for a margin or an effect that is none.
+    one run compared with itself; for a run whose answers were chosen by results; for labels of one side
+    alone, or of nothing that is compared; ConfigError for a margin or an effect that is none.
     """
     a, b = _placed(a), _placed(b)
     paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
@@ -78,7 +78,7 @@ def compare(
         )
     rows = _questions(questions)
     sides = (read_judged(a, "the first list", rows), read_judged(b, "the second list", rows))
-    chosen = None
+    chosen, before = None, chosen_before(sides)
     if where is not None:
         chosen, ids = choose_questions((_finished(a), _finished(b)), where)
         sides = (only_chosen(sides[0], ids), only_chosen(sides[1], ids))
@@ -97,6 +97,10 @@ def compare(
         seed=seed,
         labels=None if labels is None else read_people(labels, mapping or {}, policy),
     )
+    if before:
+        n = len({row.question_id for side in sides for row in side.judgements})
+        only = ChosenQuestions(where=before, n=comparison.n_shared, of=n, by_results=[])
+        chosen = msgspec.structs.replace(chosen, where=f"{chosen.where}; {before}") if chosen else only
     if chosen:
         comparison = msgspec.structs.replace(comparison, chosen=chosen)
         comparison = without_verdict(comparison) if chosen.by_results else comparison
@@ -146,7 +150,7 @@ def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedR
             f"{path}: no such file or folder. Name a run, such as runs/starter, or a file of judgements."
         )
     judgements = list(read_rows(path, Judgement))
-    return JudgedRun(name=str(path), judgements=judgements, questions=questions)
+    return JudgedRun(name=str(path), judgements=judgements, questions=questions, chosen=chosen_in(path))
 
 
 def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
@@ -170,6 +174,7 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
         lengths=lengths,
         judges={name: judge.digest for name, judge in manifest.judges.items()} if manifest else None,
         manifest=manifest,
+        chosen=chosen_in(folder),
     )
 
 

@@ -6,8 +6,10 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, nearest, plural
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.records import Answer, Judgement, Question, Ranking, references
 from ragstone.kernel.runs.settings import RunManifest
+from ragstone.kernel.runs.summary import ChosenAnswers
 
 SHOWN = 3  # questions that an error names
 Key = tuple[str, str, str]
@@ -18,7 +20,8 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run as far as it is compared. judges: name -> digest of its file, None where nothing tells it.
 
     same, lengths: of its documents, see measure_queries. manifest: None where there is none. unfolded: the
-    judgements of every repeat, where `judgements` are the means of them.
+    judgements of every repeat, where `judgements` are the means of them. chosen: how its answers were chosen
+    from others, None where nothing says so.
     """
 
     name: str
@@ -31,6 +34,14 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     judges: dict[str, str] | None = None
     manifest: RunManifest | None = None
     unfolded: list[Judgement] = []
+    chosen: ChosenAnswers | None = None
+
+
+def is_low_best(judge: str, runs: Iterable[JudgedRun]) -> bool:
+    """Return whether the lowest score of a judge is the good one, by the manifests of runs, else its name."""
+    name = _file_of(judge)
+    told = [run.manifest.judges[name].best for run in runs if run.manifest and name in run.manifest.judges]
+    return "lowest" in told or lowest_is_best(judge)
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._sentence_table import BECAUSE, VARIES, ComparedAnswers, GateFacts
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare._taste import label_cost, taste_notes
-from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
+from ragstone.features.compare.matching import JudgedRun, Key, Matched, is_low_best, match
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
 from ragstone.features.compare.values import (
     Comparison,
@@ -151,6 +151,11 @@ class _Paired(NamedTuple):
     test: PairedTest
     rows: tuple[dict[str, Judgement], dict[str, Judgement]]
     people: tuple[CorrectedDifference, LengthSlope | None] | None = None
+    low_is_best: bool = False
+
+    def is_right(self, score: float, scale: tuple[float, float]) -> bool:
+        """Whether a score is on the good side of the middle of its scale, or in the middle."""
+        return is_right(sum(scale) - score if self.low_is_best else score, scale)
 
     @property
     def is_numbered(self) -> bool:
@@ -199,6 +204,7 @@ class _Both:
         self.shared = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
+        self._runs = (a, b)
         self._ranked = tuple(
             {row.question_id: row.items for row in side.rankings}
             if len({row.retriever for row in side.rankings}) == 1
@@ -225,7 +231,8 @@ class _Both:
         clusters = self.clusters(ids)
         test = difference_and_test(values, clusters, seed=self.seed)
         people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
-        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people)
+        low_is_best = is_low_best(key[0], self._runs)
+        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people, low_is_best)
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
@@ -247,7 +254,7 @@ class _Both:
         down, up, both = self._errors(row, scale)
         corrected, length = row.people or (None, None)
         decisive = corrected.corrected if corrected else difference
-        better: Verdict = "better" if decisive.value > 0 else "worse"
+        better: Verdict = "better" if (decisive.value > 0) != row.low_is_best else "worse"
         if corrected:
             corrected = msgspec.structs.replace(corrected, p_holm=p_holm[1])
         judge, metric, model = row.key
@@ -282,6 +289,7 @@ class _Both:
             corrected=corrected,
             length=length,
             moves=self._moves(row, differences) if n_changed else UNSET,
+            best="lowest" if row.low_is_best else UNSET,
             label_cost=label_cost(differences, width)
             if width and n_changed and model != NO_MODEL and not corrected
             else None,
@@ -345,7 +353,7 @@ class _Both:
         if scale is None:
             return down, up, both
         for name, (score, other) in zip(row.ids, row.values.tolist(), strict=True):
-            was_right, now_right = is_right(score, scale), is_right(other, scale)
+            was_right, now_right = row.is_right(score, scale), row.is_right(other, scale)
             if not (was_right and now_right):
                 (down if was_right else up if now_right else both).append(self._flip(row, name, score, other))
         return down, up, both
@@ -382,7 +390,9 @@ class _Both:
     def _overlap(self, row: _Paired, scale: tuple[float, float] | None) -> ErrorOverlap | None:
         if scale is None:
             return None
-        right = [(is_right(score, scale), is_right(other, scale)) for score, other in row.values.tolist()]
+        right = [
+            (row.is_right(score, scale), row.is_right(other, scale)) for score, other in row.values.tolist()
+        ]
         return error_overlap(right, row.clusters, seed=self.seed)
 
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.compare._chosen import chosen_before
+from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_plots import several_plots
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
-from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.matching import JudgedRun, is_low_best
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
     Block,
@@ -29,6 +32,7 @@ from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix
 from ragstone.kernel.runs.order_plots import ranks_of
 from ragstone.kernel.runs.settings import run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
+from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.statistics.ranks import RankShares
 from ragstone.kernel.version import __version__
@@ -44,12 +48,18 @@ def compare_several(
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
     all. seed: of the intervals. by: the settings by which means are laid out as a matrix, for the rows and
     the columns; by default two that cross, prompt and model first. Raises DataError for a run that is none,
-    for a metric that no run has, and for a setting in which the runs do not differ.
+    for a metric that no run has, for runs of chosen answers beside others, and for a setting in which the
+    runs do not differ.
     """
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
         raise DataError(f"runs: give a list of runs, got {type(runs).__name__}.")
     read = [read_judged(run, f"list {at}", []) for at, run in enumerate(runs, 1)]
-    names = _names(read)
+    names, chosen = _names(read), chosen_before(read)
+    if chosen and len({run.chosen and run.chosen.where for run in read}) > 1:
+        raise DataError(
+            f"Some of these runs hold only answers that a filter chose ({chosen}), so their means are of "
+            "other questions. Name runs that were chosen by one filter, or none of them."
+        )
     columns: dict[str, list[Judgement]] = {}
     clusters: dict[str, str] = {}
     usd: dict[str, Estimate] = {}
@@ -76,7 +86,9 @@ def compare_several(
             metric=metric,
             means=own,
             n_flips=_flips(columns, own),
-            ranks=_ranks(columns, own, clusters, seed),
+            # The first rank is that of the highest mean: no good one where the lowest score is the best.
+            ranks=msgspec.UNSET if is_low_best(judge, read) else _ranks(columns, own, clusters, seed),
+            best="lowest" if is_low_best(judge, read) else msgspec.UNSET,
         )
         for (judge, metric), own in means.items()
     ]
@@ -89,6 +101,7 @@ def compare_several(
         settings=_differing(names, read),
         usd=usd or msgspec.UNSET,
         matrices=matrices or msgspec.UNSET,
+        chosen=chosen or msgspec.UNSET,
     )
 
 
@@ -124,8 +137,8 @@ def _ranks(
     clusters: Mapping[str, str],
     seed: int,
 ) -> RankShares | msgspec.UnsetType:
-    if any(mean.labels for mean in means.values()):
-        return msgspec.UNSET
+    if any(mean.labels for mean in means.values()) or len({mean.model for mean in means.values()}) > 1:
+        return msgspec.UNSET  # judges of other models are other judges: their means have no order
     scores: dict[str, dict[str, float]] = {}
     for column, mean in means.items():
         key = (mean.system, mean.judge, mean.metric, mean.model)
@@ -164,10 +177,12 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
 
 def several_document(several: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
-    blocks: list[Block] = []
+    blocks: list[Block] = [Paragraph(said)] if (said := say(several, MEANS_OF_CHOSEN)) else []
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
+        if unlike := say(metric, JUDGED_UNLIKE):
+            blocks.append(Paragraph(unlike, "warn"))
         blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)

@@ -128,7 +128,8 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     outlook: None where too little is known of how scores vary. corrected: what people would say, where they
     have labelled answers of both; then verdict follows its p_holm, while p and p_holm here stay those of the
     judge's scores. length: None where too few errors are known. label_cost: of judges that ask a
-    model, where there are no labels and scores differ. moves: absent where no score differs.
+    model, where there are no labels and scores differ. moves: absent where no score differs. best: absent
+    where the highest score is the good one; else verdict, flips and gate take the lowest for it.
     """
 
     judge: str
@@ -162,6 +163,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     length: LengthSlope | None = None
     label_cost: LabelCost | None = None
     moves: ScoreMoves | msgspec.UnsetType = msgspec.UNSET
+    best: Literal["lowest"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -282,7 +284,9 @@ class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
 
     n_flips: questions that pass in one of the columns, with at least the middle of the scale, and fail in
     another; None where a scale is unknown. ranks: how often each column has each rank over resamples of the
-    questions that all have a score of; absent of one column, of labels, and of fewer than two questions.
+    questions that all have a score of; absent of one column, of labels, of fewer than 10 independent
+    questions, of judges with different models, and of a judge whose lowest score is the best. best: absent
+    where that is the highest.
     """
 
     judge: str
@@ -290,6 +294,7 @@ class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
     means: dict[str, MetricSummary]
     n_flips: int | None
     ranks: RankShares | msgspec.UnsetType = msgspec.UNSET
+    best: Literal["lowest"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -298,6 +303,7 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
     settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
     usd: column -> mean cost of an answer in US dollars; of a column of which an answer does not say it, none.
     matrices: `judge|metric` -> its means by two settings; absent where no two settings cross.
+    chosen: the filter that chose the answers of all runs; absent where none did.
     """
 
     columns: list[str]
@@ -305,3 +311,4 @@ class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, dict[str, str]]
     matrices: dict[str, Matrix] | msgspec.UnsetType = msgspec.UNSET
     usd: dict[str, Estimate] | msgspec.UnsetType = msgspec.UNSET
+    chosen: str | msgspec.UnsetType = msgspec.UNSET

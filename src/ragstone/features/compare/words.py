@@ -12,6 +12,7 @@ from ragstone.features.compare._sentence_table import (
     CAUTION,
     COUNTED,
     GATES,
+    LOWEST,
     OUTCOME,
     SETTINGS,
     VERDICTS,
@@ -245,7 +246,8 @@ def _judges_verdict(row: MetricComparison) -> Cell:
         return _verdict(row)
     if row.p_holm > ALPHA:
         return Cell("judge: cannot tell", tone="muted")
-    return Cell(f"judge: {'better' if row.difference.value > 0 else 'worse'}", tone="muted")
+    is_better = (row.difference.value > 0) != (row.best == "lowest")
+    return Cell(f"judge: {'better' if is_better else 'worse'}", tone="muted")
 
 
 def _corrected(comparison: Comparison) -> list[Block]:
@@ -465,7 +467,10 @@ def _overlap(comparison: Comparison) -> list[Block]:
     overlaps = [(full_name(row, comparison), row.overlap) for row in in_order(comparison) if row.overlap]
     if not overlaps:
         return []
-    about = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
+    wrong = "a score below the middle of the scale"
+    if any(row.best == "lowest" for row in comparison.metrics if row.overlap):
+        wrong += ", and above it where the lowest is the best"
+    about = f"Wrong is {wrong}. ✓ marks a document that the question names."
     bare = [*dict.fromkeys(row.judge for row in comparison.metrics if row.overlap and row.model == NO_MODEL)]
     if bare:
         ask, call = ("asks", "it calls") if len(bare) == 1 else ("ask", "they call")
@@ -520,6 +525,7 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
     sentences = [
         say(row, *VERDICTS),
+        say(row, LOWEST),
         *people_told(row),
         *(say(row, *sentences) for sentences in COUNTED),
         _denominator(row, least),

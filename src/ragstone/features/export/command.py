@@ -91,7 +91,7 @@ def export(
 
     - `ragstone export runs/mine table.csv`
     - `ragstone export runs/mine -o table.parquet`
-    - `ragstone export runs/mine low.csv --where "correctness < 0.5 and not error ~ timeout"`
+    - `ragstone export runs/mine low.csv --where "correctness < 50 and not error ~ timeout"`
     - `ragstone export runs/mine low.csv --view "low scores"`
     - `ragstone export runs/mine mine.eval`
     - `ragstone export runs/mine data --organization "Example Farming"`

@@ -3,10 +3,13 @@
 from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
+
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.joined_rows import rows_where
 from ragstone.kernel.runs.run import read_run
+from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
 
@@ -29,9 +32,18 @@ def chosen_sheet(
     return sheet
 
 
-def chosen_note(folder: Path, where: str) -> str:
-    """Return what a reader of the new numbers must know."""
-    return (
-        f"These are answers of {folder.name} that a filter chose: {where}. Their means say nothing of the "
-        "other answers."
-    )
+def choice_of(source: Path, where: str | None) -> ChosenAnswers | None:
+    """Return how answers of a run or a file are chosen by a filter; without one, how they were before."""
+    before = chosen_in(source)
+    if not where:
+        return before
+    if before:
+        return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
+    return ChosenAnswers(of=source.resolve().name, where=where)
+
+
+def with_choice(summary: RunSummary, chosen: ChosenAnswers | None) -> RunSummary:
+    """Return the numbers of chosen answers with what a reader must know of them first; others as they are."""
+    if chosen is None:
+        return summary
+    return msgspec.structs.replace(summary, notes=[chosen.note, *summary.notes], chosen=chosen)

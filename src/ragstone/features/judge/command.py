@@ -75,10 +75,11 @@ def judge(
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
-    - `ragstone judge runs/mine --where "correctness < 0.5" --judge completeness`
+    - `ragstone judge runs/mine --where "correctness < 50" --judge relevance`
     - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
+    from ragstone.features.judge.chosen import choice_of, with_choice
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -95,12 +96,11 @@ def judge(
     bare = read_no_answer(chosen)
     if where is None or not is_run(answers):
         sheet = AnswerSheet(answers, questions=questions, limit=limit, bare=bare, each_turn=each_turn)
-        name, note = None, None
+        name = None
     else:
-        from ragstone.features.judge.chosen import chosen_note
-
         sheet = _chosen_sheet(answers, where, limit, {"--questions": questions, "--each-turn": each_turn})
-        name, note = f"{answers[0].resolve().name}-chosen", chosen_note(answers[0], where)
+        name = f"{answers[0].resolve().name}-chosen"
+    choice = next(filter(None, (choice_of(path, where) for path in answers)), None)
     folder = run_folder_of(output, sheet, settings, force=asking.force, name=name)
     force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
     asking = asking._replace(force=force)
@@ -120,12 +120,13 @@ def judge(
             how=asking.session,
             force=force,
             bounds=bounds,
-            note=note,
+            chosen=choice,
         )
     else:
         summary = judge_sheet(
             sheet, str(output), chosen, settings, how=asking.session, force=force, bounds=bounds
         )
+        summary = with_choice(summary, choice)
     notes, options = unread_notes(summary.metrics, sheet)
     notes += [again(options)] if options else []
     _tell(summary, folder or str(output), notes, asking, answers)

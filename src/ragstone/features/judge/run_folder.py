@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
+from ragstone.features.judge.chosen import with_choice
 from ragstone.features.judge.judging import check_run_folder, judge_in_session, judge_sheet
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.output import make_folder
@@ -17,7 +18,7 @@ from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 
@@ -64,15 +65,15 @@ def judge_to_run(
     how: SessionOptions = PLAIN,
     force: bool = False,
     bounds: bool = False,
-    note: str | None = None,
+    chosen: ChosenAnswers | None = None,
 ) -> RunSummary:
     """Judge the answers of a sheet into a run of their own, and return its numbers.
 
     The folder holds the answers, their judgements and summary.json: what `report`, `serve`, `compare`,
     `agree` and `label` open. Judged again, judgements by other judges, or by other models, stay, what has
     failed is asked again, and the rest comes from the ledger; the summary keeps columns and models of that
-    time. note: what its readers must know. Raises DataError where it holds judgements of other answers,
-    unless `force`; else as judge_sheet does.
+    time. chosen: how the answers of the sheet were chosen from others. Raises DataError where it holds
+    judgements of other answers, unless `force`; else as judge_sheet does.
     """
     check_run_folder(folder, force)
     make_folder(folder)
@@ -110,11 +111,16 @@ def judge_to_run(
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
         summary = msgspec.structs.replace(summary, models=models, columns=columns)
-        return _put_summary(folder, summary, note)
+        return _put_summary(folder, with_choice(summary, chosen))
 
 
 async def judge_to_new_run(
-    session: Session, sheet: AnswerSheet, folder: Path, judges: Sequence[Judge], *, note: str | None = None
+    session: Session,
+    sheet: AnswerSheet,
+    folder: Path,
+    judges: Sequence[Judge],
+    *,
+    chosen: ChosenAnswers | None = None,
 ) -> RunSummary:
     """Judge the answers of a sheet into a new run, in a session that somebody else has opened.
 
@@ -127,11 +133,10 @@ async def judge_to_new_run(
         session.progress = progress
         write_rows(folder / ANSWERS, sheet, Answer)
         summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)
-        return _put_summary(folder, summary, note)
+        return _put_summary(folder, with_choice(summary, chosen))
 
 
-def _put_summary(folder: Path, summary: RunSummary, note: str | None) -> RunSummary:
-    notes = [*([note] if note else []), *summary.notes]
-    summary = msgspec.structs.replace(summary, name=folder.name, notes=notes)
+def _put_summary(folder: Path, summary: RunSummary) -> RunSummary:
+    summary = msgspec.structs.replace(summary, name=folder.name)
     (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary

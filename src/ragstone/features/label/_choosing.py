@@ -222,7 +222,8 @@ class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     the corrected mean gains by a label; `difference`, both answers of the two `systems` to n questions, the
     more their difference gains; `gaps`, not drawn, because grades differed for the same reason. cut: the
     score at which the judge is unsure (`uncertain`; default: the middle of its scale). `chosen`: those
-    that the filter `where` leaves, n at most. `picked`: not drawn, by hand.
+    that the filter `where` leaves, n at most; another way has `where` if the run holds chosen answers.
+    `picked`: not drawn, by hand.
     """
 
     by: Way = "stratified"

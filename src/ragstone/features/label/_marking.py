@@ -127,7 +127,8 @@ def carried(queue: Queue, text: Answer, inclusion: float | None, policy: str | N
     metadata: Metadata = {"queue": queue.name, "inclusion": inclusion, "policy": policy, "tags": text.tags}
     metadata |= {"question": text.question, "answer": text.answer, "reference": text.reference}
     metadata |= {AGAIN: True} if queue.again_of else {}
-    metadata |= {CHOSEN: queue.choice.where or BY_HAND} if queue.choice.by in ("chosen", "picked") else {}
+    is_chosen = queue.choice.where or queue.choice.by in ("chosen", "picked")
+    metadata |= {CHOSEN: queue.choice.where or BY_HAND} if is_chosen else {}
     return {name: value for name, value in metadata.items() if value is not None}
 
 

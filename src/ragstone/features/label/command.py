@@ -10,6 +10,7 @@ from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
 from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def label(
     - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
     - `ragstone label runs/before runs/after --compare -n 100`
     - `ragstone label judgements.jsonl labels.jsonl --gaps -n 10 --instructions clearer.md`
-    - `ragstone label runs/mine --where "correctness < 0.5 and topic = maize"`
+    - `ragstone label runs/mine --where "correctness < 50 and topic = maize"`
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
@@ -133,8 +134,18 @@ def label(
         strata=stratum or SPREAD_EVENLY,
         seed=seed,
     )
+    from msgspec.structs import replace
+
+    before = chosen_in(judgements)
+    if before:
+        chosen = [replace(row, chosen=before.where) for row in chosen]
     write_rows(output, _under(chosen, policy), ToLabel, force=force)
     say(_said(output, chosen, count))
+    if before:
+        say(
+            f"{judgements} holds only answers of {before.of} that were chosen ({before.where}), so these are "
+            "no sample: their labels count in no mean and no agreement with a judge. Keep `chosen`."
+        )
 
 
 def _check_mode(

@@ -48,6 +48,7 @@ from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.judging.variant import load_judge
 from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Label, Question
 from ragstone.kernel.runs.notes import read_notes
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
@@ -211,7 +212,7 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
             strata=strata,
             seed=data.seed,
             systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
-            where=data.where if data.by == "chosen" else msgspec.UNSET,
+            where=_filter_of(app, data) or msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
@@ -228,6 +229,13 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     keep_queue(app, queue, texts)
     app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return {"go": f"{LABEL}/{queue.name}/progress"}
+
+
+def _filter_of(app: AppState, data: QueueForm) -> str:
+    """Return the filter that chose these answers, now or when their run was judged; empty for none."""
+    before = chosen_in(app.runs.find(data.run))
+    filters = [before.where if before else "", data.where if data.by == "chosen" else ""]
+    return " and ".join(filter(None, filters))
 
 
 def _way(name: str) -> Way:

@@ -85,7 +85,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_sample(self) -> bool:
         """Whether its answers were drawn by chance, so that their labels speak for others."""
-        return self.choice.by not in NO_SAMPLE
+        return self.choice.by not in NO_SAMPLE and not self.choice.where
 
     @property
     def policy(self) -> str | None:

@@ -6,21 +6,32 @@ import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.document.numbers import number, percent, percent_ends
+from ragstone.kernel.document.plots.tables import share_text
 from ragstone.kernel.document.plots.values import PlotPoint, ShareRow
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.wording import judge_name
 from ragstone.kernel.sentences import Sentence
 
+DIGITS = 12  # means that differ only after so many digits are one, and tie
+MOST_NAMED = 3
+
 
 class DrawnMeans(msgspec.Struct, frozen=True):
-    """The means of one chart, as shares of their scales."""
+    """The means of one chart, as shares of their scales. n_left_out: with fewer rows, that are not drawn."""
 
     points: Sequence[PlotPoint]
+    n_left_out: int = 0
 
     @property
     def ordered(self) -> list[PlotPoint]:
         """From the lowest to the highest."""
-        return sorted(self.points, key=lambda point: point.value or 0.0)
+        return sorted(self.points, key=_value)
+
+    @property
+    def is_one_widest(self) -> bool:
+        """Whether all have an interval, and one is wider than all others by a hundredth of the scale."""
+        widths = [_width(point) for point in self.by_width]
+        return len(self.points) == len(widths) > 1 and widths[0] > widths[1] + 0.01
 
     @property
     def by_width(self) -> list[PlotPoint]:
@@ -31,6 +42,10 @@ class DrawnMeans(msgspec.Struct, frozen=True):
     def has_groups(self) -> bool:
         """Whether they are of several systems or judges, so that no order of all says anything."""
         return len({point.group for point in self.points}) > 1
+
+
+def _value(point: PlotPoint) -> float:
+    return round(point.value or 0.0, DIGITS)
 
 
 def _width(point: PlotPoint) -> float:
@@ -49,10 +64,9 @@ def _widest(means: DrawnMeans) -> dict[str, str]:
 WIDEST = Sentence[DrawnMeans](
     code="chart-widest-interval",
     text="The least is known of {name}: its interval, {ends}, is the widest, on {rows}.",
-    when="two means or more have an interval, and one is wider than all others by a hundredth of the scale",
-    holds=lambda means: (
-        len(means.by_width) > 1 and _width(means.by_width[0]) > _width(means.by_width[1]) + 0.01
-    ),
+    when="two means or more are drawn, each has an interval (of one without it less is known), and one is "
+    "wider than all others by a hundredth of the scale",
+    holds=lambda means: means.is_one_widest,
     needs={
         "name": "judge, with the system where there are several",
         "ends": "95 % interval of the mean, as a share of the judge's scale",
@@ -64,28 +78,38 @@ WIDEST = Sentence[DrawnMeans](
 
 def _outer(means: DrawnMeans) -> dict[str, str]:
     low, high = means.ordered[0], means.ordered[-1]
+    n = plural(len(means.points), "value")
     return {
-        "n": plural(len(means.points), "value"),
-        "low": low.name,
+        "n": f"the {n} with the most rows" if means.n_left_out else n,
+        "low": _those_with(low, means),
         "least": number(low.value or 0.0),
-        "high": high.name,
+        "high": _those_with(high, means),
         "most": number(high.value or 0.0),
     }
 
 
+def _those_with(point: PlotPoint, means: DrawnMeans) -> str:
+    """Return the names of all that have the mean of this one."""
+    names = [each.name for each in means.points if _value(each) == _value(point)]
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 OUTER = Sentence[DrawnMeans](
     code="chart-lowest-and-highest-value",
-    text="Of {n}, {low} has the lowest mean ({least}) and {high} the highest ({most}). Of so many, the "
+    text="Of {n}, the lowest mean is {least} ({low}), and the highest {most} ({high}). Of so many, the "
     "lowest and the highest are partly chance: look at their intervals.",
     when="three values or more of a tag have a mean, of one judge and one system, and they are not all alike",
     holds=lambda means: (
-        len(means.points) > 2 and not means.has_groups and means.ordered[0].value != means.ordered[-1].value
+        len(means.points) > 2
+        and not means.has_groups
+        and _value(means.ordered[0]) != _value(means.ordered[-1])
     ),
     needs={
-        "n": "values of the tag that have a mean",
-        "low": "the value with the lowest mean",
+        "n": "values of the tag that have a mean; those drawn where there are more",
+        "low": "the values with the lowest mean",
         "least": "that mean, as a share of the scale",
-        "high": "the value with the highest mean",
+        "high": "the values with the highest mean",
         "most": "that mean",
     },
     fills=_outer,
@@ -103,21 +127,26 @@ def _alike(rows: Sequence[ShareRow]) -> tuple[float, dict[str, str]]:
         ),
         key=lambda part: part[2],
     )
-    return share, {"judge": name, "score": score, "share": percent(share), "rows": plural(n, "row")}
+    return share, {"judge": name, "score": score, "share": share_text(share), "rows": plural(n, "row")}
+
+
+def _several(rows: Sequence[ShareRow]) -> list[ShareRow]:
+    return [row for row in rows if sum(n or 0 for _, _, n in row.parts) > 1]
 
 
 ALIKE = Sentence[Sequence[ShareRow]](
     code="chart-scores-alike",
-    text="The most alike are the scores of {judge}: {score} in {share} of {rows}.",
-    when="a judge gave one score, or scores of one bin, to more than half of its rows",
-    holds=lambda rows: bool(rows) and _alike(rows)[0] > 0.5,
+    text="{judge} gave {score} in {share} of {rows}.",
+    when="a judge gave one score, or scores of one bin, to more than half of two rows or more; of several "
+    "judges one with the largest share",
+    holds=lambda rows: bool(judged := _several(rows)) and _alike(judged)[0] > 0.5,
     needs={
         "judge": "the judge, with the system where there are several",
         "score": "the score, or the ends of its bin",
         "share": "share of the scored rows",
         "rows": "rows that the judge scored",
     },
-    fills=lambda rows: _alike(rows)[1],
+    fills=lambda rows: _alike(_several(rows))[1],
 )
 
 

@@ -49,7 +49,8 @@ def tag_charts(
         if largest:
             by = "Judge" if len(judges) > 1 else "System"
             figure = Intervals(points=largest, axis=SHARE_OF_SCALE, of=grouping.by, by=by, ends=(0.0, 1.0))
-            title, drawn = f"{' / '.join(judges)} by {grouping.by}", DrawnMeans(largest)
+            title = f"{' / '.join(judges)} by {grouping.by}"
+            drawn = DrawnMeans(largest, n_left_out=len(points) - len(largest))
             said = _said(say(drawn, OUTER))
             charts.append(
                 (
@@ -119,7 +120,9 @@ def agreement_chart(cards: Sequence[ReportCard]) -> Plot | None:
     return Plot(
         name="agreement",
         title="Agreement with people",
-        figure=Intervals(points=points, axis=axis, of="Judge", by="Judge", ends=(0.0, 1.0)),
+        figure=Intervals(
+            points=points, axis=axis, of="Agreement", by="Judge", value="Value", ends=(0.0, 1.0)
+        ),
         said=_said(*(say(card, CONSTANT) for card in cards[:SHOWN_CARDS])),
         where="page",
         in_markdown=True,

@@ -333,6 +333,8 @@ def _summary(
     cells["question"] = [row["question"] for row in rows] or None
     cells["answer"] = [row["answer"] for row in rows if row.get("answer")] or None
     named: dict[str, Any] = {name: cells[name] and str(cells[name])[:PREVIEW] for name in NAMED[:5]}
+    # A link to all traces of a session, or of a user, has the whole of what is compared.
+    named |= {name: cells[name] and str(cells[name])[:LONGEST_NAME] for name in ("session", "user")}
     named |= {name: cells[name] for name in MEASURED}
     view = TraceRow(
         id=str(cells["trace"]),

@@ -97,7 +97,7 @@ class TraceQuery:
         kinds |= dict.fromkeys(self.metrics, "number")
         return kinds | (dict.fromkeys(NOTED, "text") if self.notes else {})
 
-    def page(self, where: str, order: Order, *, rising: bool, at: int, size: int) -> TracePage:
+    def page(self, where: str | Condition, order: Order, *, rising: bool, at: int, size: int) -> TracePage:
         """Return a page of what a filter leaves, empty for none. Raises DataError, see tables/where.py."""
         source, values = self._source(where)
         (of,) = self._con.execute("SELECT count(*) FROM traces").fetchone()
@@ -121,7 +121,7 @@ class TraceQuery:
         rows = self._con.execute(f"SELECT t.id FROM {source} ORDER BY t.time DESC LIMIT ?", [*values, most])
         return [trace for (trace,) in rows]
 
-    def totals(self, where: str) -> TraceTotals:
+    def totals(self, where: str | Condition) -> TraceTotals:
         """Return the sums over what a filter leaves. Raises DataError."""
         source, values = self._source(where)
         row = self._con.execute(
@@ -183,11 +183,13 @@ class TraceQuery:
                 found[trace.lower()].append(TraceScore(*score))
         return found
 
-    def _source(self, where: str) -> tuple[str, Values]:
+    def _source(self, where: str | Condition) -> tuple[str, Values]:
         """Return the traces `t` that a filter leaves, as a query takes them after FROM."""
-        if not where.strip():
-            return "traces t", []
-        test, values = self._written(bound(where, self.columns))
+        if isinstance(where, str):
+            if not where.strip():
+                return "traces t", []
+            where = bound(where, self.columns)
+        test, values = self._written(where)
         texts = " JOIN texts x ON x.n = t.n" if "x." in test else ""
         return f"traces t{texts} WHERE {test}", values
 

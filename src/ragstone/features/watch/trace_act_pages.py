@@ -15,6 +15,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.watch._trace_view import exchanges_in
 from ragstone.features.watch.trace_pages import notes_folder, traces_asked
+from ragstone.kernel.agreement.policies import BY_HAND
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.engine.session import Session, forecast_of
@@ -28,7 +29,7 @@ from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.serve.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun
 from ragstone.kernel.serve.requests import AnyRequest
@@ -234,15 +235,22 @@ def judge(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[Judg
         caps = parse_caps(data.budget.strip() or None)
     except ConfigError as mistake:  # in the words of the page
         raise ConfigError(str(mistake).replace("--budget", "Spend at most")) from None
+    where = data.where.strip() if data.every else BY_HAND
+    chosen = ChosenAnswers(of="traces", where=where) if where else None
     job = JudgeRun("judge", person.name, 0)
     app.jobs.begin(_job(folder.name), job)
-    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, settings))
+    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, settings, chosen))
     app.audit(request, "judged traces", run=folder.name, rows=len(answers))
     return {"job": f"{ROOT}/traces/judge/{folder.name}"}
 
 
 async def _judge_into(
-    folder: Path, answers: Sequence[Answer], judges: Sequence[Judge], session: Session, settings: Settings
+    folder: Path,
+    answers: Sequence[Answer],
+    judges: Sequence[Judge],
+    session: Session,
+    settings: Settings,
+    chosen: ChosenAnswers | None,
 ) -> int:
     """Write the run: answers, their judgements, and the numbers. Returns how many were judged."""
     tally, cascades, noise, rows = Tally(), CascadeTally(), NoiseTally(), list[Judgement]()
@@ -259,7 +267,13 @@ async def _judge_into(
         models=session.roles(members_of(judges)),
         counts={"answers": len(answers), **alone.counts},
         calls=session.calls(),
-        notes=alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings),
+        notes=[
+            *([chosen.note] if chosen else []),
+            *alone.notes,
+            *fitted_notes(judges, alone.metrics),
+            *masking_notes(settings),
+        ],
+        chosen=chosen or msgspec.UNSET,
     )
     _write_run(folder, answers, rows, summary)
     return len(rows)

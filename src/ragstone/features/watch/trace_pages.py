@@ -12,7 +12,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.features.watch._trace_index import IndexState, TraceIndex, TraceRow, lines_of
+from ragstone.features.watch._trace_index import LONGEST_NAME, IndexState, TraceIndex, TraceRow, lines_of
 from ragstone.features.watch._trace_query import Order, TraceQuery, TraceScore, TraceTotals, with_scores
 from ragstone.features.watch._trace_view import exchanges_in, lasted, priced, shown_trace
 from ragstone.features.watch.traces import TraceTree, find_trace
@@ -24,6 +24,7 @@ from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import FilterChip, TableHead
 from ragstone.kernel.tables.interchange.values import amount_in
+from ragstone.kernel.tables.where import ColumnTest
 
 TRACES_A_PAGE = 50
 OF_A_SESSION = 100  # traces on a page of it
@@ -93,7 +94,7 @@ def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
     for name, column in (("slower", "duration"), ("dearer", "cost")):
         if text := getattr(query, name).strip():
             if (number := amount_in(text)) is None:
-                raise DataError(f"{text!r} is no number: write one such as 0.01.")
+                raise DataError(f"{text!r} is not a number: write one such as 0.01.")
             parts.append((f"{column} > {number:.10g}", name))
     if query.where.strip():
         parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
@@ -265,7 +266,7 @@ def session(request: AnyRequest, app: AtApp) -> Response[str]:
     value = query.session or query.user
     state = app.part(index_of).refresh(WAIT_S)
     with traces_asked(app) as asked:
-        where = f"{kind} = {_quoted(value)}"
+        where = ColumnTest(column=kind, kind="text", sign="=", values=(value[:LONGEST_NAME],))
         found = asked.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
         if not value or not found.n:
             raise NotFoundException(f"There is no trace of this {kind} here.")

@@ -57,6 +57,7 @@ class Column(msgspec.Struct, frozen=True):
 
     beside: in a terminal, the head of a second column for what stands beside its cells; without one that is
     left out there. ends: of the scale on which its cells are drawn. bars: its cells have a bar before them.
+    rare: a short screen (screen.py) that is too narrow for the table leaves it out, and says so.
     """
 
     head: str
@@ -66,6 +67,7 @@ class Column(msgspec.Struct, frozen=True):
     beside: str = ""
     ends: tuple[float, float] | None = None
     bars: bool = False
+    rare: bool = False
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,6 +133,8 @@ def _cell(cell: Cell) -> str:
         if cell.words and cell.tone in ("strong", "good", "bad", "best", "open")
         else plain(cell.words)
     )
+    if not cell.words:  # what a page shows as links names the row
+        content = ", ".join(plain(link.words) for link in cell.links)
     return " ".join(filter(None, [content, plain(cell.beside), plain(cell.caution)]))
 
 

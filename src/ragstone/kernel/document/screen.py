@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 LINES = 25  # of a short screen
-ANSWER_LINES = 10  # that answers may take of it, and
+ANSWER_LINES = 10  # that answers may take of it, all that are free where several documents answer, and
 CAUTION_LINES = 6  # that cautions may; the first of each stands whole
 NAMED_SECTIONS = 4  # of those that are left out
 LONGEST_NAME = 40
@@ -65,9 +65,10 @@ class _Reading:
 
 @dataclass
 class _LeftOut:
-    """What a short screen does not show. warned: of the rows, those with a caution."""
+    """What a short screen does not show. warned: of the rows, those with a caution. columns: their heads."""
 
     answers: int = 0
+    columns: list[str] = field(default_factory=list)
     sections: list[str] = field(default_factory=list)
     cautions: int = 0
     rows: int = 0
@@ -83,6 +84,11 @@ class _LeftOut:
             *([plural(self.answers, "more verdict")] if self.answers else []),
             *([plural(self.cautions, "more caution")] if self.cautions else []),
             *([plural(self.rows, "more row") + warned] if self.rows else []),
+            *(
+                [f"{plural(len(self.columns), 'more column')} ({', '.join(self.columns)})"]
+                if self.columns
+                else []
+            ),
             *([f"more of {plural(len(names), 'section')}: {listed}{beyond}"] if names else []),
         ]
         return f"--all shows {', '.join(parts)}" + ("" if names else ".") if parts else ""
@@ -102,20 +108,36 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     if _height(every, width) <= most:
         return Group(*every)
     left = _LeftOut()
-    answers = _answers(readings, width, left, several=several)
-    cautions = list(dict.fromkeys(each for reading in readings for each in reading.cautions))
+    cautions = _cautions(readings, several=several)
     noted = _fitting(cautions, min(CAUTION_LINES, most // 4), width)
     left.cautions = len(cautions) - len(noted)
-    around = [*answers, *render_blocks([Notes(noted)]), *_last(readings, brief=True)]
+    below = [*render_blocks([Notes(noted)]), *_last(readings, brief=True)]
     sections = [section for reading in readings for section in reading.sections]
     spent = [SPENT for reading in readings if reading.document.brief not in ("", reading.document.last)]
     left.sections = [*(section.name for section in sections), *spent]  # at most: the last line may grow to it
-    room = most - _height([*around, text(left.line(), before=1)], width)
+    left.answers = sum(len(reading.answers) for reading in readings)
+    free = most - _height([*below, text(left.line(), before=1)], width)
+    left.answers = 0
+    answers = _answers(readings, max(ANSWER_LINES, free * several), width, left, several=several)
+    room = most - _height([*answers, *below, text(left.line(), before=1)], width)
     left.sections = []
     shown = _filled(sections, room, width, left, hidden=several)
     left.sections += spent
     more = [text(left.line(), "dim", before=1)] if left.line() else []
-    return Group(*answers, *shown, *render_blocks([Notes(noted)]), *_last(readings, brief=True), *more)
+    return Group(*answers, *shown, *below, *more)
+
+
+def _cautions(readings: Sequence[_Reading], *, several: bool) -> list[str]:
+    """Return each caution once. Of several documents it says of which it is, unless it is of all that answer."""
+    titles: dict[str, list[str]] = {}
+    for reading in readings:
+        for caution in dict.fromkeys(reading.cautions):
+            titles.setdefault(caution, []).append(reading.document.title)
+    answering = {reading.document.title for reading in readings if reading.answers}
+    return [
+        caution if not several or answering <= {*own} or not all(own) else f"{'; '.join(own)}: {caution}"
+        for caution, own in titles.items()
+    ]
 
 
 def _height(parts: "Sequence[RenderableType]", width: int) -> int:
@@ -231,17 +253,18 @@ def _head(reading: _Reading, *, several: bool) -> "list[RenderableType]":
 
 
 def _answers(
-    readings: Sequence[_Reading], width: int, left: _LeftOut, *, several: bool
+    readings: Sequence[_Reading], lines: int, width: int, left: _LeftOut, *, several: bool
 ) -> "list[RenderableType]":
-    """Return the answers that fit, the first one in any case."""
+    """Return the answers that fit into so many lines, the first one in any case."""
     parts: list[RenderableType] = []
     for reading in readings:
         if len(readings) > 1 and not reading.answers:
             continue
         fitting: list[Block] = []
         for block in reading.answers:
-            more = render_blocks([*fitting, block])
-            if (parts or fitting) and _height([*parts, *more], width) > ANSWER_LINES:
+            more = [*fitting, block]
+            drawn = _head(_Reading(reading.document, more), several=True) if several else render_blocks(more)
+            if (parts or fitting) and _height([*parts, *drawn], width) > lines:
                 break
             fitting.append(block)
         left.answers += len(reading.answers) - len(fitting)
@@ -276,7 +299,7 @@ def _filled(
         gap = [] if isinstance(section.blocks[0], Heading) or not parts else [text("")]
         shown, n_done = _fill(section, 0 if hidden else room - len(gap), width, left)
         rest = section.blocks[n_done:]
-        hidden = hidden or shown[: len(section.blocks)] != section.blocks
+        hidden = hidden or n_done < len(section.blocks) or len(shown) > n_done
         rendered = [*gap, *render_blocks(shown)] if shown else []
         parts += rendered
         room -= _height(rendered, width)
@@ -288,16 +311,42 @@ def _filled(
 def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> tuple[list[Block], int]:
     """Return what there is room for of a section, its table cut, and how many of its blocks that is."""
     shown: list[Block] = []
-    for at, block in enumerate(section.blocks):
+    for at, whole in enumerate(section.blocks):
+        block, columns = _narrow(whole, width) if isinstance(whole, Table) else (whole, [])
         if _height(render_blocks([*shown, block]), width) <= room:
             shown.append(block)
+            left.columns += columns
             continue
         lines = room - _height(render_blocks(shown), width)
         cut = _cut(block, lines, width, left) if isinstance(block, Table) else []
         if cut:
+            left.columns += columns
             return [*shown, *cut], at + 1
         return (shown, at) if any(map(_says, shown)) else ([], 0)
     return shown, len(section.blocks)
+
+
+def _narrow(table: Table, width: int) -> tuple[Table, list[str]]:
+    """Return a table that is too wide without its rare columns, the last first, and the heads of these."""
+    from rich.console import Console
+
+    console = Console(width=10 * width, file=io.StringIO())
+    heads: list[str] = []
+    while any(column.rare for column in table.columns):
+        if max(console.measure(part).maximum for part in render_blocks([table])) <= width:
+            break
+        last = max(at for at, column in enumerate(table.columns) if column.rare)
+        heads.insert(0, table.columns[last].head)
+        whole = len(table.columns)
+        table = msgspec.structs.replace(
+            table,
+            columns=[column for at, column in enumerate(table.columns) if at != last],
+            rows=[
+                [cell for at, cell in enumerate(row) if at != last] if len(row) == whole else row
+                for row in table.rows
+            ],
+        )
+    return table, heads
 
 
 def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:

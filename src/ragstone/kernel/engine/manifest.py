@@ -53,7 +53,11 @@ def write_manifest(
         "settings": plain_settings(settings),
         "models": models,
         "judges": {
-            judge.name: {"version": judge.version, "digest": digest_of(judge)}
+            judge.name: {
+                "version": judge.version,
+                "digest": digest_of(judge),
+                **({"best": "lowest"} if judge.best == "lowest" else {}),
+            }
             for whole in judges
             for judge in whole.identities()
         },

@@ -192,11 +192,23 @@ class _Questions:
         return scores
 
 
+def lowest_is_best(judge: str) -> bool:
+    """Return whether the lowest score is the good one of a judge that ships, by its name on a row.
+
+    Of a judge of another tool, or by a file, the highest score is taken to be the good one. Under a threshold
+    1 means that an answer passes, whichever end is good.
+    """
+    name, _, options = judge.removesuffix(JOINT_SUFFIX).partition("@")
+    return (
+        "threshold=" not in options
+        and name in library_names(ROOM, "library")
+        and read_library(ROOM, f"{name}.toml").get("best") == "lowest"
+    )
+
+
 def _passes_from(first: Judgement, scores: Floats) -> float | None:
     """Return the score from which on an answer passes; None where nobody can tell."""
-    # Of a judge of another tool, or by a file, its highest score is taken to be the good one.
-    name = first.judge.removesuffix(JOINT_SUFFIX).partition("@")[0]
-    if name in library_names(ROOM, "library") and read_library(ROOM, f"{name}.toml").get("best") == "lowest":
+    if lowest_is_best(first.judge):
         return None
     own = (first.metadata or {}).get(OWN_THRESHOLD)
     if isinstance(own, int | float):

@@ -9,8 +9,6 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.ranks import RankShares
 
-TIE = 0.001  # of the resamples: by less two shares are told as one
-
 
 class RankFacts(msgspec.Struct, frozen=True):
     """What is said of an order. fixed: what every resample leaves as it is: "the rankings"."""
@@ -28,8 +26,10 @@ def by_first(ranks: RankShares) -> list[tuple[float, str]]:
 def _first(facts: RankFacts) -> dict[str, str]:
     ranks = facts.ranks
     (share, name), (next_share, other) = by_first(ranks)[:2]
+    alike = _alike(ranks)
     return {
         "name": name,
+        "names": f"{', '.join(alike[:-1])} and {alike[-1]}",
         "share": share_text(share),
         "other": other,
         "next": share_text(next_share),
@@ -60,10 +60,15 @@ def _is_open(facts: RankFacts) -> bool:
     return len(facts.ranks.names) > 1 and by_first(facts.ranks)[0][0] < 1
 
 
+def _alike(ranks: RankShares) -> list[str]:
+    """Return those whose share reads as the first's: more digits would be the noise of the resamples."""
+    firsts = by_first(ranks)
+    return [name for share, name in firsts if share_text(share) == share_text(firsts[0][0])]
+
+
 def _is_tied(facts: RankFacts) -> bool:
     """Whether the two that have the highest mean most often have it equally often."""
-    (first, _), (second, _) = by_first(facts.ranks)[:2]
-    return first - second < TIE
+    return len(_alike(facts.ranks)) > 1
 
 
 OFTEN_FIRST = Sentence[RankFacts](
@@ -78,12 +83,15 @@ OFTEN_FIRST = Sentence[RankFacts](
 )
 TIED_FIRST = Sentence[RankFacts](
     code="ranks-tied-first",
-    text="{name} and {other} have the highest mean equally often in {draws} resamples of the same "
+    text="{names} have the highest mean about equally often in {draws} resamples of the same "
     "{questions}, ties divided: in {share} each. " + NO_TEST,
-    when="two or more are ranked, and the two that have the highest mean most often differ by less than a "
-    "thousandth of the resamples",
+    when="two or more are ranked, and two or more have the highest mean most often: their shares are the "
+    "same as they are shown",
     holds=lambda facts: _is_open(facts) and _is_tied(facts),
-    needs=OTHER,
+    needs={
+        **{name: OTHER[name] for name in ("draws", "questions", "fixed", "share")},
+        "names": "all that have the highest mean that often",
+    },
     fills=_first,
     never_beside=("ranks-often-first", "ranks-always-first"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -50,10 +50,11 @@ class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge as a manifest has it. digest: of its file."""
+    """A judge as a manifest has it. digest: of its file. best: the good end of its scale; absent: highest."""
 
     digest: str
     version: int | None = None
+    best: Literal["highest", "lowest"] | None = None
 
 
 class PromptVersion(msgspec.Struct, frozen=True, kw_only=True):

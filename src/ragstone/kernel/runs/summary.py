@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel.agreement.policies import BY_HAND
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.savings import CascadeSavings
@@ -42,6 +43,22 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     cut_off_cost_usd: float | None = None
 
 
+class ChosenAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """Which answers of others these are, so that they are no sample of those.
+
+    of: the run or the file that they were chosen from. where: the filter that chose them, or `by hand`.
+    """
+
+    of: str
+    where: str
+
+    @property
+    def note(self) -> str:
+        """What a reader of their numbers must know."""
+        how = "somebody chose by hand" if self.where == BY_HAND else f"a filter chose: {self.where}"
+        return f"These are answers of {self.of} that {how}. Their means say nothing of the other answers."
+
+
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One run in numbers.
 
@@ -55,7 +72,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
     `--column` for the sheet that was judged; a file of labels may have the same columns. components: the
     metrics that were measured in more than one way, by several judges or wordings or again; absent if none
-    was.
+    was. chosen: how its answers were chosen from others; absent if they were not.
     """
 
     name: str
@@ -76,6 +93,20 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds_from: float = BOUNDS_FROM
     columns: dict[str, str] = {}
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
+    chosen: ChosenAnswers | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Numbers(msgspec.Struct):
+    chosen: ChosenAnswers | None = None
+
+
+def chosen_in(source: Path) -> ChosenAnswers | None:
+    """Return how the answers of a run's folder, or of a file in one, were chosen; None if nothing says so."""
+    folder = source if source.is_dir() else source.parent
+    try:
+        return msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers).chosen
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 NumbersT = TypeVar("NumbersT")

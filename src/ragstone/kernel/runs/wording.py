@@ -185,7 +185,9 @@ def asked_line(calls: Calls) -> str:
     """Return what a command asked and what it cost, as a sentence."""
     if not calls.made + calls.from_ledger:
         return "No model was called."
-    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}.{cut_off_words(calls)}"
+    how = f" ({statuses(calls.failed)})" if calls.failed else ""
+    spent = f"{cost(calls)}{reasoning_words(calls)}"
+    return f"Calls: {calls_line(calls)}{how}. Cost: {spent}.{cut_off_words(calls)}"
 
 
 def made_of(models: Mapping[str, str], calls: Calls) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
-from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows
@@ -34,7 +34,8 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     written: when the newest of its files was, seconds since 1970; made: the oldest, for no row tells the
     time of day. kind: what it holds. metrics: its means. manifest: None without one; settings: those that
     decided its numbers. calls: None where nothing tells them. cards: of its judges. life: how it goes on,
-    None for one that is finished. wrong: what keeps it from being shown, or None.
+    None for one that is finished. chosen: how its answers were chosen from others. wrong: what keeps it
+    from being shown, or None.
     """
 
     id: str
@@ -50,6 +51,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, RunSetting] = {}
     calls: Calls | None = None
     cards: list[ReportCard] = []
+    chosen: ChosenAnswers | None = None
     life: Life | None = None
     wrong: str | None = None
 
@@ -192,6 +194,7 @@ def _summarised(entry: RunEntry) -> RunEntry:
         settings=run_settings(manifest) if manifest else {},
         calls=summary.calls,
         cards=summary.cards,
+        chosen=summary.chosen or None,
         wrong=lacks,
     )
 

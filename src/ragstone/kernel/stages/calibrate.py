@@ -8,6 +8,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.pairing import human_scores
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError
@@ -25,7 +26,9 @@ def check_labels(settings: Settings, judges: Sequence[Judge]) -> None:
     if declared.sheet is not None:
         measured_judges(settings, judges)
     for path in filter(None, (declared.labels, declared.sheet)):
-        _labels(settings, path)
+        labels = _labels(settings, path)
+        for metric in dict.fromkeys(label.metric or "" for label in labels):
+            human_scores(labels, metric)
     for judge in judges:
         threshold = declared.thresholds.get(judge.name)
         if threshold is not None and not fits(threshold, judge.scale):

@@ -217,8 +217,8 @@ def _standings(board: AnswerBoard) -> list[Block]:
         (Column("Scored", where="page"), scored),
         (Column("Without a score", text=True, where="page"), lambda row: without_score(row) or "none"),
         *(share(name) for name in BRIEF if name in columns(board)),
-        (Column("USD/1000", where="terminal"), price),
-        (Column("time", where="terminal"), median_time),
+        (Column("USD/1000", where="terminal", rare=True), price),
+        (Column("time", where="terminal", rare=True), median_time),
     ]
     lost = [
         f"{row.cell.name}: without a score: {failures}"

@@ -136,7 +136,12 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
             *order_blocks(board, summary.choice),
             SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
-            *board_plot(board.measure, dots, f"{measure_name(board)}, with the 95 % interval"),
+            *board_plot(
+                board.measure,
+                dots,
+                f"{measure_name(board)}, with the 95 % interval",
+                is_low_best=bool(direction(board)),
+            ),
         ],
         source=BENCH,
         made=[("asked", totals(summary))],
@@ -185,8 +190,8 @@ def _standings(board: JudgeBoard) -> list[Block]:
         ),
         *([lost] if failing else []),
         (Column("Without a score", text=True, where="page"), lambda row: statuses(row.statuses) or "none"),
-        (Column("USD/1000", where="terminal"), usd_for_1000),
-        (Column("time", where="terminal"), seconds_each),
+        (Column("USD/1000", where="terminal", rare=True), usd_for_1000),
+        (Column("time", where="terminal", rare=True), seconds_each),
     ]
     board_table = table_of("Leaderboard", board.standings, heads)
     others = [name for name in names if name not in beyond]

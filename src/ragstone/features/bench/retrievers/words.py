@@ -151,8 +151,8 @@ def _standings(board: Leaderboard, k: int) -> Table:
         ),
     ]
     times: list[Made[Standing]] = [
-        (Column("median", where="terminal"), lambda row: seconds(row.timing.p50_s)),
-        (Column("index", where="terminal"), lambda row: seconds(row.timing.index_s)),
+        (Column("median", where="terminal", rare=True), lambda row: seconds(row.timing.p50_s)),
+        (Column("index", where="terminal", rare=True), lambda row: seconds(row.timing.index_s)),
     ]
     results = "The first result" if k == 1 else f"The first {k} results"
     return table_of(

@@ -84,7 +84,7 @@ def _interval_numbers(figure: Intervals) -> NumberTable:
         ]
         for point in figure.points
     ]
-    value = "Difference" if figure.is_signed else "Mean"
+    value = "Difference" if figure.is_signed else figure.value
     return [
         figure.of,
         *([figure.by] if several else []),

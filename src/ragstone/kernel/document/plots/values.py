@@ -38,7 +38,8 @@ class PlotPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True):
-    """A line with a point for each value. axis: what it shows. of, by: heads of the names, and the groups.
+    """A line with a point for each value. axis: what it shows. of, by, value: heads of the
+    names, the groups and the values.
 
     ends: of the axis at least. null: where a line is drawn, and what it means. band: the ends of a shaded
     part, and what it means. is_signed: values are differences.
@@ -48,6 +49,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True):
     axis: str
     of: str
     by: str = "Group"
+    value: str = "Mean"
     ends: tuple[float, float] | None = None
     null: tuple[float, str] | None = None
     band: tuple[float, float, str] | None = None

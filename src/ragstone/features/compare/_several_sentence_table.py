@@ -1,0 +1,50 @@
+"""What several runs side by side may say of their judges: each sentence with its condition."""
+
+from collections.abc import Iterator
+
+from ragstone.features.compare.values import SeveralMeans
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.judging import MetricSummary
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import judge_name
+from ragstone.kernel.sentences import Sentence
+
+MOST_NAMED = 3  # columns with the same judge; of more, their number
+
+
+def _asked(mean: MetricSummary) -> str:
+    """Return how a judge was asked: what decides whether two of its means have one meaning."""
+    scale = f"{mean.scale[0]:g} to {mean.scale[1]:g}" if mean.scale else "no stated scale"
+    model = "no model" if mean.model == NO_MODEL else mean.model
+    return f"{model}, version {mean.prompt_version}, {scale}"
+
+
+def _ways(means: SeveralMeans) -> dict[str, list[str]]:
+    """Return each way in which the judge was asked, and the columns with it."""
+    ways: dict[str, list[str]] = {}
+    for column, mean in means.means.items():
+        ways.setdefault(_asked(mean), []).append(column)
+    return ways
+
+
+def _named(means: SeveralMeans) -> Iterator[str]:
+    for way, columns in _ways(means).items():
+        named = ", ".join(columns) if len(columns) <= MOST_NAMED else f"{count(len(columns))} columns"
+        yield f"{way} in {named}"
+
+
+JUDGED_UNLIKE = Sentence[SeveralMeans](
+    code="several-judged-unlike",
+    text="{judge} is not the same judge in all columns ({ways}), so their means may differ by the judge alone.",
+    when="a judge asked another model, has another version of its prompt or another scale in some columns",
+    holds=lambda means: len(_ways(means)) > 1,
+    needs={
+        "judge": "judge, with its metric",
+        "ways": "model, version and scale, and the columns that have them",
+    },
+    fills=lambda means: {
+        "judge": judge_name(next(iter(means.means.values()))),
+        "ways": "; ".join(_named(means)),
+    },
+)
+SENTENCES = (JUDGED_UNLIKE,)
