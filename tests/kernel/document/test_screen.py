@@ -137,12 +137,11 @@ def test_an_answer_under_the_name_of_a_system_is_said_with_it(says):
     says(screen(document(*rows)).splitlines()[0])
 
 
-def test_without_an_answer_the_findings_of_the_page_answer_each_with_its_question():
+def test_without_an_answer_the_findings_of_the_page_answer_each_with_its_question(says):
     figure = Figure("right: correctness", "0.90", "95 % interval 0.84 to 0.95", "98 scored of 100 rows")
     findings = [HeadlineFinding("Is it right?", [figure], []), HeadlineFinding("Why?", [], [])]
     out = words(screen(document(Findings(findings=findings), table(3))))
-    first = "Is it right? right: correctness: 0.90 (95 % interval 0.84 to 0.95), 98 scored of 100 rows."
-    assert out.startswith(f"{first} Why? Not measured. run")
+    says(out.partition(" run")[0])
     counted = HeadlineFinding("How many?", [Figure("accepted", "6", "", "6 written")], [])
     assert screen(document(Findings(findings=[counted]), table(3))).startswith("run")
     nothing = document(Findings(findings=[HeadlineFinding("Is it right?", [], [])]), table(3))
