@@ -168,6 +168,15 @@ def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names
     assert "more column" not in words(screen(wide, width=50, most=200))  # shown whole: nothing is left out
 
 
+def test_cautions_in_the_cells_of_a_table_that_is_left_out_are_counted():
+    columns = [Column("Name", text=True), Column("n")]
+    cells = [Cell("†", tone="warn"), Cell("few", caution="few rows"), Cell("worse", tone="bad"), Cell("fine")]
+    doubted = Table(columns, [[f"judge {at}", cell] for at, cell in enumerate(cells)], "Judges")
+    out = words(screen(document(table(60), Heading("Judges"), doubted)))
+    assert "judge 0" not in out
+    assert "--all shows 2 more cautions" in out
+
+
 def test_a_head_of_a_group_does_not_end_a_cut_table():
     rows = [row for at in range(20) for row in ([f"group {at}"], [f"row {at}", "1"])]
     out = screen(document(Table([Column("a", text=True), Column("n")], rows, "t")))
