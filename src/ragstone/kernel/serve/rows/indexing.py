@@ -400,7 +400,7 @@ class _IndexWriter:
                 self._search(at, row, of_row | told)
 
     def _search(self, at: int, row: _IndexedAnswer, but: int) -> None:
-        """Take what a filter of any text looks through in the fields of an answer that questions have, too."""
+        """Take what a filter of any text looks through in what an answer says of its question."""
         words = [row.question] if row.question and not but & QUESTION else []
         words += alternatives(row.reference) if not but & REFERENCE else []
         words += [part for pair in (row.tags or {}).items() for part in pair] if not but & TAGS else []
