@@ -29,7 +29,8 @@ def check_prompt(name: str, messages: Iterable[Message]) -> None:
 class Sentences:
     """What one test is told, text after text, held against its part of `sentences/MODULE.txt`.
 
-    Folders of the test read `FOLDER` there and ports of local servers `PORT`. To write them again, in one
+    Folders of the test read `FOLDER` there and ports of local servers `PORT`, lines of
+    our sources in logged warnings `LINE`. To write them again, in one
     process: RAGSTONE_UPDATE_GOLDEN=1 pytest -n 0 FILE.
     """
 
@@ -40,6 +41,7 @@ class Sentences:
     def __call__(self, text: object) -> None:
         """Take a text, or an exception's."""
         plain = str(text).replace(str(self._folder), "FOLDER").strip("\n")
+        plain = re.sub(r"^((?:WARNING|ERROR) .*\.py):\d+ ", r"\1:LINE ", plain, flags=re.MULTILINE)
         self._texts.append(re.sub(r"(127\.0\.0\.1|localhost|\[::1\]):\d+", r"\1:PORT", plain))
 
     def check(self) -> None:

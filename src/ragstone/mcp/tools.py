@@ -323,8 +323,8 @@ class Tools:
         if budget is None or "Forecast: " not in before:
             raise _NotAsked(mistake)
         raise DataError(
-            f"{mistake} What these calls cost is not known here, so the whole budget counts as spent; the user "
-            "can start the server again. What was answered is in the ledger."
+            f"{mistake} What these calls cost is not known here, so the whole budget counts as spent; the "
+            "user can start the server again. What was answered is in the ledger."
         )
 
 

@@ -140,8 +140,7 @@ def test_an_answer_under_the_name_of_a_system_is_said_with_it(says):
 def test_without_an_answer_the_findings_of_the_page_answer_each_with_its_question(says):
     figure = Figure("right: correctness", "0.90", "95 % interval 0.84 to 0.95", "98 scored of 100 rows")
     findings = [HeadlineFinding("Is it right?", [figure], []), HeadlineFinding("Why?", [], [])]
-    out = words(screen(document(Findings(findings=findings), table(3))))
-    says(out.partition(" run")[0])
+    says(words(screen(document(Findings(findings=findings), table(3)))).partition(" run")[0])
     counted = HeadlineFinding("How many?", [Figure("accepted", "6", "", "6 written")], [])
     assert screen(document(Findings(findings=[counted]), table(3))).startswith("run")
     nothing = document(Findings(findings=[HeadlineFinding("Is it right?", [], [])]), table(3))
@@ -167,6 +166,15 @@ def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names
     assert "more column" not in words(screen(wide, width=100))
     assert "ttt" in screen(wide, width=100)
     assert "more column" not in words(screen(wide, width=50, most=200))  # shown whole: nothing is left out
+
+
+def test_cautions_in_the_cells_of_a_table_that_is_left_out_are_counted():
+    columns = [Column("Name", text=True), Column("n")]
+    cells = [Cell("†", tone="warn"), Cell("few", caution="few rows"), Cell("worse", tone="bad"), Cell("fine")]
+    doubted = Table(columns, [[f"judge {at}", cell] for at, cell in enumerate(cells)], "Judges")
+    out = words(screen(document(table(60), Heading("Judges"), doubted)))
+    assert "judge 0" not in out
+    assert "--all shows 2 more cautions" in out
 
 
 def test_a_head_of_a_group_does_not_end_a_cut_table():

@@ -20,7 +20,9 @@ from ragstone.kernel.document.blocks import (
     Paragraph,
     Part,
     ReportDocument,
+    Row,
     Table,
+    Tone,
     flat,
 )
 from ragstone.kernel.document.numbers import count
@@ -128,7 +130,7 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
 
 
 def _cautions(readings: Sequence[_Reading], *, several: bool) -> list[str]:
-    """Return each caution once. Of several documents it says of which it is, unless it is of all that answer."""
+    """Return each caution once. Of several documents it says of which, unless it is of all that answer."""
     titles: dict[str, list[str]] = {}
     for reading in readings:
         for caution in dict.fromkeys(reading.cautions):
@@ -304,7 +306,10 @@ def _filled(
         parts += rendered
         room -= _height(rendered, width)
         left.sections += [section.name] if any(map(_says, rest)) else []
-        left.cautions += sum(block.cautions for block in rest)
+        left.cautions += sum(
+            block.cautions + (_warned(block.rows, ("warn",)) if isinstance(block, Table) else 0)
+            for block in rest
+        )
     return parts
 
 
@@ -364,11 +369,15 @@ def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
     if not data:
         return []
     left.rows += len(beyond)
-    left.warned += sum(
-        any(isinstance(cell, Cell) and (cell.caution or cell.tone in ("warn", "bad")) for cell in row)
-        for row in beyond
-    )
+    left.warned += _warned(beyond, ("warn", "bad"))
     return [_first(table, n), Paragraph(f"and {count(len(beyond))} more", "muted")]
+
+
+def _warned(rows: Sequence[Row], tones: Sequence[Tone]) -> int:
+    """Return how many rows have a cell with a caution, or of such a tone."""
+    return sum(
+        any(isinstance(cell, Cell) and (cell.caution or cell.tone in tones) for cell in row) for row in rows
+    )
 
 
 def _first(table: Table, n: int) -> Table:

@@ -172,7 +172,8 @@ def plain_notes(
         )
     notes += [
         f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "
-        f"mean leaves them out; the field `error` says why{':' if metric.errors else '.'} {failed_how([metric])}"
+        "mean leaves them out; the field `error` says why"
+        f"{':' if metric.errors else '.'} {failed_how([metric])}"
         for metric in metrics
         if (n := n_failed(metric))
     ]

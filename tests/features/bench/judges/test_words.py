@@ -105,6 +105,14 @@ def test_no_judge_that_is_better_than_the_baseline_is_said(says):
     says("\n".join(said))
 
 
+def test_more_labels_are_not_promised_where_the_interval_lies_below_the_baseline():
+    others = [judged(cell(f"o{at}", model="none", added=True), shifted(60 + at)) for at in range(3)]
+    lead = [judged(cell("a"), shifted(7)), judged(cell("containment", model="none", added=True), HUMAN)]
+    made = bench(cells=[*lead, *others])
+    assert made.choice.beats_baseline == "cannot tell"  # by Holm's correction over all comparisons
+    assert recommendation(made)[-1].endswith("is −0.09 (−0.16 to −0.04).")
+
+
 def test_where_all_stand_aside_nothing_is_recommended(says):
     aside = bench(cells=[judged(cell("a", scale=(0, 100)), [50.0] * 80)])
     assert aside.choice is None

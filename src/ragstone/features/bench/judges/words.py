@@ -453,9 +453,10 @@ def _against_baseline(choice: JudgeChoice) -> list[str]:
     reach = best.comparison.difference
     if choice.beats_baseline == "worse" or reach.high is None:
         return [f"No judge that asks a model is better than {choice.baseline}, which asks none."]
+    more = " More labels may tell." if reach.high >= 0 else ""  # else they would hardly show it better
     return [
         f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the "
-        f"difference of the best of them, {choice.judge}, is {with_ends(reach)}. More labels may tell."
+        f"difference of the best of them, {choice.judge}, is {with_ends(reach)}.{more}"
     ]
 
 
