@@ -93,7 +93,7 @@ def test_a_column_that_one_run_lacks_is_empty_there(con, run, tmp_path):  # noqa
     other = tmp_path / "other"
     other.mkdir()
     write_rows(other / "judgements.jsonl", [judged("q1", "a", "style", 1)], Judgement)
-    make_index(files_of(other), tmp_path / "other.duckdb")
+    list(make_index(files_of(other), tmp_path / "other.duckdb"))
     opened = connect(tmp_path / "other.duckdb")
     runs = [indexed_run(con, run.notes), indexed_run(opened)]
     assert {"style", "correctness", "topic"} <= set(table_columns(runs))

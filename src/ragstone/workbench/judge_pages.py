@@ -18,10 +18,9 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
-from ragstone.kernel.serve.jobs import JobState, JudgeRun
+from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
@@ -140,7 +139,7 @@ def begin(
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
     chosen = choice_of(folder, data.where.strip())
-    caps = parse_caps(data.budget.strip() or None)
+    caps = caps_of_form(data.budget)
     job = JudgeRun("judging", person.name, 0)
     app.jobs.begin(_job(folder), job)
 

@@ -61,8 +61,9 @@ class SideColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said, as a chip shows it. low: on the bad side of the middle of its scale; on_scale: whether
-    that is known.
+    """What a judge said, as a chip shows it.
+
+    low: on the bad side of the middle of its scale; on_scale: whether that is known.
     """
 
     judge: str

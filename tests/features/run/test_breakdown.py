@@ -181,3 +181,14 @@ def test_every_repeat_is_found_or_missed_and_right_or_wrong():
     table = found_and_right(summarise(rows)[0], answers, rows, questions)
     assert table
     assert (table.found_right, table.found_wrong, table.missed_right, table.missed_wrong) == (1, 0, 0, 1)
+
+
+def test_where_the_lowest_score_is_best_the_system_with_the_lowest_mean_comes_first():
+    rows = [
+        judgement(f"q{at}", "toxicity", float(at < n), system=system)
+        for system, n in (("rude", 18), ("kind", 2))
+        for at in range(20)
+    ]
+    board = rank_systems(summarise(rows)[0], rows)
+    assert board
+    assert [(row.system, row.verdict) for row in board.standings] == [("kind", "best"), ("rude", "worse")]

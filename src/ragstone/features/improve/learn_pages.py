@@ -27,9 +27,8 @@ from ragstone.features.improve.pages import GIVEN as GIVEN
 from ragstone.features.improve.pages import AtJudge, development_of
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.serve.frame import OWNER, AtPerson
-from ragstone.kernel.serve.jobs import JudgeRun
+from ragstone.kernel.serve.jobs import JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 
@@ -54,7 +53,7 @@ def learn_from_labels(
 ) -> Started:
     """Begin to learn: the judge's file gets its next version if something is better on the test part."""
     settings, store = settings_of(app.settings, data.model), app.part(development_of)
-    task, caps = _task(app, file, settings, data), parse_caps(data.budget.strip() or None)
+    task, caps = _task(app, file, settings, data), caps_of_form(data.budget)
     job = JudgeRun("learn", person.name, 0)
     app.jobs.begin(file.name, job)
 

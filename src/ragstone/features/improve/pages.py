@@ -54,9 +54,8 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
-from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life
+from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 
@@ -312,7 +311,7 @@ def run(
     """
     check_length(data.text, file.name)
     settings, store = settings_of(app.settings, data.model), app.part(development_of)
-    caps = parse_caps(data.budget.strip() or None)
+    caps = caps_of_form(data.budget)
     app.jobs.check_free(file.name)
     last = next(iter(store.drafts(file.name)), None)
     draft = _saved(store, last, file, person.name, settings, data)
@@ -425,7 +424,7 @@ def look(
 ) -> Started:
     """Begin a look at the test part, which is counted when it is over."""
     settings = settings_of(app.settings, data.model)
-    task, caps = look_task(app, file, settings, data), parse_caps(data.budget.strip() or None)
+    task, caps = look_task(app, file, settings, data), caps_of_form(data.budget)
     job = JudgeRun("test", person.name, 0)
     app.jobs.begin(file.name, job)
 

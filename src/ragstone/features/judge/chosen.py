@@ -7,8 +7,6 @@ import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.joined_rows import rows_where
-from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
@@ -25,6 +23,9 @@ def chosen_sheet(
     if answers is None:
         raise DataError(f"{folder}: a filter chooses answers of a run, and there is none here with answers.")
     if left is None:
+        from ragstone.kernel.runs.joined_rows import rows_where
+        from ragstone.kernel.runs.run import read_run
+
         left = {(row["question_id"], row["system"]) for row in rows_where([read_run(folder)], where)[0][0]}
     sheet = AnswerSheet(answers, questions=rows_in(folder, "questions"), limit=limit, left=left)
     if not len(sheet):

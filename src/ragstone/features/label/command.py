@@ -10,7 +10,6 @@ from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
 from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.records import Answer, Judgement, Label
-from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ def label(
     """
     from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
     from ragstone.features.label.labelling import ToLabel, next_to_label
+    from ragstone.kernel.runs.summary import chosen_in
     from ragstone.kernel.stages.given import answers_of, judgements_of
     from ragstone.kernel.tables import check_output, keep_sources, write_rows
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.judging import MetricSummary, summarise
-from ragstone.kernel.judging.repeated import question_score
+from ragstone.kernel.judging.repeated import lowest_is_best, question_score
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import (
@@ -160,7 +160,8 @@ def rank_systems(
     if len(by_system) < 2 or not common:
         return None
     means = {name: float(np.mean([scores[id_] for id_ in common])) for name, scores in by_system.items()}
-    order = sorted(means, key=lambda name: -means[name])
+    sign = 1 if lowest_is_best(lead.judge) else -1
+    order = sorted(means, key=lambda name: sign * means[name])
     values = np.array([[by_system[name][id_] for name in order] for id_ in common])
     groups = [clusters.get(id_, id_) for id_ in common]
     pairs = list(combinations(range(len(order)), 2))

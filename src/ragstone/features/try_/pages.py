@@ -35,12 +35,11 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page, query_of
-from ragstone.kernel.serve.jobs import JobState, JudgeRun
+from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_at, lines_in, place_of
 from ragstone.kernel.serve.rows.files import rows_file
@@ -302,7 +301,7 @@ def run(
 ) -> Started:
     """Try a draft on rows. Nothing of the run is changed."""
     task, settings = _task(app, folder, what, data)
-    caps = parse_caps(data.budget.strip() or None)
+    caps = caps_of_form(data.budget)
     job = JudgeRun("trial", person.name, 0)
     app.jobs.begin(_job(folder, what), job)
 

@@ -24,14 +24,13 @@ from ragstone.kernel.judging import Judge, Tally, judge_names
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.savings import CascadeTally
-from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.serve.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page
-from ragstone.kernel.serve.jobs import JobState, JudgeRun
+from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -231,10 +230,7 @@ def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> ExpectedCalls:
 def judge(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[JudgeTraces]) -> dict[str, str]:
     """Judge the answers of traces into a run of its own; the run is there when all is judged."""
     answers, judges, settings, folder = _task(app, data)
-    try:
-        caps = parse_caps(data.budget.strip() or None)
-    except ConfigError as mistake:  # in the words of the page
-        raise ConfigError(str(mistake).replace("--budget", "Spend at most")) from None
+    caps = caps_of_form(data.budget)
     where = data.where.strip() if data.every else BY_HAND
     chosen = ChosenAnswers(of="traces", where=where) if where else None
     job = JudgeRun("judge", person.name, 0)

@@ -12,7 +12,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.progress import Advance, State
 from ragstone.kernel.engine.session import Session, SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, RagstoneError
-from ragstone.kernel.llm import Caps
+from ragstone.kernel.llm import Caps, parse_caps
 
 Life = Literal["running", "done", "failed", "stopped"]
 UNFORESEEN = (
@@ -20,6 +20,17 @@ UNFORESEEN = (
 )
 Ended = Callable[[Life, str | None], None]
 """Is told how a job ended, and why it failed."""
+
+
+def caps_of_form(text: str) -> Caps:
+    """Return the caps of a form's field "Spend at most", none for an empty one.
+
+    Raises ConfigError in the words of the form.
+    """
+    try:
+        return parse_caps(text.strip() or None)
+    except ConfigError as mistake:
+        raise ConfigError(str(mistake).replace("--budget", "Spend at most")) from None
 
 
 class JobState(msgspec.Struct, kw_only=True):

@@ -11,7 +11,7 @@ from tests.support.tiny_run import judgement, summary_of
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking, RankingItem, Usage
 from ragstone.kernel.runs.joined import FinishedRun, read_run
 from ragstone.kernel.runs.notes import add_note
-from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, head_in, lines_in
+from ragstone.kernel.serve.rows.asking import RowFilter, answers_left, columns_in, head_in, lines_in
 from ragstone.kernel.serve.rows.files import files_of
 from ragstone.kernel.serve.rows.indexing import connect, make_index
 from ragstone.kernel.tables import write_rows
@@ -168,6 +168,39 @@ def test_the_head_tells_what_a_filter_may_ask(con, run):
         text = {"yes_no": written, "search": f"{written} ~ may"}.get(kind, f"{written} != none")
         assert found(con, run, text) == left(run, text)
     assert {"flips", "topic", "tags.system", "tone@scale=0-10"} <= set(filters)
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("anywhere ~ bold", [("q", "a")]),
+        ("anywhere ~ shy", [("q", "b")]),
+        ("anywhere ~ mood", [("q", "a"), ("q", "b")]),
+        ("anywhere ~ place", [("q", "c")]),
+        ("anywhere ~ oats", [("q", "c")]),
+        ("anywhere ~ rye and anywhere ~ perhaps", [("q", "b")]),
+        ("anywhere ~ cereal", [("q", "a"), ("q", "b")]),
+    ],
+)
+def test_a_search_looks_through_what_each_system_says_of_a_question(tmp_path, text, pairs):
+    shared = {"question_id": "q", "question": "Which cereal?", "answer": "rye"}
+    answers = [
+        Answer(**shared, system="a", tags={"mood": "bold"}),
+        Answer(**shared, system="b", tags={"mood": "shy"}, reference="perhaps"),
+        Answer(**(shared | {"question": "Which oats?"}), system="c", tags={"place": "here"}),
+    ]
+    judgements = [judged("q", system, "correctness", 1) for system in "abc"]
+    write_rows(tmp_path / "answers.jsonl", answers, Answer)
+    write_rows(tmp_path / "judgements.jsonl", judgements, Judgement)
+    (tmp_path / "summary.json").write_bytes(msgspec.json.encode(summary_of(judgements)))
+    table = read_run(tmp_path).where(text)
+    assert [(row["question_id"], row["system"]) for row in table] == pairs
+    list(make_index(files_of(tmp_path), tmp_path / "index.duckdb"))
+    opened = connect(tmp_path / "index.duckdb")
+    try:
+        assert answers_left(opened, text) == pairs
+    finally:
+        opened.close()
 
 
 def conditions(columns: dict[str, str]) -> st.SearchStrategy[str]:

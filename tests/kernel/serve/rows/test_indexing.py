@@ -28,7 +28,7 @@ from ragstone.kernel.serve.rows import files as files_module
 from ragstone.kernel.serve.rows import indexing
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_at, lines_in
 from ragstone.kernel.serve.rows.files import files_of
-from ragstone.kernel.serve.rows.indexing import SEARCHED, connect, first_rows, make_index
+from ragstone.kernel.serve.rows.indexing import OF_SYSTEM, SEARCHED, connect, first_rows, make_index
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.where import folded
 
@@ -149,7 +149,7 @@ def test_the_index_holds_what_one_in_memory_holds(rows, tmp_path, monkeypatch):
                 "sources",
             )
         }
-        found["texts"] = [row for row in found["texts"] if row[2] != SEARCHED]
+        found["texts"] = [row for row in found["texts"] if row[2] not in (SEARCHED, OF_SYSTEM)]
         for name, of_table in found.items():
             assert plain(of_table) == plain(expected[name]), name
         lines = {place: msgspec.json.decode(line, type=LineView) for place, _, line, *_ in expected["lines"]}

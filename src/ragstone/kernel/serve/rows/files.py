@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 BLOCK_BYTES = 1_000_000  # few enough that lines are decoded while the cache of the processor has them
 NEWLINE = ord("\n")
-INDEX_VERSION = 4  # of the tables that indexing.py makes: a new one makes them anew
+INDEX_VERSION = 5  # of the tables that indexing.py makes: a new one makes them anew
 TICK_S = 0.02
 """What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
 

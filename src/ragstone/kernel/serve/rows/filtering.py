@@ -13,7 +13,7 @@ from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, FilterColumns, filter_columns
 from ragstone.kernel.runs.joined_rows import JudgeKey, judge_names
 from ragstone.kernel.runs.notes import Note, note_columns
-from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, SEARCHED, TAG
+from ragstone.kernel.serve.rows.indexing import CODES, NUMBERS, OF_SYSTEM, SEARCHED, TAG
 from ragstone.kernel.tables.where import (
     ColumnTest,
     Combination,
@@ -39,9 +39,11 @@ FLIPPED = f"""r.place IN (SELECT place FROM (
     GROUP BY place, judge, metric, model HAVING count(DISTINCT score >= (c.low + c.high) / 2) > 1))"""  # noqa: S608
 
 
-IN_ANY_TEXT = f"""(r.place IN (SELECT place FROM texts WHERE name IN ('{SEARCHED}', 'question_id')
-    AND contains(value, ?)) OR (r.place, r.system) IN
-    (SELECT (place, system) FROM texts WHERE name = 'answer' AND contains(value, ?)))"""  # noqa: S608
+IN_ANY_TEXT = f"""(r.place IN (SELECT place FROM texts WHERE system IS NULL
+    AND name IN ('{SEARCHED}', 'question_id') AND contains(value, ?)) OR (r.place, r.system) IN
+    (SELECT (place, system) FROM texts WHERE system IS NOT NULL
+    AND name IN ('{SEARCHED}', '{OF_SYSTEM}', 'answer')
+    AND contains(value, ?)))"""  # noqa: S608
 
 
 OwnColumns = tuple[FilterColumns, dict[str, JudgeKey]]

@@ -97,6 +97,7 @@ TAG = "tag."
 SEARCHED = ""  # the name of what a search looks through besides ids and answers, and no filter asks for
 KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 FIRST_ROWS = 500  # of a file of another format, where the first ones are wanted
+OF_SYSTEM = "\1"  # that of what a further system says of the question, where no row of the question does
 MOST_IDS = 20_000  # that are written at once
 BATCH_CHARACTERS, BATCH_ROWS = 6_000_000, 60_000  # that are kept before they are written: of texts, of files
 NONE = "\0"  # for no text: of a column that begins with many None, DuckDB does not tell that it has texts
@@ -319,7 +320,7 @@ class _IndexWriter:
                 self.texts.add(at, None, SEARCHED, f"lang\n{folded(row.lang)}")
                 self.groups.append((at, "lang", row.lang))
             self._share(at, None, row, 0)
-            told = self._tell(at, row)
+            told = self._tell(at, None, row)
             if told or row.lang is not None:
                 tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
                 lang = NONE if row.lang is None else row.lang
@@ -348,7 +349,7 @@ class _IndexWriter:
             for key, text in row.tags.items():
                 add(at, system, intern(TAG + key), folded(text))
 
-    def _tell(self, at: int, row: _IndexedText) -> int:
+    def _tell(self, at: int, system: str | None, row: _IndexedText) -> int:
         """Take the groups and what a search looks through of what a row is the first to tell; return it."""
         known, told, words = self.known[at], 0, list[str]()
         if row.question and not known & QUESTION:
@@ -366,14 +367,13 @@ class _IndexWriter:
             words += references
         if told:
             self.known[at] = known | told
-            self.texts.add(at, None, SEARCHED, folded("\n".join(words)))
+            self.texts.add(at, system, SEARCHED, folded("\n".join(words)))
         return told
 
     def _answer(self, answers: list[_IndexedAnswer], lines: Table) -> None:
         places = self._places([row.question_id for row in answers], lines)
         for at, row in zip(places, answers, strict=True):
-            if self.known[at] != WHOLE:
-                self._preview(at, row)
+            told = self._preview(at, row) if self.known[at] != WHOLE else 0
             rank = None
             if row.contexts is not None:
                 rank = self._first_rank(at, row.contexts)
@@ -397,15 +397,25 @@ class _IndexWriter:
                 self.texts.add(at, row.system, "error", folded(row.error))
             if (of_row := self.of_row[at]) & SHARED != SHARED:
                 self._share(at, row.system, row, of_row)
+                self._search(at, row, of_row | told)
 
-    def _preview(self, at: int, row: _IndexedAnswer) -> None:
-        """Take what this answer is the first to give to the line of its question."""
-        if told := self._tell(at, row):
+    def _search(self, at: int, row: _IndexedAnswer, but: int) -> None:
+        """Take what a filter of any text looks through in what an answer says of its question."""
+        words = [row.question] if row.question and not but & QUESTION else []
+        words += alternatives(row.reference) if not but & REFERENCE else []
+        words += [part for pair in (row.tags or {}).items() for part in pair] if not but & TAGS else []
+        if words:
+            self.texts.add(at, row.system, OF_SYSTEM, folded("\n".join(words)))
+
+    def _preview(self, at: int, row: _IndexedAnswer) -> int:
+        """Take what this answer is the first to give to the line of its question; return what that is."""
+        if told := self._tell(at, row.system, row):
             tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
             self.added.append((at, (told & QUESTION and row.question) or NONE, tags))
         if not self.known[at] & ANSWER:
             self.known[at] |= ANSWER
             self.previews.append((at, preview(row.answer or row.error or "") or NONE))
+        return told
 
     def _first_rank(self, at: int, contexts: list[_Given]) -> int | None:
         """Return the rank of the first relevant document of contexts; 0 for none, None if nobody can tell."""
