@@ -101,7 +101,10 @@ class SideRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SidePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of rows. n: questions that fit; of: all; n_flips: of all; n_left_out: columns without room."""
+    """A page of rows. n: questions that fit; of: all; n_flips: of all; n_left_out: columns without room.
+
+    lowest: whether the judge that counts gives its lowest score to the best.
+    """
 
     columns: list[SideColumn]
     rows: list[SideRow]
@@ -111,6 +114,7 @@ class SidePage(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     n_pages: int
     n_left_out: int
+    lowest: bool = False
 
 
 class _Places(msgspec.Struct, frozen=True):
@@ -171,6 +175,7 @@ def side_page(
         n_flips=int(flips.sum()),
         at=at_page,
         n_pages=n_pages,
+        lowest=metric is not None and lowest_is_best(metric[0]),
         n_left_out=len(every) - len(columns),
     )
 
