@@ -168,7 +168,6 @@ UNTRIED: dict[str, str] = {
     "mcp.tools:_chosen": NAME,
     "kernel.document.plots._pen:lone": UNICODE,
     "workbench._browser_words:browser_notes": "a sentence of ours for a terminal, in words for a browser",
-    "features.label.pages:free_name": NAME,
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
     "kernel.corpus.duplicates:_digits": COMPARED,
     "ragstone_assistant.log._spans:_fail": UNICODE,

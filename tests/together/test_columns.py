@@ -135,7 +135,7 @@ READ_NO_ROWS += [
     "judges.new",
     "mcp",
     "schema",
-]
+, "show"]
 
 
 def commands():

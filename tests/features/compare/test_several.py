@@ -9,9 +9,11 @@ from tests.support.judged_runs import judged, write_run
 from tests.support.surfaces import plots_in
 
 from ragstone import compare_several
+from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.several import several_document
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.sentences import say
 
 
 @pytest.fixture
@@ -168,3 +170,9 @@ def test_there_is_no_order_where_the_lowest_score_is_best_nor_of_judges_with_dif
     assert ranked("mine", "m", "other").ranks is msgspec.UNSET
     low = ranked("toxicity", "m", "m")
     assert (low.ranks, low.best) == (msgspec.UNSET, "lowest")
+
+
+def test_means_of_runs_that_a_filter_chose_say_so_and_others_do_not(three, says):
+    whole = compare_several(three)
+    assert say(whole, MEANS_OF_CHOSEN) == ""
+    says(say(msgspec.structs.replace(whole, chosen='topic = "maize"'), MEANS_OF_CHOSEN))

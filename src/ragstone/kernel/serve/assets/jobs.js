@@ -1,10 +1,10 @@
 "use strict";
-/* A job of the server (jobs.py) in the box #job of a page: how far it is, until it is over; #job-stop stops it. */
+/* A job of the server (jobs.py) in the box #job of a page: its progress until it is over; #job-stop stops it. */
 const jobBox = document.getElementById("job"), jobWords = document.getElementById("job-words"), jobShare = document.getElementById("job-share");
 
 /**
  * Follow the job whose state an address gives, by itself or as `state`. over: is called with what the address gives
- * once it is over. naming: what is said before how far it is. stop: the address that stops it.
+ * once it is over. naming: what is said before its progress. stop: the address that stops it.
  */
 function watchJob({ address, stop, over, naming = () => "" }) {
   jobBox.hidden = jobShare.hidden = false;
