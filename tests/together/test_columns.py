@@ -135,7 +135,8 @@ READ_NO_ROWS += [
     "judges.new",
     "mcp",
     "schema",
-, "show"]
+    "show",
+]
 
 
 def commands():
