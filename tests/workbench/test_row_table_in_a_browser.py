@@ -69,6 +69,7 @@ def test_everything_is_reached_by_keys_alone(settings, project):
         keys.type("low ones")
         keys.press("Enter")
         tab.until("document.querySelector('h1').textContent", "low ones")
+        tab.until("document.readyState", "complete")  # keys do something once the scripts are there
         assert read_view(project / "views", "low ones").where == "containment < 1"
         keys.press("j")
         keys.press("j")

@@ -27,7 +27,7 @@ def _here(tmp_path, monkeypatch):
 
 
 def test_the_page_and_the_gaps_are_told(tmp_path, says):
-    ran = ragstone("watch", "--gaps", "gaps.csv")
+    ran = ragstone("watch", "--gaps", "gaps.csv", "--all")
     assert ran.code == 0
     assert "Gaps since 2026-02-02" in ran.out
     says(ran.err)
