@@ -1,6 +1,6 @@
 """Comparing on the questions that a filter chose, and what a choice by results leaves to say."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -27,12 +27,14 @@ def choose_questions(runs: tuple[Run, Run], where: str) -> tuple[ChosenQuestions
     """
     left, kinds, tags = rows_where(runs, where)
     ids = frozenset(row["question_id"] for rows in left for row in rows)
-    every = {row["question_id"] for run in runs for row in joined(run)}
     if not ids:
         raise DataError(f"No question of either run is left by the filter {where!r}. Change it.")
-    own = OF_QUESTIONS | {name for name, key in tags.items() if _is_shared(runs, key)}
+    every = [(row["question_id"], row["tags"] or {}) for run in runs for row in joined(run)]
+    shared = _shared_tags(every)
+    own = OF_QUESTIONS | {name for name, key in tags.items() if key in shared}
     by_results = [name for name in columns_asked(where, kinds) if name not in own]
-    return ChosenQuestions(where=where, n=len(ids), of=len(every), by_results=by_results), ids
+    n_before = len({question_id for question_id, _ in every})
+    return ChosenQuestions(where=where, n=len(ids), of=n_before, by_results=by_results), ids
 
 
 def chosen_before(sides: Sequence[JudgedRun]) -> str:
@@ -40,20 +42,18 @@ def chosen_before(sides: Sequence[JudgedRun]) -> str:
 
     Raises DataError for one that asks for more than what a question says of itself.
     """
-    filters: dict[str, None] = {}
-    for side in sides:
-        if side.chosen is None:
-            continue
-        filters[side.chosen.where] = None
+    chosen = [(side.name, side.chosen) for side in sides if side.chosen]
+    kinds = _question_columns(sides) if chosen else {}
+    for name, answers in chosen:
         try:
-            columns_asked(side.chosen.where, _question_columns(sides))
+            columns_asked(answers.where, kinds)
         except DataError:
             raise DataError(
-                f"{side.name} holds only answers of {side.chosen.of} that were chosen "
-                f"({side.chosen.where}), and not by what their questions say alone: they look better or "
+                f"{name} holds only answers of {answers.of} that were chosen "
+                f"({answers.where}), and not by what their questions say alone: they look better or "
                 "worse for that reason (regression to the mean). Compare whole runs."
             ) from None
-    return "; ".join(filters)
+    return "; ".join(dict.fromkeys(answers.where for _, answers in chosen))
 
 
 def _question_columns(sides: Sequence[JudgedRun]) -> dict[str, Kind]:
@@ -64,26 +64,22 @@ def _question_columns(sides: Sequence[JudgedRun]) -> dict[str, Kind]:
         for side in sides
         for row in side.answers
     ]
-    values: dict[tuple[str, str], str | None] = {}
-    tags = {
-        tag
-        for tag in {tag for _, tags in rows for tag in tags}
-        if all(values.setdefault((name, tag), each.get(tag)) == each.get(tag) for name, each in rows)
-    }
-    columns = filter_columns((), tags, blamed=False, several=False, noted=False)
+    columns = filter_columns((), _shared_tags(rows), blamed=False, several=False, noted=False)
     named = OF_QUESTIONS | {*columns.tags.values()}
     return {name: kind for name, kind in columns.kinds.items() if name in named}
 
 
-def _is_shared(runs: tuple[Run, Run], tag: str) -> bool:
-    """Return whether a tag is the same for every system, so that it is of the question, and no result."""
-    values: dict[str, str | None] = {}
-    return all(
-        values.setdefault(row["question_id"], value) == value
-        for run in runs
-        for row in joined(run)
-        for value in [(row["tags"] or {}).get(tag)]
-    )
+def _shared_tags(rows: Sequence[tuple[str, Mapping[str, str]]]) -> set[str]:
+    """Return the tags that are the same for every system, and so are of the question, and no result.
+
+    rows: question id and tags of each answer.
+    """
+    values: dict[tuple[str, str], str | None] = {}
+    return {
+        tag
+        for tag in {tag for _, tags in rows for tag in tags}
+        if all(values.setdefault((name, tag), tags.get(tag)) == tags.get(tag) for name, tags in rows)
+    }
 
 
 def only_chosen(side: JudgedRun, ids: frozenset[str]) -> JudgedRun:

@@ -1,5 +1,6 @@
 """The scores of repeated answers: each question counts once, by the mean of its answers."""
 
+import functools
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -192,6 +193,7 @@ class _Questions:
         return scores
 
 
+@functools.cache
 def lowest_is_best(judge: str) -> bool:
     """Return whether the lowest score is the good one of a judge that ships, by its name on a row.
 
