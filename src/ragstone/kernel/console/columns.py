@@ -45,8 +45,9 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def called(**options: Any) -> None:  # noqa: ANN401 - whatever the command's options are
         column, worksheet = (options.pop(name, None) if name in names else None for name in _OPTIONS)
-        is_left = of == TraceWhere or (of == RowWhere and not any(map(is_run, options.values())))
-        where = options.get("where") if is_left else None
+        where = options.get("where") if of in (TraceWhere, RowWhere) else None
+        if where is not None and of == RowWhere and any(map(is_run, options.values())):
+            where = None  # it chooses rows of the run
         if not column and worksheet is None and where is None:
             command(**options)
             return
