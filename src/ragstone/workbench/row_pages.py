@@ -114,15 +114,15 @@ class _Found(NamedTuple):
 def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Found:
     """Return a row as its files have it now, and where it is in the list that the address names."""
     run = app.runs.view(folder).run
+    summary = run.summary if run else summary_of_none(folder)
     wrong: list[str] = []
     try:
-        notes = read_notes(folder) if chosen.where else []
+        notes = read_notes(folder)
     except DataError as mistake:
         notes = []
         wrong.append(str(mistake))
     with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(run.summary) if run else [])
-        summary = run.summary if run else summary_of_none(folder)
+        columns = columns_in(con, columns_of(summary))
         opened = opened_in(con, question, columns, summary, run.causes if run else {})
         place = None
         try:
@@ -141,15 +141,10 @@ def _whole(
     answers = {answer.system: answer.answer for answer in opened.answers}
     labels, wrong = labels_of_row(label_files(app.settings), opened.line.id, answers)
     visible, hidden = seen_labels(app, person, labels)
-    try:
-        notes = read_notes(folder)
-    except DataError as mistake:
-        notes, wrong = [], [*wrong, str(mistake)]
-    whole = whole_row(opened, found.columns, labels=visible, notes=notes, system=system or None)
-    rows = sorted(opened.detail.judgements, key=lambda each: found.columns[each.column].model == NO_MODEL)
-    detail = msgspec.structs.replace(whole.detail, judgements=rows)
     # Notes are asked for by their own script, which writes them too.
-    shown = msgspec.structs.replace(whole, detail=detail, notes=[])
+    whole = whole_row(opened, found.columns, labels=visible, system=system or None)
+    rows = sorted(opened.detail.judgements, key=lambda each: found.columns[each.column].model == NO_MODEL)
+    shown = msgspec.structs.replace(whole, detail=msgspec.structs.replace(whole.detail, judgements=rows))
     return shown, list(dict.fromkeys([*found.wrong, *wrong, *hidden]))
 
 

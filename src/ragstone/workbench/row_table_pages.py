@@ -16,6 +16,7 @@ from ragstone.features.export.download import TYPES, download
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.joining import columns_of
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.views import (
     MOST_COLUMNS,
@@ -47,7 +48,6 @@ from ragstone.workbench.row_table import (
     table_page,
     usual_columns,
 )
-from ragstone.workbench.run_pages import summarised_columns
 
 ROWS = f"{ROOT}/rows"
 MOST_RUNS = 8  # whose indexes are open at once
@@ -201,11 +201,11 @@ def _asked(
             raise DataError("The number of a judge is of one run: write its name in the filter.")
         first = opened[0].rows
         columns, judges = first.own
-        summarised = summarised_columns(app, app.runs.find(runs[0]))
         names = {key: name for name, key in judges.items()}
         if given != RowFilter(where=given.where, order=given.order, at=given.at):  # a menu chose, too
             given = msgspec.structs.replace(given, where=_joinable(given.where, opened))
-        chosen = as_filter(given, columns_in(first.con, summarised), names, columns.tags)
+        indexed = columns_in(first.con, columns_of(opened[0].summary))
+        chosen = as_filter(given, indexed, names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
     return _TableRequest(
         runs=runs,

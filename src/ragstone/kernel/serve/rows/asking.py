@@ -1,7 +1,8 @@
 """A page of the questions of a run: those that filters leave, in the order that is asked for."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -10,7 +11,15 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
-from ragstone.kernel.serve.rows.filtering import Query, Value, pairs_that, places_that, run_columns, sort_keys
+from ragstone.kernel.serve.rows.filtering import (
+    OwnColumns,
+    Query,
+    Value,
+    pairs_that,
+    places_that,
+    run_columns,
+    sort_keys,
+)
 from ragstone.kernel.serve.rows.indexing import CODES, SEARCHED
 from ragstone.kernel.tables.where import Kind, conditions_in, folded
 
@@ -134,10 +143,11 @@ def lines_in(
 ) -> Lines:
     """Return a page of lines. notes: of the run. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
-    judged, values = _judged(con, chosen, places, notes)
+    own = cache(lambda: run_columns(con, notes))  # filters and orders in words alone ask for it
+    judged, values = _judged(chosen, places, notes, own)
     (n,) = _one(con, judged.format("count(*)"), values)
     page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
-    order, of_order = _order(con, chosen.order, notes)
+    order, of_order = _order(chosen.order, own)
     paged = f"{judged.format('place')} ORDER BY {order} LIMIT {A_PAGE} OFFSET {page * A_PAGE}"
     on_page = [at for (at,) in con.execute(paged, [*values, *of_order]).fetchall()]
     (of,) = _one(con, "SELECT count(*) FROM lines", [])
@@ -147,19 +157,18 @@ def lines_in(
         of=of,
         page=page,
         results=_results(con, places, of),
-        conditions=conditions_in(chosen.where, run_columns(con, notes)[0].kinds) if chosen.where else [],
+        conditions=conditions_in(chosen.where, own()[0].kinds) if chosen.where else [],
     )
 
 
-def _order(con: "duckdb.DuckDBPyConnection", order: str, notes: Sequence[Note]) -> Query:
+def _order(order: str, own: Callable[[], OwnColumns]) -> Query:
     """Return what questions are ordered by, and the values of its places. Raises DataError."""
     if order in ORDERS:
         return ORDERS[order], []
     column = order.removeprefix("-")
-    own = run_columns(con, notes)
-    if column not in own[0].kinds:
+    if column not in own()[0].kinds:
         _of("order", ORDERS, order)
-    keys, values = sort_keys(own, column)
+    keys, values = sort_keys(own(), column)
     least, way = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
     of_place = f"(SELECT {least}(k) FROM ({keys}) o WHERE o.place = lines.place)"  # noqa: S608 - texts are ?
     return f"{of_place} {way} NULLS LAST, place", values
@@ -187,8 +196,9 @@ def place_among(
     notes: Sequence[Note] = (),
 ) -> RowPlace:
     """Return where a question is in the order of a filter. notes: of the run. Raises DataError."""
-    judged, values = _judged(con, chosen, _chosen_columns(chosen, columns), notes)
-    order, of_order = _order(con, chosen.order, notes)
+    own = cache(lambda: run_columns(con, notes))
+    judged, values = _judged(chosen, _chosen_columns(chosen, columns), notes, own)
+    order, of_order = _order(chosen.order, own)
     numbered = judged.format(f"id, row_number() OVER (ORDER BY {order}) AS rank")
     row = con.execute(
         f"WITH numbered AS ({numbered}), mine AS (SELECT max(rank) AS rank FROM numbered WHERE id = ?) "  # noqa: S608
@@ -202,10 +212,10 @@ def place_among(
 
 
 def _judged(
-    con: "duckdb.DuckDBPyConnection", chosen: RowFilter, places: Sequence[int], notes: Sequence[Note]
+    chosen: RowFilter, places: Sequence[int], notes: Sequence[Note], own: Callable[[], OwnColumns]
 ) -> tuple[str, list[Value]]:
     """Return the query of the lines that a filter leaves, what it selects being `{}`; and its values."""
-    where, values = _where(con, chosen, len(places), notes)
+    where, values = _where(chosen, len(places), notes, own)
     judged = f"""WITH judged AS (
         SELECT place, min(share) FILTER ({SCORED}) AS share, count(*) AS n_judged,
             bool_or({_hit(chosen)}) AS hit
@@ -295,7 +305,7 @@ def _hit(chosen: RowFilter) -> str:
 
 
 def _where(
-    con: "duckdb.DuckDBPyConnection", chosen: RowFilter, n_columns: int, notes: Sequence[Note]
+    chosen: RowFilter, n_columns: int, notes: Sequence[Note], own: Callable[[], OwnColumns]
 ) -> tuple[str, list[Value]]:
     """Return the conditions on lines, and the values of their places."""
     conditions, values = ["true"], list[Value]()
@@ -315,7 +325,7 @@ def _where(
     conditions.append(words)
     values += said
     if chosen.where.strip():
-        places, asked = places_that(con, chosen.where, notes)
+        places, asked = places_that(own(), chosen.where, notes)
         conditions.append(f"place IN ({places})")
         values += asked
     return " AND ".join(conditions), values

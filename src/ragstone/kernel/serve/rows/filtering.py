@@ -64,12 +64,12 @@ def run_columns(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note]) -> OwnC
     return columns, {name: key for key, name in names.items()}
 
 
-def places_that(con: "duckdb.DuckDBPyConnection", text: str, notes: Sequence[Note]) -> Query:
+def places_that(own: OwnColumns, text: str, notes: Sequence[Note]) -> Query:
     """Return the query of the questions of which a filter leaves a system. Raises DataError.
 
-    notes: of the run as they are now; an index holds none, so that a new one does not make it again.
+    own: the columns of the run. notes: of the run as they are now; an index holds none, so that a new one
+    does not make it again.
     """
-    own = run_columns(con, notes)
     where, values = pairs_that(own, text, notes, own[0].kinds)
     return f"SELECT r.place FROM pairs r WHERE {where}", values  # noqa: S608 - texts are ?
 
