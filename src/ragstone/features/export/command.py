@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,14 +121,14 @@ def export(
             check_export(path, force, run)
     finished = read_run(run)
     check_records(finished, records, **fields, force=force)
+    table = cache(lambda: table_of(finished, where, view))
     for path in outputs:
         if path in records:
             record = export_record(finished, path, **fields, force=force)
             say(f"{record.paths[0]}: {plural(record.n, record.what)}.")
         else:
-            table = table_of(finished, where, view)
-            say(f"{path}: {plural(write_table(table, path, force=force, folder=run), 'row')}.")
-            _tell_cut_cells(table, path)
+            say(f"{path}: {plural(write_table(table(), path, force=force, folder=run), 'row')}.")
+            _tell_cut_cells(table(), path)
     if mlflow:
         _log(finished, tracking_uri, experiment, traces=traces)
     if otlp is not None:
