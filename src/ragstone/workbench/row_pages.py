@@ -70,7 +70,7 @@ def row(
     found = _found(app, folder, question, query_of(request, RowFilter))
     if found.opened is None:
         return page(request, "workbench/row_gone.html", "This row is gone", status=404, **values)
-    shown, wrong = _whole(app, person, folder, found, system)
+    shown, wrong = _whole(app, person, found, system)
     n_judged = len(shown.detail.judgements)
     first = max(0, min(judged, n_judged - 1)) // JUDGEMENTS_A_PAGE * JUDGEMENTS_A_PAGE
     fitted = fitted_row(shown, first)
@@ -132,9 +132,7 @@ def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Fo
     return _Found(opened, columns, place, wrong)
 
 
-def _whole(
-    app: AppState, person: Person, folder: Path, found: _Found, system: str
-) -> tuple[OpenedRows, list[str]]:
+def _whole(app: AppState, person: Person, found: _Found, system: str) -> tuple[OpenedRows, list[str]]:
     """Return the row with what people say of it, and what is wrong with the files of that."""
     opened = found.opened
     assert opened is not None
