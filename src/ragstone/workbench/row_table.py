@@ -17,7 +17,7 @@ from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
 from ragstone.kernel.runs.joined_rows import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.serve.rows.asking import RowFilter
+from ragstone.kernel.serve.rows.asking import RowFilter, chosen_columns
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
 from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, IndexedRun, answers_in, table_columns
@@ -179,11 +179,7 @@ def as_filter(
     columns: of the run's index; names: of its judges; tags: key -> name in filters. The menus choose
     questions, a filter the answers to them. Raises DataError for a choice that a filter cannot say.
     """
-    judged = [column for column in columns if column.model != "none"] or [*columns]
-    if chosen.judge is not None:
-        if not 0 <= chosen.judge < len(columns):
-            raise DataError("There is no such judge in this run: reload the run's page.")
-        judged = [columns[chosen.judge]]
+    judged = [columns[at] for at in chosen_columns(chosen, columns)]
     parts = [chosen.where.strip(), *(f"{ANYWHERE} ~ {_text(word)}" for word in chosen.text.split())]
     by_name = [(names[column.judge, column.metric, column.model], column) for column in judged]
     tests = {test for name, column in by_name if (test := _result(chosen, column, name))}

@@ -142,7 +142,7 @@ def lines_in(
     notes: Sequence[Note] = (),
 ) -> Lines:
     """Return a page of lines. notes: of the run. Raises DataError for a filter that there is not."""
-    places = _chosen_columns(chosen, columns)
+    places = chosen_columns(chosen, columns)
     own = cache(lambda: run_columns(con, notes))  # filters and orders in words alone ask for it
     judged, values = _judged(chosen, places, notes, own)
     (n,) = _one(con, judged.format("count(*)"), values)
@@ -197,7 +197,7 @@ def place_among(
 ) -> RowPlace:
     """Return where a question is in the order of a filter. notes: of the run. Raises DataError."""
     own = cache(lambda: run_columns(con, notes))
-    judged, values = _judged(chosen, _chosen_columns(chosen, columns), notes, own)
+    judged, values = _judged(chosen, chosen_columns(chosen, columns), notes, own)
     order, of_order = _order(chosen.order, own)
     numbered = judged.format(f"id, row_number() OVER (ORDER BY {order}) AS rank")
     row = con.execute(
@@ -285,7 +285,8 @@ def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
     return row[0] if row else None
 
 
-def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
+def chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
+    """Return the numbers of the judges that the menus ask: see RowFilter. Raises DataError."""
     if chosen.judge is not None:
         if not 0 <= chosen.judge < len(columns):
             raise DataError("There is no such judge in this run: reload the run's page.")
