@@ -24,7 +24,6 @@ from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ROOT, AtPerson, Person, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, RowPlace, columns_in, place_among
-from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench.opened_rows import opened_in
 
@@ -113,8 +112,7 @@ class _Found(NamedTuple):
 
 def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Found:
     """Return a row as its files have it now, and where it is in the list that the address names."""
-    run = app.runs.view(folder).run
-    summary = run.summary if run else summary_of_none(folder)
+    view = app.runs.view(folder)
     wrong: list[str] = []
     try:
         notes = read_notes(folder)
@@ -122,8 +120,8 @@ def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Fo
         notes = []
         wrong.append(str(mistake))
     with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(summary))
-        opened = opened_in(con, question, columns, summary, run.causes if run else {})
+        columns = columns_in(con, columns_of(view.summary))
+        opened = opened_in(con, question, columns, view.summary, view.causes)
         place = None
         try:
             place = place_among(con, chosen, columns, question, notes) if opened else None

@@ -34,7 +34,6 @@ from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_o
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, columns_in
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
@@ -174,12 +173,12 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
     folder = app.runs.find(run_id)
     if not any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")):
         raise DataError(f"The run {run_id.partition('/')[2]!r} has no rows yet.")
-    run = app.runs.view(folder).run
+    view = app.runs.view(folder)
     return TableRun(
         id=run_id,
         rows=indexed_run(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
-        summary=run.summary if run else summary_of_none(folder),
-        causes=run.causes if run else {},
+        summary=view.summary,
+        causes=view.causes,
     )
 
 

@@ -35,7 +35,7 @@ from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, LineView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.notes import read_notes
-from ragstone.kernel.runs.run import Run, read_run
+from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
@@ -50,7 +50,6 @@ from ragstone.kernel.serve.rows.asking import (
 )
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.rows.indexes import Making
-from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench._browser_words import browser_notes
 from ragstone.workbench.bare_files import rows_location
@@ -178,11 +177,10 @@ def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
 def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
-    run = app.runs.view(folder).run
+    view = app.runs.view(folder)
     with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(run.summary) if run else [])
-        summary = run.summary if run else summary_of_none(folder)
-        opened = opened_in(con, question, columns, summary, run.causes if run else {})
+        columns = columns_in(con, columns_of(view.summary))
+        opened = opened_in(con, question, columns, view.summary, view.causes)
     if opened is None:
         raise _no_question(question)
     room = PageRoom(length_in_json)
@@ -233,8 +231,7 @@ def _report_html(folder: Path) -> str:
 
 def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
     """Return the judges of a run as its summary tells of them; none where there is no summary."""
-    run: Run | None = app.runs.view(folder).run
-    return columns_of(run.summary) if run else []
+    return columns_of(app.runs.view(folder).summary)
 
 
 def _no_question(name: str) -> NotFoundException:
@@ -343,8 +340,7 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     runs_judged = [entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")]
     folders = {entry.id: entry.folder for entry in runs_judged}
     side_a, side_b = (
-        opened.summary.metrics if side in folders and (opened := app.runs.view(folders[side]).run) else []
-        for side in (query.a, query.b)
+        app.runs.view(folders[side]).summary.metrics if side in folders else [] for side in (query.a, query.b)
     )
     in_b = {metric.judge for metric in side_b}
     return page(

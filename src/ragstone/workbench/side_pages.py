@@ -84,11 +84,10 @@ def _side_by_side(app: AppState, runs: list[str], chosen: SideFilter) -> dict[st
 def _head(
     app: AppState, runs: list[str], folders: list[Path], column: SideColumn, metric: tuple[str, str]
 ) -> ColumnHead:
-    run = app.runs.view(folders[column.run]).run
     key = (column.system, *metric, column.model)
     means = (
         mean
-        for mean in (run.summary.metrics if run else ())
+        for mean in app.runs.view(folders[column.run]).summary.metrics
         if (mean.system, mean.judge, mean.metric, mean.model) == key
         and mean.repeats is msgspec.UNSET  # a column is of one repeat, and the mean of them all
     )

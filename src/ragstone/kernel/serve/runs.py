@@ -16,6 +16,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
+from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary
@@ -57,10 +58,24 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """A run without its rows. run: None where there are no numbers; wrong: what keeps them back."""
+    """A run without its rows. run: None where there are no numbers; wrong: what keeps them back.
 
+    name: of its folder.
+    """
+
+    name: str
     run: Run | None
     wrong: str | None
+
+    @property
+    def summary(self) -> RunSummary:
+        """The numbers of the run; of one that has none yet, a summary without means."""
+        return self.run.summary if self.run else judgements_alone(self.name, [], [])
+
+    @property
+    def causes(self) -> dict[str, list[Caused]]:
+        """Why points were lost, by question id; empty where blame has not looked."""
+        return self.run.causes if self.run else {}
 
 
 class Runs:
@@ -204,13 +219,13 @@ def _view(folder: Path) -> RunView:
         summary = read_summary(folder)
     except DataError as mistake:
         if (folder / "summary.json").is_file():
-            return RunView(None, str(mistake))
+            return RunView(folder.name, None, str(mistake))
         judgements = rows_file(folder, "judgements")
         if (folder / PROGRESS).is_file() or judgements is None or judgements.suffix == ".partial":
-            return RunView(None, None)
+            return RunView(folder.name, None, None)
         summary = summary_of_rows(folder, judgements)
     parts, wrongs = _parts(folder)
-    return RunView(_without_rows(summary, **parts), " ".join(wrongs) or None)
+    return RunView(folder.name, _without_rows(summary, **parts), " ".join(wrongs) or None)
 
 
 def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -245,11 +260,6 @@ def _without_rows(summary: RunSummary, **parts: Any) -> Run:  # noqa: ANN401 - o
         for name in ("questions", "rankings", "answers", "judgements", "chunks", "titles", "evidence")
     }
     return Run(summary=summary, **empty, **others)
-
-
-def summary_of_none(folder: Path) -> RunSummary:
-    """Return the summary of a run that has no numbers yet."""
-    return judgements_alone(folder.name, [], [])
 
 
 def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
