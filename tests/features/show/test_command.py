@@ -8,7 +8,9 @@ from tests.support.command import ragstone as command
 from tests.support.rich_row import ANSWERS, QUESTIONS, SYSTEMS, write_rich_run
 
 import ragstone
-from ragstone.kernel.records import Answer
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import write_rows
 
 FIRST = "q 1/a"
@@ -56,6 +58,30 @@ def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
     assert len(lines) <= SCREEN
     assert lines[-3].startswith("12 systems more · ")
     assert lines[-1] == "All of it: ragstone show --all runs/rich 'q 1/a'"
+
+
+def test_the_worst_of_a_judge_whose_lowest_score_is_the_best_is_its_highest(rich, tmp_path):
+    scores = dict(zip(SYSTEMS, (0.1, 0.9, 0.4), strict=True))
+    rows = [
+        Judgement(
+            question_id=FIRST,
+            system=system,
+            judge="toxicity",
+            metric="toxicity",
+            model="m",
+            prompt_version=1,
+            status="scored",
+            score=score,
+            scale=(0, 1),
+            rationale=f"it is {score}",
+        )
+        for system, score in scores.items()
+    ]
+    summary = judgements_alone("rich", summarise(rows), [])
+    write_rows(tmp_path / rich / "judgements.jsonl", rows, Judgement, force=True)
+    (tmp_path / rich / "summary.json").write_bytes(msgspec.json.encode(summary))
+    reasons = [line for line in command("show", rich, FIRST, "--all").out.splitlines() if ": it is " in line]
+    assert [line.rsplit(" ", 1)[1] for line in reasons] == ["0.9", "0.4", "0.1"]
 
 
 def test_json_is_the_value_of_python(rich):

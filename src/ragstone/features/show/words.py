@@ -17,6 +17,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import number, one_line, usd
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.runs.embedded import StepShown
 from ragstone.kernel.runs.joining import OpenedRows, RowVerdict
 from ragstone.kernel.runs.wording import STATUS_WORDS
@@ -142,9 +143,9 @@ def _score(verdict: RowVerdict | None) -> Cell:
         return Cell(STATUS_WORDS.get(verdict.status, verdict.status), tone="warn")  # type: ignore[call-overload]
     if verdict.scale is None:
         return Cell(number(verdict.score))
-    low, high = verdict.scale
+    high = verdict.scale[1]
     of = f" of {high:g}" if high != 1 else ""
-    return Cell(f"{number(verdict.score)}{of}", tone="warn" if verdict.score < (low + high) / 2 else "")
+    return Cell(f"{number(verdict.score)}{of}", tone="warn" if _is_good(verdict) < 0.5 else "")
 
 
 def _differences(row: OpenedRows, names: Mapping[str, str], most: int | None) -> list[Block]:
@@ -186,11 +187,14 @@ def _reasons(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[
 
 
 def _is_good(verdict: RowVerdict) -> float:
-    """Return the place of a score on its scale, 0 to 1; what has none comes first."""
+    """Return the place of a score on its scale, from 0 at the bad end to 1; what has none comes first."""
     if verdict.score is None:
         return -1.0
     low, high = verdict.scale or (0.0, 1.0)
-    return (verdict.score - low) / (high - low) if high > low else 1.0
+    if high <= low:
+        return 1.0
+    share = (verdict.score - low) / (high - low)
+    return 1 - share if lowest_is_best(verdict.judge) else share
 
 
 def _people(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[Block]:
