@@ -80,6 +80,7 @@ def compare_several(
                 points.setdefault(key, []).append(point_of(column, mean, run.manifest))
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
+    low_best = {judge for judge, _ in means if is_low_best(judge, read)}
     compared = [
         SeveralMeans(
             judge=judge,
@@ -87,8 +88,8 @@ def compare_several(
             means=own,
             n_flips=_flips(columns, own),
             # The first rank is that of the highest mean: no good one where the lowest score is the best.
-            ranks=msgspec.UNSET if is_low_best(judge, read) else _ranks(columns, own, clusters, seed),
-            best="lowest" if is_low_best(judge, read) else msgspec.UNSET,
+            ranks=msgspec.UNSET if judge in low_best else _ranks(columns, own, clusters, seed),
+            best="lowest" if judge in low_best else msgspec.UNSET,
         )
         for (judge, metric), own in means.items()
     ]
