@@ -15,7 +15,7 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.judges.library import ListedJudge, figure_text, list_judges, price_text
+from ragstone.features.judges.library import figure_text, list_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -52,10 +52,7 @@ class _NotAsked(DataError):
 
 
 class Tools:
-    """The tools of one project. budget_usd: the most that `judge` may spend in all, None for nothing.
-
-    nonce: makes the mark of a fence.
-    """
+    """The tools of one project. budget_usd: the most that `judge` may spend in all, None for nothing."""
 
     def __init__(self, project: AgentProject, budget_usd: float | None = None) -> None:
         self.project, self.budget_usd = project, budget_usd
@@ -126,17 +123,18 @@ class Tools:
         scores, shortened. An unknown one of these is answered with those that there are.
         """
         read = self._run(run)
-        known = _columns(read)
+        table = read.table()
+        known = list(table.of) if isinstance(table.of, Mapping) else []
         unknown = next((name for name in columns if name not in known), None)
         try:
             if unknown is not None:
                 raise DataError(f"There is no column {unknown[:80]!r}.")
-            rows = read.where(where) if where.strip() else read.table()
+            rows = read.where(where) if where.strip() else table
         except DataError as mistake:  # an agent has no other place to look them up
             raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
         shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
         lines = [_json({name: _brief(row[name]) for name in _told(shown, row)}) for row in _plain_rows(rows)]
-        said = f"{count(len(rows))} of {count(len(read.table()))} rows are left by the filter, one a line."
+        said = f"{count(len(rows))} of {count(len(table))} rows are left by the filter, one a line."
         return fenced(said, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
@@ -239,8 +237,7 @@ class Tools:
         if not judges:
             raise DataError("Name at least one judge; list_judges has them.")
         sheet = self.project.file(answers)
-        listed = {entry.name: entry for entry in list_judges(settings=self.project.settings)}
-        chosen = [_chosen(name, listed) for name in judges]
+        chosen = [self._named(name) for name in judges]
         asking = [name for name in chosen if load_judge(name).needs_model]
         with self._lock:
             if self.budget_usd is None:
@@ -295,6 +292,16 @@ class Tools:
                 self._last = (stamp, read_run(folder))
             return self._last[1]
 
+    def _named(self, name: str) -> str:
+        """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
+        base, at, variant = name.partition("@")
+        settings = self.project.settings
+        found = [entry for entry in list_judges(base, settings=settings) if entry.name == base]
+        if not found:
+            known = [entry.name for entry in list_judges(settings=settings)]
+            raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], known)}")
+        return f"{found[-1].path or base}{at}{variant}"
+
     def _judged(
         self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None
     ) -> dict[str, Any]:
@@ -308,6 +315,7 @@ class Tools:
         ran = subprocess.run(
             command,
             cwd=self.project.root,
+            stdin=subprocess.DEVNULL,  # ours is the line to the agent
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -343,14 +351,6 @@ def _about_run(folder: Path) -> str:
     return "; ".join([counts, *means, *([f"{count(more)} more"] if more else [])])
 
 
-def _chosen(name: str, listed: Mapping[str, ListedJudge]) -> str:
-    """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
-    base, at, variant = name.partition("@")
-    if base not in listed:
-        raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], listed)}")
-    return f"{listed[base].path or base}{at}{variant}"
-
-
 def _told(names: Iterable[str], row: Mapping[str, object]) -> Iterator[str]:
     """Yield the names of what a row has; for a score that it has not, that of the status which says why."""
     for name in names:
@@ -359,12 +359,6 @@ def _told(names: Iterable[str], row: Mapping[str, object]) -> Iterator[str]:
             yield name
         elif row.get(status) is not None:
             yield status
-
-
-def _columns(read: FinishedRun) -> list[str]:
-    """Return the names of the columns of a run's table, and of the tags that a filter may ask."""
-    names = read.table().of
-    return list(names) if isinstance(names, Mapping) else []
 
 
 def _brief(value: object) -> object:

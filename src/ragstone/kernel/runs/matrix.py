@@ -5,7 +5,7 @@ another wording or model of the judge, never share a table; what changes along w
 named, for then nobody can say which of the two a difference comes from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ragstone.kernel.document.blocks import Block, Cell, Column, Link, Paragraph
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.runs.settings import RunManifest, RunSetting, run_settings
+from ragstone.kernel.runs.settings import JudgeVersion, RunSetting
 from ragstone.kernel.runs.wording import n_scored
 from ragstone.kernel.statistics import Estimate
 
@@ -71,12 +71,17 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def point_of(
-    name: str, metric: MetricSummary, manifest: RunManifest | None, *, cost: str = "", target: str = ""
+    name: str,
+    metric: MetricSummary,
+    settings: Mapping[str, RunSetting],
+    judges: Mapping[str, JudgeVersion],
+    *,
+    cost: str = "",
+    target: str = "",
 ) -> MatrixPoint:
-    """Return a mean with the settings that the manifest of its run tells. See MatrixPoint."""
-    settings = run_settings(manifest) if manifest else {}
+    """Return a mean with the settings of its run, and the judges of its manifest. See MatrixPoint."""
     words = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
-    version = manifest.judges.get(metric.judge) if manifest else None
+    version = judges.get(metric.judge)
     wording = {JUDGE: f"{metric.judge} ({version.digest[:8]})"} if version else {}
     return MatrixPoint(
         name=name,
