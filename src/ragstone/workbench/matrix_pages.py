@@ -114,8 +114,8 @@ def cell(app: AtApp, folder: RunFolder, number: FromPath[int]) -> Redirect:
             f"This bench has no cell {number}: it was run again, or the address is wrong."
         )
     links = link_cell(app.settings, folder, standings[number - 1].file)
-    place = app.runs.folders.index(links_in(app.settings))
-    return Redirect(f"{ROOT}/runs/{place}/{quote(links)}#questions")
+    index = app.runs.folders.index(links_in(app.settings))
+    return Redirect(f"{ROOT}/runs/{index}/{quote(links)}#questions")
 
 
 ROUTES = (matrix, cell)

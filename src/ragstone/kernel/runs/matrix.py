@@ -80,12 +80,12 @@ def point_of(
     target: str = "",
 ) -> MatrixPoint:
     """Return a mean with the settings of its run, and the judges of its manifest. See MatrixPoint."""
-    words = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
+    texts = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
     version = judges.get(metric.judge)
     wording = {JUDGE: f"{metric.judge} ({version.digest[:8]})"} if version else {}
     return MatrixPoint(
         name=name,
-        of={**words, SYSTEM: metric.system, **wording, JUDGED_WITH: metric.model},
+        of={**texts, SYSTEM: metric.system, **wording, JUDGED_WITH: metric.model},
         estimate=metric.estimate,
         n_scored=n_scored(metric),
         n_rows=metric.n_rows,
@@ -155,13 +155,13 @@ def is_crossed(matrix: Matrix) -> bool:
 
 
 def _axis(name: str, offered: Sequence[str]) -> str:
-    found = [axis for axis in offered if name == axis] or [
+    matches = [axis for axis in offered if name == axis] or [
         axis for axis in offered if axis.rpartition(" ")[2] == name
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise DataError(f"{name!r} may be {' or '.join(map(repr, found))}. Write one of them.")
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise DataError(f"{name!r} may be {' or '.join(map(repr, matches))}. Write one of them.")
     raise DataError(f"These means do not differ in {name!r}, or it is not known. {nearest(name, offered)}")
 
 
