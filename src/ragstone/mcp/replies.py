@@ -15,7 +15,7 @@ FENCE = (
 
 
 def fenced(
-    said: str,
+    preface: str,
     data: str,
     page: int = 1,
     *,
@@ -31,7 +31,7 @@ def fenced(
     mark = nonce()
     where = f"Page {page} of {len(pages)}." if len(pages) > 1 else ""
     rest = f"Go on with page={page + 1}." if page < len(pages) else ""
-    head = " ".join(part for part in (said, where, rest, FENCE.format(nonce=mark)) if part)
+    head = " ".join(part for part in (preface, where, rest, FENCE.format(nonce=mark)) if part)
     return f"{head}\n\n----- {mark}\n{pages[page - 1]}\n----- {mark}"
 
 

@@ -15,7 +15,7 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.judges.library import ListedJudge, figure_text, list_judges, price_text
+from ragstone.features.judges.library import figure_text, list_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -52,10 +52,7 @@ class _NotAsked(DataError):
 
 
 class Tools:
-    """The tools of one project. budget_usd: the most that `judge` may spend in all, None for nothing.
-
-    nonce: makes the mark of a fence.
-    """
+    """The tools of one project. budget_usd: the most that `judge` may spend in all, None for nothing."""
 
     def __init__(self, project: AgentProject, budget_usd: float | None = None) -> None:
         self.project, self.budget_usd = project, budget_usd
@@ -113,10 +110,10 @@ class Tools:
             rows = list(self._run(judgements).judgements)
         else:
             rows = [*read_rows(self.project.file(judgements), Judgement)]
-        given = [*read_rows(self.project.file(labels), Label)]
-        cards = report_cards(rows, join_labels(rows, given))
-        said = f"{plural(len(cards), 'report card')} from {plural(len(given), 'label')}."
-        return fenced(said, render_markdown(cards_document(cards)), page)
+        human_labels = [*read_rows(self.project.file(labels), Label)]
+        cards = report_cards(rows, join_labels(rows, human_labels))
+        head = f"{plural(len(cards), 'report card')} from {plural(len(human_labels), 'label')}."
+        return fenced(head, render_markdown(cards_document(cards)), page)
 
     def find_rows(self, run: str, where: str = "", columns: Sequence[str] = (), page: int = 1) -> str:
         """Find rows of a run by a filter, such as `correctness < 50 and topic = "maize" and flips`.
@@ -126,18 +123,19 @@ class Tools:
         scores, shortened. An unknown one of these is answered with those that there are.
         """
         read = self._run(run)
-        known = _columns(read)
+        table = read.table()
+        known = list(table.of) if isinstance(table.of, Mapping) else []
         unknown = next((name for name in columns if name not in known), None)
         try:
             if unknown is not None:
                 raise DataError(f"There is no column {unknown[:80]!r}.")
-            rows = read.where(where) if where.strip() else read.table()
+            rows = read.where(where) if where.strip() else table
         except DataError as mistake:  # an agent has no other place to look them up
             raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
-        shown = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
-        lines = [_json({name: _brief(row[name]) for name in _told(shown, row)}) for row in _plain_rows(rows)]
-        said = f"{count(len(rows))} of {count(len(read.table()))} rows are left by the filter, one a line."
-        return fenced(said, "\n".join(lines), page)
+        fields = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
+        lines = [_json({name: _brief(row[name]) for name in _told(fields, row)}) for row in _plain_rows(rows)]
+        head = f"{count(len(rows))} of {count(len(table))} rows are left by the filter, one a line."
+        return fenced(head, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
         """Read all about one question of a run: answers, passages, each judge's score and reason, causes.
@@ -181,8 +179,8 @@ class Tools:
             labels=self.project.file(labels) if labels else path,
             seed=self.project.settings.run.seed,
         )
-        said = f"B is {b!r}, A is {a!r}. The gate: {comparison.gate.outcome}."
-        return fenced(said, render_markdown(comparison_document(comparison, gated=True)), page)
+        head = f"B is {b!r}, A is {a!r}. The gate: {comparison.gate.outcome}."
+        return fenced(head, render_markdown(comparison_document(comparison, gated=True)), page)
 
     def propose_labels(self, run: str, n: int = 10, judge: str = "", labels: str = "", page: int = 1) -> str:
         """Propose which answers a person should label next: a sample from which corrected means hold.
@@ -196,18 +194,18 @@ class Tools:
         if not judgements:
             names = {row.judge for row in read.judgements}
             raise DataError(f"Run {run!r} was not judged by {judge!r}. {nearest(judge, names)}")
-        given = [*read_rows(self.project.file(labels), Label)] if labels else []
+        human_labels = [*read_rows(self.project.file(labels), Label)] if labels else []
         chosen = next_to_label(
-            judgements, given, n=n, answers=read.answers, seed=self.project.settings.run.seed
+            judgements, human_labels, n=n, answers=read.answers, seed=self.project.settings.run.seed
         )
-        shown = ("question_id", "system", "metric", "question", "answer")
-        lines = [_json({name: _brief(getattr(row, name)) for name in shown}) for row in chosen]
-        said = (
+        fields = ("question_id", "system", "metric", "question", "answer")
+        lines = [_json({name: _brief(getattr(row, name)) for name in fields}) for row in chosen]
+        head = (
             f"{plural(len(lines), 'answer')}, drawn so that each had the same chance, spread over systems "
             "and scores. A label is a row with question_id, system, metric, score and annotator; the score "
             "must be a person's, given without seeing the judge's."
         )
-        return fenced(said, "\n".join(lines), page)
+        return fenced(head, "\n".join(lines), page)
 
     def list_judges(self, words: str = "", page: int = 1) -> str:
         """List the judges: what each measures, how well it agrees with people, what 1,000 answers cost.
@@ -239,8 +237,7 @@ class Tools:
         if not judges:
             raise DataError("Name at least one judge; list_judges has them.")
         sheet = self.project.file(answers)
-        listed = {entry.name: entry for entry in list_judges(settings=self.project.settings)}
-        chosen = [_chosen(name, listed) for name in judges]
+        chosen = [self._named(name) for name in judges]
         asking = [name for name in chosen if load_judge(name).needs_model]
         with self._lock:
             if self.budget_usd is None:
@@ -258,8 +255,8 @@ class Tools:
             calls = summary["calls"]
             self._spent += (calls.get("cost_usd") or 0.0 if calls["made"] else 0.0) - allowed
         spent = f" At most {self._spent:.4f} of {self.budget_usd} USD are spent." if asking else ""
-        said = f"Judged into run {summary['name']!r}.{spent} read_report shows it whole."
-        return fenced(said, _means_of(summary), page)
+        head = f"Judged into run {summary['name']!r}.{spent} read_report shows it whole."
+        return fenced(head, _means_of(summary), page)
 
     def draft_evaluation(
         self,
@@ -295,6 +292,16 @@ class Tools:
                 self._last = (stamp, read_run(folder))
             return self._last[1]
 
+    def _named(self, name: str) -> str:
+        """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
+        base, at, variant = name.partition("@")
+        settings = self.project.settings
+        entries = [entry for entry in list_judges(base, settings=settings) if entry.name == base]
+        if not entries:
+            known = [entry.name for entry in list_judges(settings=settings)]
+            raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], known)}")
+        return f"{entries[-1].path or base}{at}{variant}"
+
     def _judged(
         self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None
     ) -> dict[str, Any]:
@@ -308,6 +315,7 @@ class Tools:
         ran = subprocess.run(
             command,
             cwd=self.project.root,
+            stdin=subprocess.DEVNULL,  # ours is the line to the agent
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -343,14 +351,6 @@ def _about_run(folder: Path) -> str:
     return "; ".join([counts, *means, *([f"{count(more)} more"] if more else [])])
 
 
-def _chosen(name: str, listed: Mapping[str, ListedJudge]) -> str:
-    """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
-    base, at, variant = name.partition("@")
-    if base not in listed:
-        raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], listed)}")
-    return f"{listed[base].path or base}{at}{variant}"
-
-
 def _told(names: Iterable[str], row: Mapping[str, object]) -> Iterator[str]:
     """Yield the names of what a row has; for a score that it has not, that of the status which says why."""
     for name in names:
@@ -359,12 +359,6 @@ def _told(names: Iterable[str], row: Mapping[str, object]) -> Iterator[str]:
             yield name
         elif row.get(status) is not None:
             yield status
-
-
-def _columns(read: FinishedRun) -> list[str]:
-    """Return the names of the columns of a run's table, and of the tags that a filter may ask."""
-    names = read.table().of
-    return list(names) if isinstance(names, Mapping) else []
 
 
 def _brief(value: object) -> object:

@@ -18,7 +18,7 @@ from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
-from ragstone.workbench.bare_files import link_cell
+from ragstone.workbench.bare_files import link_cell, links_in
 from ragstone.workbench.run_list_pages import chosen
 from ragstone.workbench.run_table import RunColumn, format_cost, means_of, metric_columns
 
@@ -89,11 +89,12 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
     points = []
     for entry in entries:
         means = means_of(entry, column) if column else []
+        judges = entry.manifest.judges if entry.manifest else {}
         known = entry.calls and entry.calls.cost_usd and len(means) == 1
         cost = f"{format_cost(entry)} in all" if known else ""
         for mean in means:
             target = _rows_of(entry, mean, several=len(means) > 1)
-            points.append(point_of(entry.name, mean, entry.manifest, cost=cost, target=target))
+            points.append(point_of(entry.name, mean, entry.settings, judges, cost=cost, target=target))
     return points
 
 
@@ -113,7 +114,8 @@ def cell(app: AtApp, folder: RunFolder, number: FromPath[int]) -> Redirect:
             f"This bench has no cell {number}: it was run again, or the address is wrong."
         )
     links = link_cell(app.settings, folder, standings[number - 1].file)
-    return Redirect(f"{ROOT}/runs/{len(app.runs.folders) - 1}/{quote(links)}#questions")
+    index = app.runs.folders.index(links_in(app.settings))
+    return Redirect(f"{ROOT}/runs/{index}/{quote(links)}#questions")
 
 
 ROUTES = (matrix, cell)

@@ -30,7 +30,7 @@ from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.order_plots import ranks_of
-from ragstone.kernel.runs.settings import run_settings
+from ragstone.kernel.runs.settings import RunSetting, run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate, mean_estimate
@@ -65,7 +65,11 @@ def compare_several(
     usd: dict[str, Estimate] = {}
     means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
     points: dict[str, list[MatrixPoint]] = {}
+    settings = {
+        name: run_settings(run.manifest) for name, run in zip(names, read, strict=True) if run.manifest
+    }
     for name, run in zip(names, read, strict=True):
+        judges = run.manifest.judges if run.manifest else {}
         several = len({split_repeat(row.system)[0] for row in run.judgements}) > 1
         clusters |= question_clusters(run.questions, run.judgements)
         for row in fold_repeats(run).judgements:
@@ -77,7 +81,7 @@ def compare_several(
                 column = f"{name}: {mean.system}" if several else name
                 means.setdefault((mean.judge, mean.metric), {}).setdefault(column, mean)
                 key = f"{mean.judge}|{mean.metric}"
-                points.setdefault(key, []).append(point_of(column, mean, run.manifest))
+                points.setdefault(key, []).append(point_of(column, mean, settings.get(name, {}), judges))
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
     low_best = {judge for judge, _ in means if is_low_best(judge, read)}
@@ -99,7 +103,7 @@ def compare_several(
     return SeveralRuns(
         columns=list(columns),
         metrics=compared,
-        settings=_differing(names, read),
+        settings=_differing(settings),
         usd=usd or msgspec.UNSET,
         matrices=matrices or msgspec.UNSET,
         chosen=chosen or msgspec.UNSET,
@@ -165,8 +169,8 @@ def _costs(run: JudgedRun, seed: int) -> dict[str, Estimate]:
     return {system: mean for system, mean in means.items() if mean is not None}
 
 
-def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dict[str, str]]:
-    known = {name: run_settings(run.manifest) for name, run in zip(names, runs, strict=True) if run.manifest}
+def _differing(known: Mapping[str, Mapping[str, RunSetting]]) -> dict[str, dict[str, str]]:
+    """Return the settings that are not the same in all runs, in words. known: run -> its settings."""
     settings = dict.fromkeys(name for own in known.values() for name in own)
     return {
         setting: {name: own[setting].words for name, own in known.items() if setting in own}

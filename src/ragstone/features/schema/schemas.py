@@ -63,8 +63,8 @@ def _settings() -> dict[str, Any]:
     for made in ("root", "file"):
         properties.pop(made, None)
     for table, keys in _meanings().items():
-        place = "models.price_usd_per_million" if table == "price_usd_per_million" else table
-        _explain(definitions, properties, place, keys)
+        path = "models.price_usd_per_million" if table == "price_usd_per_million" else table
+        _explain(definitions, properties, path, keys)
     return schema
 
 
@@ -72,15 +72,15 @@ def _explain(
     definitions: dict[str, Any], properties: dict[str, Any], table: str, keys: dict[str, str]
 ) -> None:
     """Put what the keys of a table mean where editors show it: `bench.judges` is a table of a table."""
-    place: dict[str, Any] = {"properties": properties}
+    schema: dict[str, Any] = {"properties": properties}
     for part in table.split("."):
-        if "properties" in place and part in place["properties"]:
-            place = _followed(place["properties"][part], definitions)
+        if "properties" in schema and part in schema["properties"]:
+            schema = _followed(schema["properties"][part], definitions)
         else:  # a kind of the tables below: [systems.NAME] of kind "http"
-            place = _followed(place.get("mapping", {}).get(part, {}), definitions)
+            schema = _followed(schema.get("mapping", {}).get(part, {}), definitions)
     for key, meaning in keys.items():
-        if key in place.get("properties", {}):
-            place["properties"][key]["description"] = meaning
+        if key in schema.get("properties", {}):
+            schema["properties"][key]["description"] = meaning
 
 
 def _followed(schema: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - of JSON
@@ -101,8 +101,8 @@ def _followed(schema: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # no
 
 
 def _definition(reference: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = definitions[reference.rpartition("/")[2]]
-    return found
+    definition: dict[str, Any] = definitions[reference.rpartition("/")[2]]
+    return definition
 
 
 def _judge() -> dict[str, Any]:

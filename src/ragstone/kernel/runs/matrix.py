@@ -5,7 +5,7 @@ another wording or model of the judge, never share a table; what changes along w
 named, for then nobody can say which of the two a difference comes from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ragstone.kernel.document.blocks import Block, Cell, Column, Link, Paragraph
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.runs.settings import RunManifest, RunSetting, run_settings
+from ragstone.kernel.runs.settings import JudgeVersion, RunSetting
 from ragstone.kernel.runs.wording import n_scored
 from ragstone.kernel.statistics import Estimate
 
@@ -71,16 +71,21 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def point_of(
-    name: str, metric: MetricSummary, manifest: RunManifest | None, *, cost: str = "", target: str = ""
+    name: str,
+    metric: MetricSummary,
+    settings: Mapping[str, RunSetting],
+    judges: Mapping[str, JudgeVersion],
+    *,
+    cost: str = "",
+    target: str = "",
 ) -> MatrixPoint:
-    """Return a mean with the settings that the manifest of its run tells. See MatrixPoint."""
-    settings = run_settings(manifest) if manifest else {}
-    words = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
-    version = manifest.judges.get(metric.judge) if manifest else None
+    """Return a mean with the settings of its run, and the judges of its manifest. See MatrixPoint."""
+    texts = {setting: _words(settings[setting]) for setting in settings if setting not in ASIDE}
+    version = judges.get(metric.judge)
     wording = {JUDGE: f"{metric.judge} ({version.digest[:8]})"} if version else {}
     return MatrixPoint(
         name=name,
-        of={**words, SYSTEM: metric.system, **wording, JUDGED_WITH: metric.model},
+        of={**texts, SYSTEM: metric.system, **wording, JUDGED_WITH: metric.model},
         estimate=metric.estimate,
         n_scored=n_scored(metric),
         n_rows=metric.n_rows,
@@ -150,13 +155,13 @@ def is_crossed(matrix: Matrix) -> bool:
 
 
 def _axis(name: str, offered: Sequence[str]) -> str:
-    found = [axis for axis in offered if name == axis] or [
+    matches = [axis for axis in offered if name == axis] or [
         axis for axis in offered if axis.rpartition(" ")[2] == name
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise DataError(f"{name!r} may be {' or '.join(map(repr, found))}. Write one of them.")
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise DataError(f"{name!r} may be {' or '.join(map(repr, matches))}. Write one of them.")
     raise DataError(f"These means do not differ in {name!r}, or it is not known. {nearest(name, offered)}")
 
 
