@@ -1,4 +1,4 @@
-"""The answers of a run that a filter leaves, as a sheet to judge; and what is to be said of their numbers."""
+"""The answers of a run that a filter leaves, as a sheet to judge, and how they were chosen."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
+from ragstone.kernel.runs.summary import ChosenAnswers, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
 
@@ -41,10 +41,3 @@ def choice_of(source: Path, where: str | None) -> ChosenAnswers | None:
     if before:
         return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
     return ChosenAnswers(of=source.resolve().name, where=where)
-
-
-def with_choice(summary: RunSummary, chosen: ChosenAnswers | None) -> RunSummary:
-    """Return the numbers of chosen answers with what a reader must know of them first; others as they are."""
-    if chosen is None:
-        return summary
-    return msgspec.structs.replace(summary, notes=[chosen.note, *summary.notes], chosen=chosen)

@@ -79,7 +79,7 @@ def judge(
     - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
-    from ragstone.features.judge.chosen import choice_of, with_choice
+    from ragstone.features.judge.chosen import choice_of
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -126,7 +126,7 @@ def judge(
         summary = judge_sheet(
             sheet, str(output), chosen, settings, how=asking.session, force=force, bounds=bounds
         )
-        summary = with_choice(summary, choice)
+        summary = choice.beside(summary) if choice else summary
     notes, options = unread_notes(summary.metrics, sheet)
     notes += [again(options)] if options else []
     _tell(summary, folder or str(output), notes, asking, answers)

@@ -3,7 +3,7 @@ to a data set, and write notes.
 """
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -20,10 +20,7 @@ from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
-from ragstone.kernel.judging import Judge, Tally, judge_names
-from ragstone.kernel.judging.fields import members_of
-from ragstone.kernel.judging.noise import NoiseTally
-from ragstone.kernel.judging.savings import CascadeTally
+from ragstone.kernel.judging import Judge, judge_names
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
@@ -36,7 +33,7 @@ from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import judge_rows, load_judges
-from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
+from ragstone.kernel.stages.notes import JudgementTally
 from ragstone.kernel.tables import parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.names import question_key
 
@@ -235,7 +232,7 @@ def judge(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[Judg
     chosen = ChosenAnswers(of="traces", where=where) if where else None
     job = JudgeRun("judge", person.name, 0)
     app.jobs.begin(_job(folder.name), job)
-    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, settings, chosen))
+    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, chosen))
     app.audit(request, "judged traces", run=folder.name, rows=len(answers))
     return {"job": f"{ROOT}/traces/judge/{folder.name}"}
 
@@ -245,33 +242,15 @@ async def _judge_into(
     answers: Sequence[Answer],
     judges: Sequence[Judge],
     session: Session,
-    settings: Settings,
     chosen: ChosenAnswers | None,
 ) -> int:
     """Write the run: answers, their judgements, and the numbers. Returns how many were judged."""
-    tally, cascades, noise, rows = Tally(), CascadeTally(), NoiseTally(), list[Judgement]()
-    judged: AsyncIterator[Judgement] = judge_rows(lambda: answers, judges, session, len(answers))
-    async for row in judged:
-        for counter in (tally, cascades, noise):
-            counter.add(row)
+    tally, rows = JudgementTally(), list[Judgement]()
+    async for row in judge_rows(lambda: answers, judges, session, len(answers)):
+        tally.add(row)
         rows.append(row)
-    seed = settings.run.seed
-    alone = judgements_alone(folder.name, tally.summaries(seed), cascades.savings(), noise, seed=seed)
-    summary = msgspec.structs.replace(
-        alone,
-        name=folder.name,
-        models=session.roles(members_of(judges)),
-        counts={"answers": len(answers), **alone.counts},
-        calls=session.calls(),
-        notes=[
-            *([chosen.note] if chosen else []),
-            *alone.notes,
-            *fitted_notes(judges, alone.metrics),
-            *masking_notes(settings),
-        ],
-        chosen=chosen or msgspec.UNSET,
-    )
-    _write_run(folder, answers, rows, summary)
+    summary = tally.summary(folder.name, session, judges, len(answers))
+    _write_run(folder, answers, rows, chosen.beside(summary) if chosen else summary)
     return len(rows)
 
 

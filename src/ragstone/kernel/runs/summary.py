@@ -58,6 +58,10 @@ class ChosenAnswers(msgspec.Struct, frozen=True, kw_only=True):
         how = "somebody chose by hand" if self.where == BY_HAND else f"a filter chose: {self.where}"
         return f"These are answers of {self.of} that {how}. Their means say nothing of the other answers."
 
+    def beside(self, summary: "RunSummary") -> "RunSummary":
+        """Return the numbers of these answers, with what their reader must know of the choice first."""
+        return msgspec.structs.replace(summary, notes=[self.note, *summary.notes], chosen=self)
+
 
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One run in numbers.
