@@ -8,13 +8,13 @@ import msgspec
 from litestar import Response, get, post
 from litestar.params import FromQuery, JSONBody
 
-from ragstone.features.improve.draft_forms import Expected, check_model, expected_of, models_of, settings_of
 from ragstone.features.judge.chosen import choice_of, chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import ListedJudge
 from ragstone.features.judges.pages import library_of
 from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
@@ -120,7 +120,7 @@ def forecast(app: AtApp, data: JSONBody[AnswersToJudge]) -> Expected:
     folder = app.runs.find(data.run)
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    return expected_of(forecast_judging(sheet, judges, settings))
+    return Expected.by(forecast_judging(sheet, judges, settings))
 
 
 @post("/judge/run", sync_to_thread=True, guards=[OWNER])

@@ -16,12 +16,11 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from ragstone.features.watch._trace_view import exchanges_in
 from ragstone.features.watch.trace_pages import notes_folder, traces_asked
 from ragstone.kernel.agreement.policies import BY_HAND
-from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.console.asking import forecast_lines
+from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
 from ragstone.kernel.judging import Judge, judge_names
-from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
@@ -59,14 +58,6 @@ class JudgeTraces(ChosenTraces, frozen=True, kw_only=True):
     judges: list[str]
     model: str = ""
     budget: str = ""
-
-
-class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging would ask, in words. budget: a cap that leaves room for what is asked twice."""
-
-    lines: list[str]
-    calls: int
-    budget: str
 
 
 class AddToSet(ChosenTraces, frozen=True, kw_only=True):
@@ -116,7 +107,7 @@ def chosen(
         n=n,
         first=first,
         others=[each for each in judges if each not in first],
-        models=_models(settings),
+        models=models_of(settings),
         name=free_name("traces", taken.__contains__),
     )
 
@@ -170,22 +161,11 @@ def _answers(app: AppState, wanted: ChosenTraces) -> list[Answer]:
     return parse_rows([{"system": "traces", **row} for row in rows], Answer)
 
 
-def _models(settings: Settings) -> list[str]:
-    own = [settings.judge.model] if settings.judge.model else []
-    known = [name for name in settings.models if name.partition("/")[0] in providers()]
-    return list(dict.fromkeys([*own, *known]))
-
-
 def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], Settings, Path]:
     """Return answers, judges, settings and the folder of the run. Raises what keeps it from being judged."""
     if not data.judges:
         raise DataError("No judge is chosen: tick one or more.")
-    settings = app.settings
-    if data.model and data.model not in _models(settings):
-        raise ConfigError(
-            f'model {data.model!r} is not in ragstone.toml. Add its table, [models."{data.model}"].'
-        )
-    settings = choose(settings, "judge", model=data.model or None)
+    settings = settings_of(app.settings, data.model)
     judges = load_judges(map(settings.named, data.judges))
     asking = [judge.name for judge in judges if judge.asks_default]
     if asking and settings.judge.model is None:
@@ -214,13 +194,11 @@ def _job(name: str) -> str:
 
 
 @post("/traces/judge/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
-def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> ExpectedCalls:
+def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> Expected:
     """Give what judging would ask; nobody is asked."""
     answers, judges, settings, _ = _task(app, data)
-    expected = forecast_of(settings, partial(hear_judging, lambda: answers, judges))
-    room = expected.calls + max(5, expected.calls // 4)
-    lines = [f"{plural(len(answers), 'answer')}.", *forecast_lines(expected)]
-    return ExpectedCalls(lines=lines, calls=expected.calls, budget=f"{room}calls" if expected.calls else "")
+    expected = Expected.by(forecast_of(settings, partial(hear_judging, lambda: answers, judges)))
+    return msgspec.structs.replace(expected, lines=[f"{plural(len(answers), 'answer')}.", *expected.lines])
 
 
 @post("/traces/judge", sync_to_thread=True, guards=[OWNER])
