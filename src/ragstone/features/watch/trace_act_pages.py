@@ -13,6 +13,7 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException, PermissionDeniedException
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from ragstone.features.watch._trace_query import TraceQuery
 from ragstone.features.watch._trace_view import exchanges_in
 from ragstone.features.watch.trace_pages import notes_folder, traces_asked
 from ragstone.kernel.agreement.policies import BY_HAND
@@ -84,7 +85,7 @@ def chosen(
         ids=list(dict.fromkeys(request.query_params.getall("id", []))), every=every, where=where
     )
     with traces_asked(app) as asked:
-        ids = _ids(app, wanted)
+        ids = _ids(asked, wanted)
         rows = asked.named(ids[:FEW])
         n = len(ids)
     settings = app.settings
@@ -132,14 +133,12 @@ def _offered(settings: Settings, names: Sequence[str]) -> list[OfferedJudge]:
     return offered
 
 
-def _ids(app: AppState, wanted: ChosenTraces) -> list[str]:
+def _ids(asked: TraceQuery, wanted: ChosenTraces) -> list[str]:
     """Return the ids of chosen traces that are there. Raises DataError for none, and for too many."""
-    with traces_asked(app) as asked:
-        ids = (
-            asked.ids(wanted.where, MOST_CHOSEN + 1)
-            if wanted.every
-            else [row.id for row in asked.named(wanted.ids)]
-        )
+    if wanted.every:
+        ids = asked.ids(wanted.where, MOST_CHOSEN + 1)
+    else:
+        ids = [row.id for row in asked.named(wanted.ids)]
     if len(ids) > MOST_CHOSEN:
         raise DataError(
             f"More than {MOST_CHOSEN:,} traces meet the filter: narrow it, or judge them in a terminal with "
@@ -154,7 +153,7 @@ def _answers(app: AppState, wanted: ChosenTraces) -> list[Answer]:
     """Return the answers of chosen traces, as an answer sheet has them."""
     rows = []
     with traces_asked(app) as asked:
-        for trace in _ids(app, wanted):
+        for trace in _ids(asked, wanted):
             rows += exchanges_in(asked.lines(trace), trace)
     if not rows:
         raise DataError("Nothing was asked in these traces, so there is no answer. Choose others.")
