@@ -8,7 +8,7 @@ import msgspec
 from litestar import Response, get, post
 from litestar.params import FromQuery, JSONBody
 
-from ragstone.features.judge.chosen import choice_of, chosen_sheet
+from ragstone.features.judge.chosen import chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import ListedJudge
@@ -19,6 +19,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.runs.notes import read_notes
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
@@ -138,7 +139,7 @@ def begin(
         raise DataError(f"There is a run {name!r} already: give the new one another name.")
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    chosen = choice_of(folder, data.where.strip())
+    chosen = chosen_in(folder, data.where.strip())
     caps = caps_of_form(data.budget)
     job = JudgeRun("judging", person.name, 0)
     app.jobs.begin(_job(folder), job)
