@@ -8,17 +8,18 @@ import msgspec
 from litestar import Response, get, post
 from litestar.params import FromQuery, JSONBody
 
-from ragstone.features.improve.draft_forms import Expected, check_model, expected_of, models_of, settings_of
-from ragstone.features.judge.chosen import choice_of, chosen_sheet
+from ragstone.features.judge.chosen import chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import ListedJudge
 from ragstone.features.judges.pages import library_of
 from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.runs.notes import read_notes
+from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
@@ -120,7 +121,7 @@ def forecast(app: AtApp, data: JSONBody[AnswersToJudge]) -> Expected:
     folder = app.runs.find(data.run)
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    return expected_of(forecast_judging(sheet, judges, settings))
+    return Expected.by(forecast_judging(sheet, judges, settings))
 
 
 @post("/judge/run", sync_to_thread=True, guards=[OWNER])
@@ -138,7 +139,7 @@ def begin(
         raise DataError(f"There is a run {name!r} already: give the new one another name.")
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
-    chosen = choice_of(folder, data.where.strip())
+    chosen = chosen_in(folder, data.where.strip())
     caps = caps_of_form(data.budget)
     job = JudgeRun("judging", person.name, 0)
     app.jobs.begin(_job(folder), job)

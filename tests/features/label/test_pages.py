@@ -860,6 +860,9 @@ def test_a_draw_from_a_run_of_chosen_answers_is_no_sample(olga, run):
     assert "They are no sample, so no means" in olga.get(f"{LABEL}/part/progress").text
     (label,) = read_rows(run / "labels/part.jsonl", Label)
     assert label.metadata["chosen"] == "containment < 0.5"
+    made(olga, by="chosen", where="containment = 0 or lang = en", n=1, name="twice")
+    queue = read_queue(run / ".ragstone/workbench/queues", "twice")
+    assert queue.choice.where == "(containment < 0.5) and (containment = 0 or lang = en)"
 
 
 def done_by(client, queue="first"):

@@ -3,14 +3,10 @@
 from .develop import draft_as_run as draft_as_run
 from .draft_forms import DraftChecked as DraftChecked
 from .draft_forms import DraftText as DraftText
-from .draft_forms import Expected as Expected
 from .draft_forms import Started as Started
 from .draft_forms import check_draft as check_draft
 from .draft_forms import check_length as check_length
-from .draft_forms import check_model as check_model
-from .draft_forms import expected_of as expected_of
 from .draft_forms import messages_of as messages_of
-from .draft_forms import models_of as models_of
 from .judge_files import freeze as freeze
 from .judge_files import judge_file as judge_file
 from .judge_files import parse_draft as parse_draft

@@ -1,4 +1,4 @@
-"""What the pages of drafts share: what their forms send and are told, and which model is asked."""
+"""What the pages of drafts share: what their forms send and are told."""
 
 import math
 import re
@@ -18,12 +18,8 @@ from ragstone.features.improve.judge_form import (
 from ragstone.features.improve.values import Scale
 from ragstone.features.judges import prompts_of
 from ragstone.kernel.agreement.mapping import read_mapping
-from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.llm.forecast import Forecast
-from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import Answer
 
 LONGEST = 200_000  # characters of a judge's file
@@ -63,14 +59,6 @@ class DraftChecked(msgspec.Struct, frozen=True, kw_only=True):
     prompts: list[dict[str, str]] = []
     text: str = ""
     form: JudgeForm | None = None
-
-
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would ask, in words. budget: a cap that leaves room for what is asked twice."""
-
-    lines: list[str]
-    calls: int
-    budget: str
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,12 +106,6 @@ def check_length(text: str, name: str) -> None:
         raise ConfigError(f"{name}.toml: {len(text):,} characters are more than a prompt may have.")
 
 
-def expected_of(forecast: Forecast) -> Expected:
-    """Return a forecast as pages show it."""
-    room = forecast.calls + max(5, forecast.calls // 4)
-    return Expected(lines=forecast_lines(forecast), calls=forecast.calls, budget=f"{room}calls")
-
-
 def scale_of(form: HowToRun) -> Scale:
     """Return how scores meet labels. Raises ConfigError for what is none."""
     label_words, mapping = read_mapping([form.mapping] if form.mapping.strip() else [], "mapping")
@@ -140,29 +122,6 @@ def number_in(text: str, what: str) -> float:
     if not math.isfinite(number):
         raise ConfigError(f"{what} {text.strip()!r} is not a number.")
     return number
-
-
-def settings_of(settings: Settings, model: str) -> Settings:
-    """Return the settings with the model that was chosen. Raises ConfigError for one that is not offered."""
-    if model and model not in models_of(settings):
-        raise ConfigError(f'model {model!r} is not in ragstone.toml. Add its table, [models."{model}"].')
-    return choose(settings, "judge", model=model or None)
-
-
-def models_of(settings: Settings) -> list[str]:
-    """Return the models that may be asked: the judge's own first, then those with a table, if any can be."""
-    own = [settings.judge.model] if settings.judge.model else []
-    known = [name for name in settings.models if name.partition("/")[0] in providers()]
-    return list(dict.fromkeys([*own, *known]))
-
-
-def check_model(judge: Judge, settings: Settings) -> None:
-    """Raise ConfigError where a judge asks a model, and none is set."""
-    if judge.asks_default and settings.judge.model is None:
-        raise ConfigError(
-            f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
-            "the table [judge] of ragstone.toml, and start the workbench again."
-        )
 
 
 def line_in(message: str) -> int | None:

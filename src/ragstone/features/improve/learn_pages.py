@@ -6,14 +6,10 @@ from litestar.params import JSONBody
 from ragstone.features.improve._labelled_sets import open_set
 from ragstone.features.improve.develop import DevelopmentRun
 from ragstone.features.improve.draft_forms import (
-    Expected,
     HowToRun,
     Started,
-    check_model,
-    expected_of,
     number_in,
     scale_of,
-    settings_of,
 )
 from ragstone.features.improve.judge_files import JudgeFile
 from ragstone.features.improve.learn import (
@@ -26,6 +22,7 @@ from ragstone.features.improve.learn import (
 from ragstone.features.improve.pages import GIVEN as GIVEN
 from ragstone.features.improve.pages import AtJudge, development_of
 from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, check_model, settings_of
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.serve.frame import OWNER, AtPerson
 from ragstone.kernel.serve.jobs import JudgeRun, caps_of_form
@@ -44,7 +41,7 @@ class HowToLearn(HowToRun, frozen=True, kw_only=True):
 def forecast_learn(app: AtApp, file: AtJudge, data: JSONBody[HowToLearn]) -> Expected:
     """Give what learning would ask at most; nobody is asked."""
     settings = settings_of(app.settings, data.model)
-    return expected_of(forecast_learning(_task(app, file, settings, data), settings))
+    return Expected.by(forecast_learning(_task(app, file, settings, data), settings))
 
 
 @post("/judges/{name:str}/learn", sync_to_thread=True, guards=[OWNER])

@@ -26,17 +26,12 @@ from ragstone.features.improve.develop import (
 from ragstone.features.improve.draft_forms import (
     DraftChecked,
     DraftText,
-    Expected,
     HowToRun,
     Started,
     check_draft,
     check_length,
-    check_model,
-    expected_of,
     messages_of,
-    models_of,
     scale_of,
-    settings_of,
 )
 from ragstone.features.improve.judge_files import (
     JudgeFile,
@@ -50,6 +45,7 @@ from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges import versions
 from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
@@ -291,14 +287,14 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
 def forecast(app: AtApp, file: AtJudge, data: JSONBody[DraftToRun]) -> Expected:
     """Give what a run would ask; nobody is asked."""
     settings = settings_of(app.settings, data.model)
-    return expected_of(forecast_development(draft_task(app, file, settings, data), settings))
+    return Expected.by(forecast_development(draft_task(app, file, settings, data), settings))
 
 
 @post("/judges/{name:str}/test/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
 def forecast_look(app: AtApp, file: AtJudge, data: JSONBody[HowToRun]) -> Expected:
     """Give what a look at the test part would ask; nobody is asked, and no look is counted."""
     settings = settings_of(app.settings, data.model)
-    return expected_of(forecast_development(look_task(app, file, settings, data), settings, "test"))
+    return Expected.by(forecast_development(look_task(app, file, settings, data), settings, "test"))
 
 
 @post("/judges/{name:str}/run", sync_to_thread=True, guards=[OWNER])

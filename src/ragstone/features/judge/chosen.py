@@ -1,13 +1,10 @@
-"""The answers of a run that a filter leaves, as a sheet to judge; and what is to be said of their numbers."""
+"""The answers of a run that a filter leaves, as a sheet to judge."""
 
 from collections.abc import Collection
 from pathlib import Path
 
-import msgspec
-
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary, chosen_in
 from ragstone.kernel.stages.given import rows_in
 
 
@@ -31,20 +28,3 @@ def chosen_sheet(
     if not len(sheet):
         raise DataError(f"No answer of {folder} is left by the filter {where!r}. Change it.")
     return sheet
-
-
-def choice_of(source: Path, where: str | None) -> ChosenAnswers | None:
-    """Return how answers of a run or a file are chosen by a filter; without one, how they were before."""
-    before = chosen_in(source)
-    if not where:
-        return before
-    if before:
-        return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
-    return ChosenAnswers(of=source.resolve().name, where=where)
-
-
-def with_choice(summary: RunSummary, chosen: ChosenAnswers | None) -> RunSummary:
-    """Return the numbers of chosen answers with what a reader must know of them first; others as they are."""
-    if chosen is None:
-        return summary
-    return msgspec.structs.replace(summary, notes=[chosen.note, *summary.notes], chosen=chosen)

@@ -79,7 +79,6 @@ def judge(
     - `ragstone judge traces.jsonl --judge no_refusal --where "not failed and text ~ wheat"`
     """
     from ragstone.features.judge._sheet import AnswerSheet
-    from ragstone.features.judge.chosen import choice_of, with_choice
     from ragstone.features.judge.judging import (
         forecast_judging,
         judge_sheet,
@@ -89,6 +88,7 @@ def judge(
     )
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging.fields import read_no_answer
+    from ragstone.kernel.runs.summary import chosen_in
     from ragstone.kernel.stages.judge import load_judges
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
@@ -100,7 +100,7 @@ def judge(
     else:
         sheet = _chosen_sheet(answers, where, limit, {"--questions": questions, "--each-turn": each_turn})
         name = f"{answers[0].resolve().name}-chosen"
-    choice = next(filter(None, (choice_of(path, where) for path in answers)), None)
+    choice = next(filter(None, (chosen_in(path, where) for path in answers)), None)
     folder = run_folder_of(output, sheet, settings, force=asking.force, name=name)
     force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
     asking = asking._replace(force=force)
@@ -126,7 +126,7 @@ def judge(
         summary = judge_sheet(
             sheet, str(output), chosen, settings, how=asking.session, force=force, bounds=bounds
         )
-        summary = with_choice(summary, choice)
+        summary = choice.beside(summary) if choice else summary
     notes, options = unread_notes(summary.metrics, sheet)
     notes += [again(options)] if options else []
     _tell(summary, folder or str(output), notes, asking, answers)

@@ -25,17 +25,15 @@ from ragstone.kernel.engine.session import (
     run_in_session,
 )
 from ragstone.kernel.errors import DataError, checks_arguments
-from ragstone.kernel.judging import Judge, MetricSummary, Tally
+from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.conversation import TURN, every_reply
-from ragstone.kernel.judging.fields import JOINT_SUFFIX, members_of, read_no_answer
-from ragstone.kernel.judging.noise import NoiseTally
-from ragstone.kernel.judging.savings import CascadeTally
+from ragstone.kernel.judging.fields import JOINT_SUFFIX, read_no_answer
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import AnyJudge, count_planned, judge_rows, load_judges
-from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
+from ragstone.kernel.stages.notes import JudgementTally
 from ragstone.kernel.tables import Rows, check_output, keep_sources, parse_rows, read_rows
 from ragstone.kernel.tables.columns import PASSAGE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
@@ -104,12 +102,7 @@ async def judge_in_session(
     if is_shards(output):
         inputs = [list(map(digest_of, judges)), sheet.limit, *([TURN] if sheet.each_turn else [])]
         digest = made_from(settings, "judge", sheet.sources, *inputs)
-    tally, cascades, noise = Tally(), CascadeTally(), NoiseTally()
-
-    def count(row: Judgement) -> None:
-        tally.add(row)
-        cascades.add(row)
-        noise.add(row)
+    tally = JudgementTally()
 
     async def judged() -> AsyncIterator[Judgement]:
         for row in kept:
@@ -123,26 +116,18 @@ async def judge_in_session(
             judged(),
             output,
             Judgement,
-            each=count,
+            each=tally.add,
             n_planned=None if n_new is None else len(kept) + n_new,
             force=force,
             made_from=digest,
         )
-    seed = settings.run.seed
-    alone = judgements_alone(str(output), tally.summaries(seed), cascades.savings(), noise, seed=seed)
-    notes = alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(settings)
+    summary = tally.summary(str(output), session, judges, n_answers)
+    notes = list(summary.notes)
     if any(judge.compares_two for judge in judges):
         from ragstone.kernel.judging.pairwise import unpaired_notes
 
         notes += unpaired_notes(judges, sheet)
-    return msgspec.structs.replace(
-        alone,
-        models=session.roles(members_of(judges)),
-        counts={"answers": n_answers, **alone.counts},
-        calls=session.calls(),
-        notes=notes,
-        bounds_from=0.0 if bounds else alone.bounds_from,
-    )
+    return msgspec.structs.replace(summary, notes=notes, bounds_from=0.0 if bounds else summary.bounds_from)
 
 
 def forecast_judging(sheet: AnswerSheet, judges: Sequence[Judge], settings: Settings) -> "Forecast":

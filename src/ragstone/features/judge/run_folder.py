@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.judge._sheet import AnswerSheet
-from ragstone.features.judge.chosen import with_choice
 from ragstone.features.judge.judging import check_run_folder, judge_in_session, judge_sheet
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.output import make_folder
@@ -111,7 +110,7 @@ def judge_to_run(
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
         summary = msgspec.structs.replace(summary, models=models, columns=columns)
-        return _put_summary(folder, with_choice(summary, chosen))
+        return _put_summary(folder, summary, chosen)
 
 
 async def judge_to_new_run(
@@ -133,10 +132,11 @@ async def judge_to_new_run(
         session.progress = progress
         write_rows(folder / ANSWERS, sheet, Answer)
         summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)
-        return _put_summary(folder, with_choice(summary, chosen))
+        return _put_summary(folder, summary, chosen)
 
 
-def _put_summary(folder: Path, summary: RunSummary) -> RunSummary:
+def _put_summary(folder: Path, summary: RunSummary, chosen: ChosenAnswers | None) -> RunSummary:
+    summary = chosen.beside(summary) if chosen else summary
     summary = msgspec.structs.replace(summary, name=folder.name)
     (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary

@@ -233,9 +233,8 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
 
 def _filter_of(app: AppState, data: QueueForm) -> str:
     """Return the filter that chose these answers, now or when their run was judged; empty for none."""
-    before = chosen_in(app.runs.find(data.run))
-    filters = [before.where if before else "", data.where if data.by == "chosen" else ""]
-    return " and ".join(filter(None, filters))
+    chosen = chosen_in(app.runs.find(data.run), data.where if data.by == "chosen" else None)
+    return chosen.where if chosen else ""
 
 
 def _way(name: str) -> Way:

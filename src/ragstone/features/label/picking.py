@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from ragstone.features.label._queues import queues_of
-from ragstone.features.label.pages import LABEL
+from ragstone.features.label.pages import LABEL, is_blind
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.labelled import LabelShown
 from ragstone.kernel.serve.frame import Person
@@ -62,8 +62,7 @@ def seen_labels(
     hidden: dict[str, int] = defaultdict(int)
     for label in labels:
         opened = queues.get(label.source)
-        n_labelled, n_items = opened.share_of(person.name) if opened else (0, 0)
-        if opened and person.role == "annotator" and n_labelled < n_items:
+        if opened and is_blind(person, opened):
             hidden[label.source] += 1
             continue
         alike = [

@@ -12,25 +12,22 @@ from litestar.params import FromPath, JSONBody
 from ragstone.features.improve import (
     DraftChecked,
     DraftText,
-    Expected,
     Started,
     check_draft,
     check_length,
-    check_model,
     draft_as_run,
     draft_prompt,
-    expected_of,
     freeze,
     judge_file,
     keep_prompt,
     messages_of,
-    models_of,
     parse_draft,
     saved_prompt,
 )
 from ragstone.features.try_._words import PromptTrial, trial_document
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.kernel.config import ModelSettings, Settings, choose
+from ragstone.kernel.console.forms import Expected, check_model, models_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
@@ -287,7 +284,7 @@ def _task(app: AppState, folder: Path, what: str, data: DraftToTry) -> tuple[Tri
 )
 def forecast(app: AtApp, folder: RunFolder, what: FromPath[str], data: JSONBody[DraftToTry]) -> Expected:
     """Give what a trial would ask; nobody is asked."""
-    return expected_of(forecast_trial(*_task(app, folder, what, data)))
+    return Expected.by(forecast_trial(*_task(app, folder, what, data)))
 
 
 @post(HERE + "/run", sync_to_thread=True, guards=[OWNER])

@@ -88,6 +88,9 @@ class IndexState(NamedTuple):
     wrong: str | None
 
 
+NOTHING_READ = IndexState(0, 0, None)
+
+
 class LinePlace(NamedTuple):
     """Where a line with spans stands."""
 
@@ -105,7 +108,7 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._state = IndexState(0, 0, None)
+        self._state = NOTHING_READ
 
     def refresh(self, wait_s: float) -> IndexState:
         """Read what is new, for so long; the rest is read behind the scenes. Raises DataError."""
@@ -353,13 +356,18 @@ def _preview(text: str | None) -> str | None:
     return " ".join(text[: 2 * PREVIEW].split())[:PREVIEW] if text else None
 
 
-def _steps(line: bytes) -> Iterator[TraceStep]:
-    """Yield the spans and events of a line of OTLP; none of what is no OTLP."""
+def decoded_line(line: bytes) -> dict[str, Any] | None:
+    """Return what a line of OTLP holds; None for what is no OTLP."""
     try:
         raw = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    if isinstance(raw, dict) and raw.keys() & {"resourceSpans", "resourceLogs"}:
+        return None
+    return raw if isinstance(raw, dict) and raw.keys() & {"resourceSpans", "resourceLogs"} else None
+
+
+def _steps(line: bytes) -> Iterator[TraceStep]:
+    """Yield the spans and events of a line of OTLP; none of what is no OTLP."""
+    if raw := decoded_line(line):
         yield from (step for _, step in steps_in([(1, raw)]) if isinstance(step, TraceStep))
 
 

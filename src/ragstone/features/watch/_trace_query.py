@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ragstone.features.watch._trace_index import SAID, TraceRow, lines_of
+from ragstone.features.watch._trace_index import NOTHING_READ, SAID, IndexState, TraceRow, lines_of
 from ragstone.features.watch.store import FILE, FORMAT
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.tables.interchange.trace_filter import TRACE_COLUMNS
@@ -77,10 +77,17 @@ def with_scores(con: sqlite3.Connection, monitor: Path) -> Iterator[bool]:
 
 
 class TraceQuery:
-    """Asks one connection. has_monitor: see with_scores. notes: on traces."""
+    """Asks one connection. has_monitor: see with_scores. notes: on traces. state: how far the index is."""
 
-    def __init__(self, con: sqlite3.Connection, notes: Sequence[Note], *, has_monitor: bool) -> None:
-        self.notes = notes
+    def __init__(
+        self,
+        con: sqlite3.Connection,
+        notes: Sequence[Note],
+        *,
+        has_monitor: bool,
+        state: IndexState = NOTHING_READ,
+    ) -> None:
+        self.notes, self.state = notes, state
         self._con, self._has_monitor = con, has_monitor
         metrics = [name for (name,) in con.execute("SELECT DISTINCT name FROM evaluations ORDER BY name")]
         if has_monitor:

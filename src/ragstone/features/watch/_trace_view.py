@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ragstone.features.watch._trace_index import decoded_line
 from ragstone.features.watch.traces import SpanRow, TraceTree
 from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
 from ragstone.kernel.tables.interchange.openinference import SpanParts, parts_of, spans_in, steps_in
@@ -133,7 +134,7 @@ class _Room:
 def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     """Return what the page shows of a trace. lines: those with its spans."""
     room = _Room()
-    raw = [decoded_line for line in lines if (decoded_line := _decoded(line))]
+    raw = list(filter(None, map(decoded_line, lines)))
     wanted = tree.summary.id.lower()
     parts: dict[str, SpanParts] = {}
     for each in raw:
@@ -142,9 +143,7 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
                 known = parts.get(str(span["span_id"]))
                 told = parts_of(span)
                 parts[str(span["span_id"])] = told if known is None or told.given or told.made else known
-    steps = [step for _, step in steps_in(enumerate(raw)) if isinstance(step, TraceStep)]
-    steps = [step for step in steps if (step.trace or "").lower() == wanted]
-    pairs = [(row, inside) for row, inside in evaluated_answers(steps) if row]
+    pairs = _answers_in(raw, wanted)
     known_steps = [step for _, inside in pairs for step in inside if step.id in parts]
     models = [step for step in known_steps if step.kind == "model" and parts[str(step.id)].given]
     # The last model has what came before.
@@ -159,18 +158,14 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
 
 def exchanges_in(lines: Iterable[bytes], trace_id: str) -> list[dict[str, Any]]:
     """Return the answers of a trace, as rows of an answer sheet, of lines that hold its spans."""
-    raw = [decoded_line for line in lines if (decoded_line := _decoded(line))]
+    return [row for row, _ in _answers_in(filter(None, map(decoded_line, lines)), trace_id.lower())]
+
+
+def _answers_in(raw: Iterable[dict[str, Any]], trace_id: str) -> list[tuple[dict[str, Any], list[TraceStep]]]:
+    """Return the answers of a trace, each with its steps. trace_id: in small letters."""
     steps = [step for _, step in steps_in(enumerate(raw)) if isinstance(step, TraceStep)]
-    steps = [step for step in steps if (step.trace or "").lower() == trace_id.lower()]
-    return [row for row, _ in evaluated_answers(steps) if row]
-
-
-def _decoded(line: bytes) -> dict[str, Any] | None:
-    try:
-        raw = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return raw if isinstance(raw, dict) and raw.keys() & {"resourceSpans", "resourceLogs"} else None
+    steps = [step for step in steps if (step.trace or "").lower() == trace_id]
+    return [(row, inside) for row, inside in evaluated_answers(steps) if row]
 
 
 def _exchange(

@@ -3,7 +3,7 @@ to a data set, and write notes.
 """
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -13,18 +13,15 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException, PermissionDeniedException
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from ragstone.features.watch._trace_query import TraceQuery
 from ragstone.features.watch._trace_view import exchanges_in
 from ragstone.features.watch.trace_pages import notes_folder, traces_asked
 from ragstone.kernel.agreement.policies import BY_HAND
-from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.console.asking import forecast_lines
+from ragstone.kernel.config import Settings
+from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
-from ragstone.kernel.judging import Judge, Tally, judge_names
-from ragstone.kernel.judging.fields import members_of
-from ragstone.kernel.judging.noise import NoiseTally
-from ragstone.kernel.judging.savings import CascadeTally
-from ragstone.kernel.llm.providers import providers
+from ragstone.kernel.judging import Judge, judge_names
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
@@ -36,7 +33,7 @@ from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import judge_rows, load_judges
-from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
+from ragstone.kernel.stages.notes import JudgementTally
 from ragstone.kernel.tables import parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.names import question_key
 
@@ -64,14 +61,6 @@ class JudgeTraces(ChosenTraces, frozen=True, kw_only=True):
     budget: str = ""
 
 
-class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging would ask, in words. budget: a cap that leaves room for what is asked twice."""
-
-    lines: list[str]
-    calls: int
-    budget: str
-
-
 class AddToSet(ChosenTraces, frozen=True, kw_only=True):
     """The data set that their questions go to: a folder of the project."""
 
@@ -96,7 +85,7 @@ def chosen(
         ids=list(dict.fromkeys(request.query_params.getall("id", []))), every=every, where=where
     )
     with traces_asked(app) as asked:
-        ids = _ids(app, wanted)
+        ids = _ids(asked, wanted)
         rows = asked.named(ids[:FEW])
         n = len(ids)
     settings = app.settings
@@ -119,7 +108,7 @@ def chosen(
         n=n,
         first=first,
         others=[each for each in judges if each not in first],
-        models=_models(settings),
+        models=models_of(settings),
         name=free_name("traces", taken.__contains__),
     )
 
@@ -144,14 +133,12 @@ def _offered(settings: Settings, names: Sequence[str]) -> list[OfferedJudge]:
     return offered
 
 
-def _ids(app: AppState, wanted: ChosenTraces) -> list[str]:
+def _ids(asked: TraceQuery, wanted: ChosenTraces) -> list[str]:
     """Return the ids of chosen traces that are there. Raises DataError for none, and for too many."""
-    with traces_asked(app) as asked:
-        ids = (
-            asked.ids(wanted.where, MOST_CHOSEN + 1)
-            if wanted.every
-            else [row.id for row in asked.named(wanted.ids)]
-        )
+    if wanted.every:
+        ids = asked.ids(wanted.where, MOST_CHOSEN + 1)
+    else:
+        ids = [row.id for row in asked.named(wanted.ids)]
     if len(ids) > MOST_CHOSEN:
         raise DataError(
             f"More than {MOST_CHOSEN:,} traces meet the filter: narrow it, or judge them in a terminal with "
@@ -166,29 +153,18 @@ def _answers(app: AppState, wanted: ChosenTraces) -> list[Answer]:
     """Return the answers of chosen traces, as an answer sheet has them."""
     rows = []
     with traces_asked(app) as asked:
-        for trace in _ids(app, wanted):
+        for trace in _ids(asked, wanted):
             rows += exchanges_in(asked.lines(trace), trace)
     if not rows:
         raise DataError("Nothing was asked in these traces, so there is no answer. Choose others.")
     return parse_rows([{"system": "traces", **row} for row in rows], Answer)
 
 
-def _models(settings: Settings) -> list[str]:
-    own = [settings.judge.model] if settings.judge.model else []
-    known = [name for name in settings.models if name.partition("/")[0] in providers()]
-    return list(dict.fromkeys([*own, *known]))
-
-
 def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], Settings, Path]:
     """Return answers, judges, settings and the folder of the run. Raises what keeps it from being judged."""
     if not data.judges:
         raise DataError("No judge is chosen: tick one or more.")
-    settings = app.settings
-    if data.model and data.model not in _models(settings):
-        raise ConfigError(
-            f'model {data.model!r} is not in ragstone.toml. Add its table, [models."{data.model}"].'
-        )
-    settings = choose(settings, "judge", model=data.model or None)
+    settings = settings_of(app.settings, data.model)
     judges = load_judges(map(settings.named, data.judges))
     asking = [judge.name for judge in judges if judge.asks_default]
     if asking and settings.judge.model is None:
@@ -217,13 +193,11 @@ def _job(name: str) -> str:
 
 
 @post("/traces/judge/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
-def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> ExpectedCalls:
+def forecast(app: AtApp, data: JSONBody[JudgeTraces]) -> Expected:
     """Give what judging would ask; nobody is asked."""
     answers, judges, settings, _ = _task(app, data)
-    expected = forecast_of(settings, partial(hear_judging, lambda: answers, judges))
-    room = expected.calls + max(5, expected.calls // 4)
-    lines = [f"{plural(len(answers), 'answer')}.", *forecast_lines(expected)]
-    return ExpectedCalls(lines=lines, calls=expected.calls, budget=f"{room}calls" if expected.calls else "")
+    expected = Expected.by(forecast_of(settings, partial(hear_judging, lambda: answers, judges)))
+    return msgspec.structs.replace(expected, lines=[f"{plural(len(answers), 'answer')}.", *expected.lines])
 
 
 @post("/traces/judge", sync_to_thread=True, guards=[OWNER])
@@ -235,7 +209,7 @@ def judge(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[Judg
     chosen = ChosenAnswers(of="traces", where=where) if where else None
     job = JudgeRun("judge", person.name, 0)
     app.jobs.begin(_job(folder.name), job)
-    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, settings, chosen))
+    job.start(settings, caps, lambda session: _judge_into(folder, answers, judges, session, chosen))
     app.audit(request, "judged traces", run=folder.name, rows=len(answers))
     return {"job": f"{ROOT}/traces/judge/{folder.name}"}
 
@@ -245,33 +219,15 @@ async def _judge_into(
     answers: Sequence[Answer],
     judges: Sequence[Judge],
     session: Session,
-    settings: Settings,
     chosen: ChosenAnswers | None,
 ) -> int:
     """Write the run: answers, their judgements, and the numbers. Returns how many were judged."""
-    tally, cascades, noise, rows = Tally(), CascadeTally(), NoiseTally(), list[Judgement]()
-    judged: AsyncIterator[Judgement] = judge_rows(lambda: answers, judges, session, len(answers))
-    async for row in judged:
-        for counter in (tally, cascades, noise):
-            counter.add(row)
+    tally, rows = JudgementTally(), list[Judgement]()
+    async for row in judge_rows(lambda: answers, judges, session, len(answers)):
+        tally.add(row)
         rows.append(row)
-    seed = settings.run.seed
-    alone = judgements_alone(folder.name, tally.summaries(seed), cascades.savings(), noise, seed=seed)
-    summary = msgspec.structs.replace(
-        alone,
-        name=folder.name,
-        models=session.roles(members_of(judges)),
-        counts={"answers": len(answers), **alone.counts},
-        calls=session.calls(),
-        notes=[
-            *([chosen.note] if chosen else []),
-            *alone.notes,
-            *fitted_notes(judges, alone.metrics),
-            *masking_notes(settings),
-        ],
-        chosen=chosen or msgspec.UNSET,
-    )
-    _write_run(folder, answers, rows, summary)
+    summary = tally.summary(folder.name, session, judges, len(answers))
+    _write_run(folder, answers, rows, chosen.beside(summary) if chosen else summary)
     return len(rows)
 
 

@@ -70,13 +70,13 @@ def notes_folder(app: AppState) -> Path:
 @contextmanager
 def traces_asked(app: AppState) -> Iterator[TraceQuery]:
     """Give what asks the index as files are now, with the scores of the monitor and the notes."""
-    app.part(index_of).refresh(WAIT_S)
+    state = app.part(index_of).refresh(WAIT_S)
     notes = read_notes(notes_folder(app))
     with (
         app.part(index_of).opened() as con,
         with_scores(con, app.settings.path(app.settings.monitor.store)) as has_monitor,
     ):
-        yield TraceQuery(con, notes, has_monitor=has_monitor)
+        yield TraceQuery(con, notes, has_monitor=has_monitor, state=state)
 
 
 def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
@@ -111,7 +111,6 @@ def _quoted(value: str) -> str:
 def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
     """Give a page of the traces that a filter leaves, the newest first unless another order is asked for."""
     query = query_of(request, TracesAsked)
-    state = app.part(index_of).refresh(WAIT_S)
     problem, found, scores = None, None, {}
     with traces_asked(app) as asked:
         try:
@@ -130,7 +129,7 @@ def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         status=422 if problem else 200,
         found=found,
         query=query,
-        state=state,
+        state=asked.state,
         problem=problem,
         where=where,
         chips=[FilterChip(words, address(query, **{name: None})) for words, name in parts],
@@ -264,7 +263,6 @@ def session(request: AnyRequest, app: AtApp) -> Response[str]:
     query = query_of(request, SessionAsked)
     kind = "session" if query.session else "user"
     value = query.session or query.user
-    state = app.part(index_of).refresh(WAIT_S)
     with traces_asked(app) as asked:
         where = ColumnTest(column=kind, kind="text", sign="=", values=(value[:LONGEST_NAME],))
         found = asked.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
@@ -281,7 +279,7 @@ def session(request: AnyRequest, app: AtApp) -> Response[str]:
         found=found,
         totals=totals,
         turns=turns,
-        state=state,
+        state=asked.state,
         n_pages=-(-found.n // OF_A_SESSION),
         lasted=lasted,
         priced=priced,

@@ -58,6 +58,10 @@ class ChosenAnswers(msgspec.Struct, frozen=True, kw_only=True):
         how = "somebody chose by hand" if self.where == BY_HAND else f"a filter chose: {self.where}"
         return f"These are answers of {self.of} that {how}. Their means say nothing of the other answers."
 
+    def beside(self, summary: "RunSummary") -> "RunSummary":
+        """Return the numbers of these answers, with what their reader must know of the choice first."""
+        return msgspec.structs.replace(summary, notes=[self.note, *summary.notes], chosen=self)
+
 
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One run in numbers.
@@ -100,13 +104,21 @@ class _Numbers(msgspec.Struct):
     chosen: ChosenAnswers | None = None
 
 
-def chosen_in(source: Path) -> ChosenAnswers | None:
-    """Return how the answers of a run's folder, or of a file in one, were chosen; None if nothing says so."""
+def chosen_in(source: Path, where: str | None = None) -> ChosenAnswers | None:
+    """Return how the answers of a run's folder, or of a file in one, were chosen; None if nothing says so.
+
+    where: a filter that chooses from them now.
+    """
     folder = source if source.is_dir() else source.parent
     try:
-        return msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers).chosen
+        before = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers).chosen
     except (OSError, msgspec.DecodeError):
-        return None
+        before = None
+    if not where:
+        return before
+    if before:
+        return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
+    return ChosenAnswers(of=source.resolve().name, where=where)
 
 
 NumbersT = TypeVar("NumbersT")

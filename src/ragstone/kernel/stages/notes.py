@@ -8,22 +8,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import ChatSystem, RagSystem, Settings, sampling_of
 from ragstone.kernel.errors import plural
-from ragstone.kernel.judging import Judge, MetricSummary
+from ragstone.kernel.judging import Judge, MetricSummary, Tally
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import lacks
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.repeated import RepeatedScores
-from ragstone.kernel.judging.savings import CascadeSavings
-from ragstone.kernel.records import NO_MODEL, Answer, split_repeat
+from ragstone.kernel.judging.savings import CascadeSavings, CascadeTally
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.systems.chosen import system_of
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
     from ragstone.kernel.corpus.file import Skipped
+    from ragstone.kernel.engine.session import Session
 
 MOST_MESSAGE = 300  # characters of a message
 
@@ -336,3 +339,30 @@ def judgements_alone(
         cascades=cascades,
         components=(noise and noise.components(seed)) or UNSET,
     )
+
+
+class JudgementTally:
+    """Counts judgements as they stream past, for the numbers of the answers that a session judges."""
+
+    def __init__(self) -> None:
+        self._scores, self._cascades, self._noise = Tally(), CascadeTally(), NoiseTally()
+
+    def add(self, row: Judgement) -> None:
+        """Count one judgement."""
+        self._scores.add(row)
+        self._cascades.add(row)
+        self._noise.add(row)
+
+    def summary(self, name: str, session: "Session", judges: Sequence[Judge], n_answers: int) -> RunSummary:
+        """Return the numbers, what they cost, and what to know of them. name: as of judgements_alone."""
+        seed = session.settings.run.seed
+        alone = judgements_alone(
+            name, self._scores.summaries(seed), self._cascades.savings(), self._noise, seed=seed
+        )
+        return replace(
+            alone,
+            models=session.roles(members_of(judges)),
+            counts={"answers": n_answers, **alone.counts},
+            calls=session.calls(),
+            notes=alone.notes + fitted_notes(judges, alone.metrics) + masking_notes(session.settings),
+        )
