@@ -15,7 +15,7 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.judges.library import ListedJudge, figure_text, list_judges, price_text
+from ragstone.features.judges.library import ListedJudge, figure_text, list_judges, named_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -239,7 +239,7 @@ class Tools:
         if not judges:
             raise DataError("Name at least one judge; list_judges has them.")
         sheet = self.project.file(answers)
-        listed = {entry.name: entry for entry in list_judges(settings=self.project.settings)}
+        listed = {entry.name: entry for entry in named_judges(self.project.settings)}
         chosen = [_chosen(name, listed) for name in judges]
         asking = [name for name in chosen if load_judge(name).needs_model]
         with self._lock:
