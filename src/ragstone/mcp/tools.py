@@ -15,7 +15,7 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.judges.library import figure_text, list_judges, price_text
+from ragstone.features.judges.library import figure_text, list_judges, named_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -295,12 +295,10 @@ class Tools:
     def _named(self, name: str) -> str:
         """Return a judge as the command line takes it, its variant (`NAME@...`) kept. Raises DataError."""
         base, at, variant = name.partition("@")
-        settings = self.project.settings
-        entries = [entry for entry in list_judges(base, settings=settings) if entry.name == base]
-        if not entries:
-            known = [entry.name for entry in list_judges(settings=settings)]
-            raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], known)}")
-        return f"{entries[-1].path or base}{at}{variant}"
+        judges = {entry.name: entry for entry in named_judges(self.project.settings)}
+        if base not in judges:
+            raise DataError(f"{name[:80]!r} is not the name of a judge. {nearest(base[:80], list(judges))}")
+        return f"{judges[base].path or base}{at}{variant}"
 
     def _judged(
         self, sheet: Path, judges: Sequence[str], limit: int | None, budget: str | None

@@ -11,8 +11,7 @@ from litestar.params import FromQuery, JSONBody
 from ragstone.features.judge.chosen import chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
-from ragstone.features.judges.library import ListedJudge
-from ragstone.features.judges.pages import library_of
+from ragstone.features.judges.library import ListedJudge, named_judges
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
 from ragstone.kernel.engine.session import Session
@@ -62,7 +61,7 @@ def judge_page(
         wrong = str(mistake)
     if not wrong and not rows_file(folder, "answers"):
         wrong = "This run holds no answers that could be judged."
-    entries = [entry for entry in library_of(app).judges if entry.judge]
+    entries = [entry for entry in named_judges(app.settings) if entry.judge]
     return page(
         request,
         "workbench/judge_rows.html",
@@ -99,7 +98,7 @@ def _chosen_judges(app: AppState, names: list[str]) -> list[Judge]:
     if not names:
         raise ConfigError("No judge is chosen: tick at least one.")
     known: dict[str, ListedJudge] = {}
-    for entry in library_of(app).judges:
+    for entry in named_judges(app.settings):
         known.setdefault(entry.name, entry)
     missing = next((name for name in names if name not in known or not known[name].judge), None)
     if missing is not None:

@@ -48,13 +48,13 @@ def test_what_was_read_and_judged_is_told(fake_openai, tmp_path, says):
     with (tmp_path / "log.jsonl").open("a") as file:
         file.write("{broken\n" + line(9, time="soon"))
     write_settings(tmp_path, fake_openai.base_url)
-    ran = ragstone("watch", "log.jsonl", "--yes")
+    ran = ragstone("watch", "log.jsonl", "--yes", "--all")
     assert ran.code == 0
     says(lines_with(ran.err, "rows read", "not valid JSON", "The time of", "judged now"))
     assert "about 6 calls" in ran.err
     says(lines_with(ran.out, "in the sample"))
     assert "answered=refused" in ran.out
-    again = ragstone("watch")
+    again = ragstone("watch", "--all")
     assert again.code == 0
     assert again.out == ran.out
 
@@ -170,7 +170,7 @@ def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path, says):
     with running() as base_url:
         write_settings(tmp_path, base_url)
         write_log(tmp_path, 3)
-        following = start(tmp_path, "--follow")
+        following = start(tmp_path, "--follow", "--all")
         wait_until(lambda: stats(base_url)["n_requests"] == 3)
         with (tmp_path / "log.jsonl").open("a") as file:
             file.write(line(3))

@@ -90,7 +90,7 @@ async def test_our_reader_of_spans_makes_the_same_row_of_them(failed: bool, tmp_
         (one.id, one.text, one.score) for one in row.contexts
     ]
     assert read.usage == msgspec.structs.replace(row.usage, calls=1)  # one span has the tokens of all calls
-    assert read.system == SAID.model
+    assert (read.system, read.metadata["model"]) == ("ragstone", SAID.model)  # the program, and what it asked
 
 
 async def test_more_passages_than_a_span_may_usually_have_attributes_all_arrive(tmp_path: Path) -> None:

@@ -46,14 +46,13 @@ def board_plot(
 
     The groups of the dots are told apart by colour and shape where they are no verdicts.
     """
-    verdicts = {*MARKS}
     points = [
         PlotPoint(
             name=each.name,
             value=each.value,
             low=each.low,
             high=each.high,
-            group="" if each.group in verdicts else each.group,
+            group="" if each.group in MARKS else each.group,
             is_open=each.group == "not distinguishable",
         )
         for each in dots

@@ -4,15 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ragstone.features.bench._board import LeftOutCell
-from ragstone.kernel.document.blocks import (
-    Block,
-    Cell,
-    Column,
-    Listing,
-    Made,
-    ReportDocument,
-    Tone,
-)
+from ragstone.kernel.document.blocks import Block, Cell, Column, Listing, Made, ReportDocument, Tone
 from ragstone.kernel.document.numbers import count, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls

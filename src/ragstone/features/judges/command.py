@@ -13,7 +13,7 @@ from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import ConfigError, DataError, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.table import Table
 
@@ -54,13 +54,18 @@ def list_(
     - `ragstone judges list --all`
     - `ragstone judges list --json`
     """
-    from ragstone.features.judges.library import judge_library
+    from ragstone.features.judges.library import judge_library, named_judges
     from ragstone.kernel.config import load_settings
 
-    library = judge_library(load_settings(config), words=" ".join(words or ()))
-    found = library.judges
-    if not found:
+    settings = load_settings(config)
+    named = named_judges(settings, " ".join(words or ()))
+    if not named:
         raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
+    if not (json or words or whole):
+        show_blocks(_names(named), whole=False)
+        return
+    library = judge_library(settings, judges=named)
+    found = library.judges
     if json:
         found.sort(key=lambda entry: (entry.judge is not None and entry.judge.needs_model, entry.name))
         show_json([_line(entry, library.model) for entry in found])
@@ -68,10 +73,6 @@ def list_(
     groups: dict[str, list[ListedJudge]] = {}
     for entry in found:
         groups.setdefault(entry.group, []).append(entry)
-    if not (words or whole):
-        names = {group: [entry.name for entry in entries] for group, entries in groups.items()}
-        show_blocks(_names(names), whole=False)
-        return
     for group, entries in groups.items():
         show(_table(group, entries))
         show("")
@@ -237,10 +238,13 @@ def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:
     return row
 
 
-def _names(groups: "Mapping[str, Sequence[str]]") -> "list[Block]":
+def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":
     """Return the names of judges by group, for a screen."""
     from ragstone.kernel.document import blocks
 
+    groups: dict[str, list[str]] = {}
+    for entry in entries:
+        groups.setdefault(entry.group, []).append(entry.name)
     rows = [[title, ", ".join(names)] for title, names in groups.items()]
     more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
     columns = [blocks.Column("", text=True), blocks.Column("", text=True)]

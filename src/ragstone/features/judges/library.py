@@ -66,7 +66,15 @@ def list_judges(words: str = "", *, settings: Settings | None = None) -> list[Li
     settings that cannot be read; a judge whose file is wrong is listed with what is wrong.
     """
     settings = settings or load_settings()
-    return judge_library(settings, words=words).judges
+    return judge_library(settings, judges=named_judges(settings, words)).judges
+
+
+def named_judges(settings: Settings, words: str = "") -> list[ListedJudge]:
+    """Return what list_judges does, without cards and prices: no run is read, and nothing forecast."""
+    entries = [_entry(path.stem, OURS, path=path) for path in judge_files(settings)]
+    for group in groups():
+        entries += [_entry(name, group.title, about=about) for name, about in group.judges.items()]
+    return [entry for entry in entries if has_words(f"{entry.name} {entry.about} {entry.group}", words)]
 
 
 def judge_library(
@@ -75,29 +83,27 @@ def judge_library(
     runs: Sequence[Path] | None = None,
     known: KnownPrices | None = None,
     *,
-    words: str = "",
+    judges: Sequence[ListedJudge] | None = None,
 ) -> JudgeLibrary:
     """Return the judges of a project with all that is known of them.
 
     runs: its run folders, the newest first, and cards: its report cards; default those that are found below
-    the folders of `[workbench] runs`. known: prices that are not worked out again.
+    the folders of `[workbench] runs`. known: prices that are not worked out again. judges: some of
+    named_judges, default all.
     """
     known = known or KnownPrices()
     runs = run_folders(settings) if runs is None else runs
     cards = project_cards(settings, runs) if cards is None else cards
-    entries = [_entry(path.stem, OURS, path=path) for path in judge_files(settings)]
-    for group in groups():
-        entries += [_entry(name, group.title, about=about) for name, about in group.judges.items()]
-    entries = [entry for entry in entries if has_words(f"{entry.name} {entry.about} {entry.group}", words)]
+    entries = named_judges(settings) if judges is None else judges
     lengths = usual_lengths(runs, known)
     prices = prices_of([entry.judge for entry in entries if entry.judge], settings, lengths, known)
-    judges = [
+    described = [
         msgspec.structs.replace(
             entry, cards=_own(entry, cards, settings), price=prices.get(entry.name) if entry.judge else None
         )
         for entry in entries
     ]
-    return JudgeLibrary(judges=judges, model=settings.judge.model, lengths=lengths)
+    return JudgeLibrary(judges=described, model=settings.judge.model, lengths=lengths)
 
 
 def _entry(name: str, group: str, *, path: Path | None = None, about: str | None = None) -> ListedJudge:

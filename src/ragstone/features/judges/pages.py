@@ -12,9 +12,11 @@ from ragstone.features.judges.kept_versions import versions
 from ragstone.features.judges.library import (
     OURS,
     JudgeLibrary,
+    ListedJudge,
     figure_text,
     judge_files,
     judge_library,
+    named_judges,
     price_text,
 )
 from ragstone.features.judges.prices import KnownPrices
@@ -32,16 +34,16 @@ def known_prices(_app: AppState) -> KnownPrices:
     return KnownPrices()
 
 
-def library_of(app: AppState, words: str = "") -> JudgeLibrary:
-    """Return the judges of the project that is shown, with their report cards and prices."""
+def _library(app: AppState, judges: list[ListedJudge]) -> JudgeLibrary:
+    """Return judges of the project that is shown, with their report cards and prices."""
     runs = [entry.folder for entry in app.runs.all()]
-    return judge_library(app.settings, cards_of(app), runs, app.part(known_prices), words=words)
+    return judge_library(app.settings, cards_of(app), runs, app.part(known_prices), judges=judges)
 
 
 @get("/judges", sync_to_thread=True)
 def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Response[str]:
     """Give the list of judges; text: words that name or description must have."""
-    library = library_of(app, text)
+    library = _library(app, named_judges(app.settings, text))
     groups = list(dict.fromkeys(entry.group for entry in library.judges))
     return page(
         request,
@@ -104,12 +106,13 @@ def _new_judge(request: AnyRequest, typed: NewJudge, wrong: str | None = None) -
 @get("/judges/{name:str}", sync_to_thread=True)
 def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]:
     """Give a judge: its prompt, its inputs and scale, its examples, its report cards."""
-    library = library_of(app)
-    entries = library.judges
+    entries = named_judges(app.settings)
     chosen = next((entry for entry in entries if entry.name == name), None)
     if chosen is None:
         hint = nearest(name, [entry.name for entry in entries])
         raise NotFoundException(f"There is no judge {name!r} here{hint}")
+    library = _library(app, [chosen])
+    (chosen,) = library.judges
     return page(
         request,
         "features/judges/judge.html",

@@ -35,7 +35,6 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.numbers import count, counted, interval, level, number, p_value
-from ragstone.kernel.document.plots.values import Plot
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
@@ -229,7 +228,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
     ]
 
 
-def _some(chart: Plot | None) -> list[Block]:
+def _some(chart: Block | None) -> list[Block]:
     return [chart] if chart else []
 
 

@@ -5,7 +5,7 @@ Nothing that changes how an answer may be read is lost: a caution is shown, or t
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -107,7 +107,7 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     readings = [_read(document, alone=len(documents) == 1) for document in documents]
     several = sum(bool(reading.answers) for reading in readings) > 1
     every = [part for reading in readings for part in _whole(reading, several=several)]
-    if _height(every, width) <= most:
+    if _fits(every, width, most):
         return Group(*every)
     left = _LeftOut()
     cautions = _cautions(readings, several=several)
@@ -122,11 +122,16 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     left.answers = 0
     answers = _answers(readings, max(ANSWER_LINES, free * several), width, left, several=several)
     room = most - _height([*answers, *below, text(left.line(), before=1)], width)
-    left.sections = []
-    shown = _filled(sections, room, width, left, hidden=several)
-    left.sections += spent
-    more = [text(left.line(), "dim", before=1)] if left.line() else []
-    return Group(*answers, *shown, *below, *more)
+    before = left
+    while True:
+        left = replace(before, sections=[], columns=[])
+        shown = _filled(sections, room, width, left, hidden=several)
+        left.sections += spent
+        more = [text(left.line(), "dim", before=1)] if left.line() else []
+        over = _height([*answers, *shown, *below, *more], width) - most
+        if over <= 0 or not shown:
+            return Group(*answers, *shown, *below, *more)
+        room -= over  # rows and columns that are left out made the last line longer
 
 
 def _cautions(readings: Sequence[_Reading], *, several: bool) -> list[str]:
@@ -148,6 +153,14 @@ def _height(parts: "Sequence[RenderableType]", width: int) -> int:
 
     console = Console(width=width, file=io.StringIO(), color_system=None, markup=False, emoji=False)
     return sum(len(console.render_lines(part, console.options, pad=False)) for part in parts)
+
+
+def _fits(parts: "Sequence[RenderableType]", width: int, lines: int) -> bool:
+    """Say whether they take so many lines at most. A table of more rows is not laid out to see that."""
+    from rich.table import Table as RichTable
+
+    n_rows = sum(part.row_count for part in parts if isinstance(part, RichTable))
+    return n_rows <= lines and _height(parts, width) <= lines
 
 
 def _read(document: ReportDocument, *, alone: bool) -> _Reading:
@@ -215,7 +228,7 @@ def _short(name: str) -> str:
 
 def _says(block: Block) -> bool:
     """Say whether a terminal shows anything of a block but a heading."""
-    return not isinstance(block, Heading) and bool(render_blocks([block]))
+    return not isinstance(block, Heading) and (isinstance(block, Table) or bool(render_blocks([block])))
 
 
 def _found(document: ReportDocument) -> Iterator[Paragraph]:
@@ -266,7 +279,7 @@ def _answers(
         for block in reading.answers:
             more = [*fitting, block]
             drawn = _head(_Reading(reading.document, more), several=True) if several else render_blocks(more)
-            if (parts or fitting) and _height([*parts, *drawn], width) > lines:
+            if (parts or fitting) and not _fits([*parts, *drawn], width, lines):
                 break
             fitting.append(block)
         left.answers += len(reading.answers) - len(fitting)
@@ -278,8 +291,8 @@ def _answers(
 
 def _fitting(items: list[str], lines: int, width: int) -> list[str]:
     """Return as many of the items as take so many lines, one at least."""
-    n = len(items)
-    while n > 1 and _height(render_blocks([Notes(items[:n])]), width) > lines:
+    n = min(len(items), max(lines, 1))  # an item takes a line at least
+    while n > 1 and not _fits(render_blocks([Notes(items[:n])]), width, lines):
         n -= 1
     return items[:n]
 
@@ -299,7 +312,7 @@ def _filled(
     parts: list[RenderableType] = []
     for section in sorted(sections, key=lambda section: not section.is_main):
         gap = [] if isinstance(section.blocks[0], Heading) or not parts else [text("")]
-        shown, n_done = _fill(section, 0 if hidden else room - len(gap), width, left)
+        shown, n_done = ([], 0) if hidden else _fill(section, room - len(gap), width, left)
         rest = section.blocks[n_done:]
         hidden = hidden or n_done < len(section.blocks) or len(shown) > n_done
         rendered = [*gap, *render_blocks(shown)] if shown else []
@@ -318,7 +331,7 @@ def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> tuple[lis
     shown: list[Block] = []
     for at, whole in enumerate(section.blocks):
         block, columns = _narrow(whole, width) if isinstance(whole, Table) else (whole, [])
-        if _height(render_blocks([*shown, block]), width) <= room:
+        if _fits(render_blocks([*shown, block]), width, room):
             shown.append(block)
             left.columns += columns
             continue
@@ -360,7 +373,7 @@ def _cut(table: Table, lines: int, width: int, left: _LeftOut) -> list[Block]:
     n = min(len(rows), lines)
     while n > 0 and (
         len(rows[n - 1]) < len(table.columns)  # the head of a group without its rows
-        or _height(render_blocks([_first(table, n)]), width) >= lines
+        or not _fits(render_blocks([_first(table, n)]), width, lines - 1)
     ):
         n -= 1
     n = max(n, 0)

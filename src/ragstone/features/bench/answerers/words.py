@@ -335,7 +335,11 @@ def _ranks(board: AnswerBoard) -> list[Block]:
 def _trade_offs(board: AnswerBoard) -> list[Block]:
     """Return what is faithful against what is left unanswered, and the score against cost and time."""
     measure, priced = board.measure.capitalize(), priced_condition(board)
-    under = [row for row in board.standings if row.cell.condition == priced and row.score is not None]
+    under = [(row, row.score.mean) for row in board.standings if row.cell.condition == priced and row.score]
+    costs = Frontier(
+        points=[], unit="usd", across="cost of 1,000 answers", upwards=board.measure, nothing="0 USD"
+    )
+    times = msgspec.structs.replace(costs, unit="seconds", across="median time of an answer", nothing="0 s")
     return [
         *price_plots(
             (
@@ -354,32 +358,19 @@ def _trade_offs(board: AnswerBoard) -> list[Block]:
             ),
         ),
         *price_plots(
-            (
-                (row.place, row.cell.name, row.spent.usd_each, row.score.mean)
-                for row in under
-                if row.score is not None
-            ),
+            ((row.place, row.cell.name, row.spent.usd_each, mean) for row, mean in under),
             "trade-cost",
             f"{measure} under {priced}, against cost",
-            Frontier(
-                points=[], unit="usd", across="cost of 1,000 answers", upwards=board.measure, nothing="0 USD"
-            ),
+            costs,
         ),
         *price_plots(
             (
-                (row.place, row.cell.name, row.seconds.p50 if row.seconds else None, row.score.mean)
-                for row in under
-                if row.score is not None
+                (row.place, row.cell.name, row.seconds.p50 if row.seconds else None, mean)
+                for row, mean in under
             ),
             "trade-time",
             f"{measure} under {priced}, against time",
-            Frontier(
-                points=[],
-                unit="seconds",
-                across="median time of an answer",
-                upwards=board.measure,
-                nothing="0 s",
-            ),
+            times,
         ),
     ]
 

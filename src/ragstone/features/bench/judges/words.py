@@ -248,33 +248,29 @@ def _answers(choice: JudgeChoice) -> list[Block]:
 def _prices(board: JudgeBoard) -> list[Block]:
     name = measure_name(board)
     better = f" ({direction(board)})" if direction(board) else ""
-    upwards, is_low_best = f"{name}{better}", bool(direction(board))
+    costs = Frontier(
+        points=[],
+        unit="usd",
+        across="cost of 1,000 judgements",
+        upwards=f"{name}{better}",
+        nothing="0 USD",
+        is_low_best=bool(better),
+    )
+    times = msgspec.structs.replace(
+        costs, unit="seconds", across="time of the calls of one judgement", nothing="no model"
+    )
     charts = [
         *price_plots(
             ((row.place, row.cell.name, row.spent.usd_each, row.value) for row in board.standings),
             "price-cost",
             f"{name} against the cost of 1,000 judgements",
-            Frontier(
-                points=[],
-                unit="usd",
-                across="cost of 1,000 judgements",
-                upwards=upwards,
-                nothing="0 USD",
-                is_low_best=is_low_best,
-            ),
+            costs,
         ),
         *price_plots(
             ((row.place, row.cell.name, row.spent.seconds_each, row.value) for row in board.standings),
             "price-time",
             f"{name} against the time of a judgement",
-            Frontier(
-                points=[],
-                unit="seconds",
-                across="time of the calls of one judgement",
-                upwards=upwards,
-                nothing="no model",
-                is_low_best=is_low_best,
-            ),
+            times,
         ),
     ]
     columns: list[Made[JudgeStanding]] = [

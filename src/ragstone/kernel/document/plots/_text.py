@@ -14,7 +14,7 @@ def cut(text: str, room: float) -> str:
     line = " ".join(harmless(text).split())
     used = 0.0
     for at, letter in enumerate(line):
-        used += LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1)
+        used += _letter_width(letter)
         if used > room:
             return line[: max(at - 1, 0)].rstrip() + "…"
     return line
@@ -22,7 +22,11 @@ def cut(text: str, room: float) -> str:
 
 def text_width(text: str) -> float:
     """Return about how wide a text is."""
-    return sum(LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1) for letter in text)
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    return LETTER * (2 if unicodedata.east_asian_width(letter) in "WF" else 1)
 
 
 def wrapped(text: str, room: float) -> list[str]:
