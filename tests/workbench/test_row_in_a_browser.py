@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from tests.support.browser import opened_tab
+from tests.support.golden import sentence_in
 from tests.support.rich_row import ANSWERS, DOCUMENTS, QUESTIONS, SYSTEMS, write_rich_run
 from tests.support.served_workbench import served
 from tests.support.tried_run import tried_run
@@ -35,7 +36,7 @@ def drawn(tab) -> None:
     tab.until("document.querySelectorAll('#notes textarea').length", 1)
 
 
-def test_everything_of_a_row_is_on_its_page(settings):
+def test_everything_of_a_row_is_on_its_page(settings, says):
     with served(settings) as address, opened_tab(loopback=True) as tab:
         tab.visit(f"{address}/{AT}&system=bm25")
         drawn(tab)
@@ -43,7 +44,7 @@ def test_everything_of_a_row_is_on_its_page(settings):
         systems = "[...document.querySelectorAll('.row-answer')].map((one) => one.dataset.system ?? '')"
         assert tab.run(systems) == ["bm25", "hybrid", "agent", ""]
         assert marked(tab, "bm25") == ["when", "about 12", "Sow early."]
-        assert " ".join(marked(tab, "hybrid")) == "before up to 8"
+        says(" ".join(marked(tab, "hybrid")))
         # The text is as it was, but for the buttons that lead to a verdict.
         text = "[...document.querySelector('[data-system=bm25] .text').childNodes]"
         text += ".filter((one) => one.tagName !== 'BUTTON').map((one) => one.textContent)"
@@ -60,22 +61,19 @@ def test_everything_of_a_row_is_on_its_page(settings):
             "Reference",
         ):
             assert words in tab.run(BODY)
-        assert "I do not know." not in tab.run(BODY)  # the label of an answer that is no longer given
+        assert "do not know" not in tab.run(BODY)  # the label of an answer that is no longer given
         assert tab.run("document.querySelectorAll('.evidence').length") == 3
-        assert (
-            tab.run("document.querySelector('[data-contexts=bm25] mark').title")
-            == "supports support, statement 1"
-        )
+        says(tab.run("document.querySelector('[data-contexts=bm25] mark').title"))
         assert tab.run("document.querySelectorAll('details.tool[open]').length") == 0
         tab.page.locator("details.tool summary").first.click()
         assert "evaporation_mm" in tab.page.locator("details.tool[open]").first.inner_text()
         tab.page.click(".calls > summary")
         tab.page.locator(".call").nth(2).wait_for()
-        assert "Answer from the passages alone." in tab.page.locator(".call").first.inner_text()
+        says(sentence_in(tab.page.locator(".call").first.inner_text(), "Answer from the"))
         assert tab.complaints == []
 
 
-def test_keys_alone_reach_every_action(settings, project):
+def test_keys_alone_reach_every_action(settings, project, says):
     with (
         served(settings) as address,
         opened_tab(loopback=True, permissions=["clipboard-read", "clipboard-write"]) as tab,
@@ -91,7 +89,7 @@ def test_keys_alone_reach_every_action(settings, project):
         keys.press("Enter")
         tab.page.wait_for_url("**/row?where=*")
         drawn(tab)
-        assert "Row 1 of 6" in tab.run(BODY)
+        says(sentence_in(tab.run(BODY), "Row 1 of"))
         keys.press("?")
         tab.until("document.querySelector('dialog.keys').open", value=True)
         for words in ("next row of the list", "label this", "add a note", "copy the link", "up to the list"):
@@ -114,12 +112,13 @@ def test_keys_alone_reach_every_action(settings, project):
         keys.press("r")
         tab.page.locator(".call").first.wait_for()
         keys.press("a")
-        keys.type("Eight, says the text.")
+        note = "Eight, says the text."
+        keys.type(note)
         keys.press("Tab")
         keys.type("number")
         keys.press("Enter")
         tab.until("document.querySelectorAll('.notes li').length", 2)
-        assert [note.text for note in read_notes(project / "runs" / "rich")][1] == "Eight, says the text."
+        assert read_notes(project / "runs" / "rich")[1].text == note
         keys.press("Escape")
         keys.press("l")
         tab.page.wait_for_url("**/label/picked-rich")

@@ -64,16 +64,16 @@ def test_the_page_shows_the_value_that_python_gives(rich, client, project):
     assert [one["score"] for one in given["labels"]] == [2.0, 5.0]  # of three: one is of another answer
 
 
-def test_a_row_knows_its_place_in_the_list_and_its_neighbours(rich, client):
+def test_a_row_knows_its_place_in_the_list_and_its_neighbours(rich, client, says):
     page, _ = shown(client)
-    assert "Row 1 of 6<" in page
+    says(place(page))
     assert 'rel="prev"' not in page
     assert f'rel="next" href="{ROW}?question=q2"' in page
     page, _ = shown(client, "q3")
     assert re.findall(r'rel="(\w+)" href="[^"]*question=(\w+)"', page) == [("prev", "q2"), ("next", "q4")]
 
 
-def test_the_filter_and_the_order_of_the_list_hold(rich, client):
+def test_the_filter_and_the_order_of_the_list_hold(rich, client, says):
     query = {"where": "grade >= 4 and question ~ tested", "order": "highest"}
     listed = [line["id"] for line in client.get("/workbench/runs/0/rich/rows", params=query).json()["lines"]]
     assert len(listed) == 5
@@ -81,13 +81,13 @@ def test_the_filter_and_the_order_of_the_list_hold(rich, client):
     while at:
         page, _ = shown(client, at, **query)
         seen.append(at)
-        assert f"Row {len(seen)} of 5 that match" in page
+        says(place(page))
         assert "where=grade+%3E%3D+4" in re.search(r'id="to-list" href="([^"]*)"', page)[1]
         after = re.search(r'rel="next" href="[^"]*order=highest&amp;[^"]*question=([^"]+)"', page)
         at = after[1] if after else ""
     assert seen == listed
     page, _ = shown(client, **query)
-    assert "Not among the 5 that match" in page
+    says(place(page))
     assert f'&amp;question={listed[0]}">First that matches' in page
 
 
@@ -101,7 +101,7 @@ def test_a_filter_that_cannot_be_read_is_told_and_the_row_is_there(rich, client,
 def test_a_row_that_has_gone_leads_somewhere(rich, client, says):
     gone = client.get(ROW, params={"question": "q-old", "where": "grade < 4"}, headers=AS_PAGE)
     assert gone.status_code == 404
-    assert "This row is gone" in gone.text
+    says(sentence_in(gone.text, "This row is"))
     says(re.sub("<[^>]+>", "", re.search(r'role="alert">(.*)</p>', gone.text)[1]))
     assert 'href="/workbench/runs/0/rich?where=grade+%3C+4#questions"' in gone.text
     assert 'href="/workbench/runs/0/rich#questions"' in gone.text
@@ -111,14 +111,14 @@ def test_a_row_that_has_gone_leads_somewhere(rich, client, says):
     assert client.get(ROW, headers=AS_PAGE).status_code == 400
 
 
-def test_the_others_are_compared_with_the_system_of_the_address(rich, client):
+def test_the_others_are_compared_with_the_system_of_the_address(rich, client, says):
     page, given = shown(client, system="bm25")
     assert given["differences"]["against"] == "bm25"
     spans = given["differences"]["spans"][list(SYSTEMS).index("bm25")]
     assert [SYSTEMS["bm25"][start:end] for start, end in spans] == ["when", "about 12", "Sow early."]
     page, given = shown(client, system="nobody")
     assert given["differences"]["against"] == "hybrid"
-    assert "&#39;nobody&#39; did not answer this question." in page
+    says(sentence_in(page, "&#39;nobody&#39; did"))
 
 
 def test_answers_that_are_shortened_have_no_marks(project, client):
@@ -159,7 +159,7 @@ def huge(folder: Path, text: str) -> None:
     ["a word " * 300, "<" * 2_000, "\"&'" * 700, "\u2028\u202e" * 700, EVIL * 20, "x" * 5_000],
     ids=["words", "brackets", "quotes", "line separators", "script", "one word"],
 )
-def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, client, text):
+def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, client, text, says):
     huge(project / "runs" / "huge", text)
     at = "/workbench/runs/0/huge/row"
     page, given = shown(client, "q0", at)
@@ -167,9 +167,9 @@ def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, cl
     loaded = sum(len(client.get(asset).content) for asset in assets)
     assert len(page.encode()) + loaded < 300_000
     assert len(given["detail"]["judgements"]) == len(given["columns"]) == 60
-    assert "Judgements 1 to 60 of 520" in page
+    says(sentence_in(page, "Judgements 1 to"))
     assert 'id="less"' in page
-    assert re.search(r"of its long lists \d+ entries are shown", page)
+    says(sentence_in(page, "of its long"))
     assert "<img" not in page
     seen = 60
     while text.startswith("a word") and (
@@ -184,7 +184,7 @@ def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, cl
     )
 
 
-def test_a_row_of_a_run_that_goes_on(project, client):
+def test_a_row_of_a_run_that_goes_on(project, client, says):
     folder = project / "runs" / "now"
     folder.mkdir()
     (folder / FILE).write_bytes(msgspec.json.encode(told_of_a_run()))
@@ -194,7 +194,7 @@ def test_a_row_of_a_run_that_goes_on(project, client):
     page, given = shown(client, "q0", "/workbench/runs/0/now/row")
     assert given["line"]["cells"] == [1.0]
     assert given["detail"]["answers"] == []
-    assert "Row 1 of 1" in page
+    says(place(page))
 
 
 def test_labels_that_cannot_be_read_are_told_and_the_row_is_there(rich, client, project, says):
@@ -259,9 +259,9 @@ def test_an_annotator_sees_no_label_of_a_queue_that_they_have_not_finished(peopl
     assert {"Ann", "Ben"} < named
 
 
-def test_an_owner_makes_a_queue_of_one_answer_and_nobody_else(rich, client, project):
+def test_an_owner_makes_a_queue_of_one_answer_and_nobody_else(rich, client, project, says):
     page, _ = shown(client, system="agent")
-    assert re.search(r'<button type="button" class="main" id="label" data-system="agent"', page)
+    says(re.search(r'<[^>]* id="label"[^>]*>', page)[0])
     sent = {"run": "0/rich", "question": FIRST, "system": "agent"}
     made = client.post("/workbench/label/pick", json=sent, headers={"Accept": "application/json"})
     assert (made.status_code, made.json()) == (200, {"go": "/workbench/label/picked-rich"})
@@ -276,11 +276,12 @@ def test_an_owner_makes_a_queue_of_one_answer_and_nobody_else(rich, client, proj
     (label,) = ragstone.read_rows(project / "labels" / "picked-rich.jsonl", Label)
     assert label.metadata["chosen"] == "by hand"
     progress = client.get("/workbench/label/picked-rich/progress").text
-    assert "What people would give" not in progress
+    assert "people would give" not in progress
     assert "no sample" in progress
     # It is no part of a sample: no mean is corrected by it, and a new draw does not count it.
-    with pytest.raises(ragstone.RagstoneError, match="chosen, by a filter or by hand"):
+    with pytest.raises(ragstone.RagstoneError) as mistake:
         ragstone.report_cards(judgements(ANSWERS), [label])
+    says(mistake.value)
     form = {"name": "drawn", "run": "0/rich", "judge": "grade|correctness", "by": "random", "n": 18}
     assert client.post("/workbench/label/new", json=form).status_code == 200
     assert len(client.get("/workbench/label/drawn/mine").json()["places"]) == 18

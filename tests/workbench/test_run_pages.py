@@ -342,7 +342,7 @@ def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client, says):
     says(sentence_in(client.get(RUN).text, "Label answers:"))
 
 
-def test_notes_name_what_can_be_done_in_the_browser():
+def test_notes_name_what_can_be_done_in_the_browser(says):
     notes = [
         "Nobody has measured these judges against people with this model: a, b. "
         "Label some of the answers and run: ragstone agree 'runs/x y/judgements.jsonl' labels.jsonl",
@@ -352,8 +352,8 @@ def test_notes_name_what_can_be_done_in_the_browser():
     ]
     said = browser_notes(notes, may_label=True)
     assert not any(sign in " ".join(said) for sign in ("ragstone ", "--judge", "[agree]", "`"))
-    assert said[0].startswith("Nobody has measured these judges against people with this model: a, b. Label")
-    assert "they test the judges, but correct no score of this run" in said[2]
+    says(said[0])
+    says(said[2])
     assert said[3] == notes[3]
     # Where nobody may label there is no button: the commands are all that there is.
     assert browser_notes(notes, may_label=False) == notes

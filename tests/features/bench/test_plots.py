@@ -15,9 +15,9 @@ def said(*values: float, is_low_best: bool = False) -> str:
     return " ".join(plot.said)
 
 
-def test_the_value_that_is_named_is_the_best_one_also_where_that_is_the_lowest() -> None:
-    assert said(0.2, 0.5).startswith("j1 has the highest value, 0.50 (0.50 to 0.60)")
-    assert said(0.2, 0.5, is_low_best=True).startswith("j0 has the lowest value, 0.20 (0.20 to 0.30)")
+def test_the_value_that_is_named_is_the_best_one_also_where_that_is_the_lowest(says) -> None:
+    says(said(0.2, 0.5))
+    says(said(0.2, 0.5, is_low_best=True))
 
 
 def test_none_is_named_alone_where_two_have_the_best_value() -> None:

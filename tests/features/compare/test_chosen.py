@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.support.command import ragstone as run_command
+from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.surfaces import shown
 
@@ -128,7 +129,7 @@ def test_the_command_says_that_the_questions_were_chosen(runs, says):
     a, b = map(str, runs)
     by_question = run_command("compare", a, b, "--where", "topic = maize")
     assert by_question.code == 0
-    assert "20 of 40 questions, which a filter chose" in " ".join(by_question.out.split())
+    says(" ".join(by_question.out.split("A: ")[0].split()))
     by_result = run_command("compare", a, b, "--where", "containment < 0.5", "--gate")
     assert by_result.code == 3
     says(" ".join(by_result.out.split("A: ")[0].split()))
@@ -155,21 +156,20 @@ def test_a_run_of_answers_that_were_chosen_by_results_is_compared_with_none(runs
         lambda: compare_several([a, b, chosen]),
     )
     for wrong in wrongs:
-        with pytest.raises(DataError, match="and not by what their questions say alone") as mistake:
+        with pytest.raises(DataError) as mistake:
             wrong()
-    says(str(mistake.value).replace(str(tmp_path), "there"))
+        says(str(mistake.value).replace(str(tmp_path), "there"))
 
 
-def test_a_run_of_answers_that_were_chosen_by_their_questions_says_so(runs, tmp_path):
+def test_a_run_of_answers_that_were_chosen_by_their_questions_says_so(runs, tmp_path, says):
     a, b = runs
-    maize = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), "topic = maize or lang = en")
+    where = "topic = maize or lang = en"
+    maize = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), where)
     comparison = compare(maize, a, shared=True)
-    assert comparison.chosen == ChosenQuestions(
-        where="topic = maize or lang = en", n=20, of=40, by_results=[]
-    )
-    assert "which a filter chose: topic = maize or lang = en" in shown(comparison_document(comparison))
+    assert comparison.chosen == ChosenQuestions(where=where, n=20, of=40, by_results=[])
+    says(sentence_in(shown(comparison_document(comparison)), "which a filter chose"))
     narrowed = compare(maize, a, shared=True, where="question_id != q1")
-    assert narrowed.chosen.where == "question_id != q1; topic = maize or lang = en"
+    assert narrowed.chosen.where == f"question_id != q1; {where}"
     assert compare(a, b).chosen is msgspec.UNSET
 
 
@@ -184,17 +184,18 @@ def test_a_tag_that_differs_between_systems_chose_by_results(runs, tmp_path):
         compare(a, other, shared=True)
 
 
-def test_means_of_chosen_answers_stand_beside_none_of_others(runs, tmp_path):
+def test_means_of_chosen_answers_stand_beside_none_of_others(runs, tmp_path, says):
     a, b = runs
     third = run_of(tmp_path / "c", [1.0, 0.0] * 20)
     several = compare_several([a, b, third])
     assert several.chosen is msgspec.UNSET
     assert not MEANS_OF_CHOSEN.holds(several)
-    assert "that a filter chose" not in shown(several_document(several))
+    assert "a filter chose" not in shown(several_document(several))
     for run in runs:
         with_choice(run, "topic = maize")
-    with pytest.raises(DataError, match="Some of these runs hold only answers that a filter chose"):
+    with pytest.raises(DataError) as mistake:
         compare_several([a, b, third])
+    says(mistake.value)
     with_choice(third, "topic = maize")
     several = compare_several([a, b, third])
     assert several.chosen == "topic = maize"

@@ -7,6 +7,7 @@ from benchmarks.comparing import KINDS, found, stated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
+from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, rankings
 
 from ragstone.features.compare.matching import JudgedRun
@@ -468,7 +469,7 @@ def test_more_of_what_should_not_be_is_worse(says) -> None:
     assert (len(row.right_to_wrong), len(row.wrong_to_right)) == (36, 0)
     text = render_markdown(comparison_document(comparison))
     says(f"{outcome(comparison)} {metric_told(row)}")
-    assert "above it where the lowest is the best" in text
+    says(sentence_in(text, "above it where"))
     back = compare_judged(_toxic(0.7, "a"), _toxic(0.1, "b"), margin=0.05)
     assert (back.metrics[0].verdict, back.gate.outcome) == ("better", "passed")
     assert len(back.metrics[0].wrong_to_right) == 36

@@ -51,7 +51,7 @@ def test_means_of_one_judge_that_was_not_asked_alike_are_said_to_differ_by_it(tm
     says(next(line for line in ran.out.split("\n- ") if "not the same judge" in line).split("\n\n")[0])
     (metric,) = compare_several([*three, tmp_path / "other"]).metrics
     assert JUDGED_UNLIKE.holds(metric)
-    assert "not the same judge" not in ragstone("compare", *map(str, three), "--all").out
+    assert "not the same" not in ragstone("compare", *map(str, three), "--all").out
     assert not JUDGED_UNLIKE.holds(compare_several(three).metrics[0])
 
 

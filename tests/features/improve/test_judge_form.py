@@ -51,29 +51,31 @@ def checked(text: str, *changes: FieldChange):
 
 def test_a_field_shows_a_value_and_a_change_of_it_leaves_the_rest():
     fields = {tuple(field.place): field for field in form_of(BOOLEAN, FILE).fields}
-    assert fields["prompt",].value == "Does {answer} reply to {question}?"
+    prompt = tomllib.loads(BOOLEAN)["prompt"].strip()
+    assert fields["prompt",].value == prompt
     assert fields["scale",].input == "fixed"
     assert "function" not in fields["kind",].choices
     changed = typed(BOOLEAN, "source", value="  a paper  ")
     assert changed == BOOLEAN.replace('"own"', '"a paper"')
-    assert typed(BOOLEAN, "prompt", value="Does {answer} reply to {question}?") == BOOLEAN
+    assert typed(BOOLEAN, "prompt", value=prompt) == BOOLEAN
 
 
-def test_what_a_prompt_names_is_what_the_judge_reads():
+def test_what_a_prompt_names_is_what_the_judge_reads(says):
     changed = typed(BOOLEAN, "prompt", value="Does {reference} say what {answer} says?")
     assert tomllib.loads(changed)["inputs"] == ["answer", "reference"]
     assert checked(changed).problem is None
     odd = typed(BOOLEAN, "prompt", value="Does {anwser} reply to {question}?")
     assert tomllib.loads(odd)["inputs"] == ["question"]  # a name that no row has is not declared
     found = checked(odd)
-    assert "{anwser}, which inputs does not declare" in found.problem
+    says(found.problem)
     assert found.place == ["prompt"]
     column = typed(odd, "inputs", value="question, anwser")
     assert checked(column).problem is None
-    assert "that column of the rows" in {each.meaning for each in checked(column).form.variables}
+    (meaning,) = (each.meaning for each in checked(column).form.variables if each.name == "anwser")
+    says(meaning)
 
 
-def test_errors_are_those_of_the_loader_with_the_field_at_fault():
+def test_errors_are_those_of_the_loader_with_the_field_at_fault(says):
     found = checked(BOOLEAN, FieldChange(place=["name"], value="Not A Name"))
     assert found.place == ["name"]
     assert found.problem.startswith("mine.toml:2: ")
@@ -84,7 +86,7 @@ def test_errors_are_those_of_the_loader_with_the_field_at_fault():
     assert found.place == ["source"]
     found = checked(RUBRIC, FieldChange(place=["max_tokens"], value="many"))
     assert (found.place, found.text) == (["max_tokens"], RUBRIC)
-    assert "'many' is not a number" in found.problem
+    says(found.problem)
 
 
 def test_a_text_that_is_no_toml_has_no_form():

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.support.browser import opened_tab
+from tests.support.golden import sentence_in
 from tests.support.judged_drafts import project
 from tests.support.served_workbench import served
 
@@ -126,7 +127,7 @@ def test_a_judge_learns_after_its_forecast_was_on_the_screen(settings):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, scheme):
+def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, scheme, says):
     look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     with served(settings) as address, opened_tab(loopback=True, **look) as tab:
         page = tab.page
@@ -136,13 +137,14 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         page.fill("#name", "No name")
         page.check("[value=classify]")
         page.click("button:has-text('Begin')")
-        assert "is no name for a judge" in page.inner_text("#wrong")
+        says(page.inner_text("#wrong"))
         assert page.is_checked("[value=classify]")
         page.fill("#name", "fair")
         page.keyboard.press("Enter")
         page.wait_for_selector("#fields .variables")
         prompt = page.get_by_label("Prompt", exact=True)
-        prompt.fill("Is {anwser} friendly, dry or rude? Think of this: ")
+        typed = "Is {anwser} friendly, dry or rude? Think of this: "
+        prompt.fill(typed)
         page.wait_for_selector(".unknown:has-text('{anwser} is not among the names')")
         assert page.get_attribute("[data-variable=answer]", "aria-pressed") == "false"
         page.wait_for_selector(".wrong:has-text('inputs does not declare')")  # in the words of the loader
@@ -151,7 +153,7 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         page.click("button:has-text('Write {answer}')")
         prompt.press("Control+End")
         page.click("[data-variable=answer]")
-        assert prompt.input_value() == "Is {answer} friendly, dry or rude? Think of this: {answer}"
+        assert prompt.input_value() == typed.replace("{anwser}", "{answer}") + "{answer}"
         page.get_by_label("What it measures").fill("Whether the answer is friendly.")
         page.get_by_label("Add a label: its name").fill("warm")
         page.click("button:has-text('Add a label')")
@@ -161,7 +163,7 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         page.click("#as-text summary")
         text = "document.getElementById('text').value"
         tab.until(f"{text}.includes('warm = 0.75') && {text}.includes('friendly.\"')", True)
-        assert "# of question, reference, answer" in page.input_value("#text")  # a comment of the file
+        says(sentence_in(page.input_value("#text"), "# of question"))  # a comment of the file
         page.fill("#keep input", "a first wording")
         page.click("#keep button")
         page.wait_for_selector("text=Kept as version 1")
@@ -172,4 +174,4 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         assert [told for told in tab.complaints if "422" not in told] == []
     kept = (tmp_path / "judges" / "fair@v1.toml").read_text()
     assert kept == (tmp_path / "judges" / "fair.toml").read_text()
-    assert "# label = score, on the scale" in kept
+    says(sentence_in(kept, "# label ="))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.golden import sentence_in
 
 from ragstone.features.improve._toml_text import entries_of, place_on, with_value
 from ragstone.kernel.config import library_names, read_named, shipped
@@ -95,9 +96,10 @@ def test_a_value_is_set_and_everything_else_stays(place):
     assert len(kept) >= sum("#" in line for line in ODD.splitlines()) - 3  # of the value that was changed
 
 
-def test_a_comment_behind_a_value_stays_where_it_is():
-    assert 'name    = "x" # its name\n' in with_value(ODD, ("name",), "x", FILE)
-    assert "# of the second\n[[criteria]]" in with_value(ODD, ("criteria", 0), None, FILE)
+def test_a_comment_behind_a_value_stays_where_it_is(says):
+    says(sentence_in(with_value(ODD, ("name",), "x", FILE), 'name    = "x"'))
+    left = with_value(ODD, ("criteria", 0), None, FILE)
+    says(left[left.index("# of the") :])
     assert with_value(ODD, ("name",), "odd", FILE) == ODD
 
 
@@ -110,8 +112,8 @@ def test_a_change_that_has_no_place_is_refused():
 
 def test_a_line_is_known_by_what_it_sets():
     lines = ODD.splitlines()
-    assert place_on(ODD, lines.index('  "a, ]", # one') + 1) == ("list",)
-    assert place_on(ODD, lines.index('name = "b"') + 1) == ("criteria", 1, "name")
+    for line, place in (('  "a, ]", # one', ("list",)), ('name = "b"', ("criteria", 1, "name"))):
+        assert place_on(ODD, lines.index(line) + 1) == place
     assert place_on(ODD, 1) is None
 
 

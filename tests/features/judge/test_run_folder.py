@@ -210,7 +210,7 @@ def test_answers_that_a_filter_leaves_are_judged_into_a_run_that_says_so(folder,
     assert {judge for judge, _, _ in judged(folder, "my-sheet-chosen")} == {"token_f1", "containment"}
     refused = ragstone("judge", run, "--where", "containment = 1", "--judge", "token_f1")
     assert refused.code == 2
-    assert "holds judgements of other answers" in refused.err
+    says(refused.err.splitlines()[-1].replace(str(folder), "there"))
     for wrong in (
         ["judge", run, "--where", "containment = 9", "--judge", "token_f1"],
         ["judge", run, "--where", "contain = 9", "--judge", "token_f1"],
@@ -233,12 +233,13 @@ def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, say
     # Judged again, and chosen from once more, they are still chosen.
     assert ragstone("judge", chosen / "answers.jsonl", "--judge", "chrf", "-o", "runs/again").code == 0
     assert chosen_in(folder / "runs" / "again") == chosen_in(chosen)
-    narrowed = ragstone("judge", chosen, "--where", "question_id = b", "--judge", "chrf", "-o", "runs/less")
+    where = "question_id = b"
+    narrowed = ragstone("judge", chosen, "--where", where, "--judge", "chrf", "-o", "runs/less")
     assert narrowed.code == 0
-    assert chosen_in(folder / "runs" / "less").where == "(containment = 0) and (question_id = b)"
+    assert chosen_in(folder / "runs" / "less").where == f"({chosen_in(chosen).where}) and ({where})"
     # A file has no summary, so what a reader must know is printed.
     alone = ragstone("judge", run, "--where", "containment = 0", "--judge", "chrf", "-o", "alone.jsonl")
-    assert "a filter chose: containment = 0" in " ".join(alone.out.split())
+    says(" ".join(alone.out.split()))
     # Labels and agreement of them are those of the choice.
     write(folder, [{"question_id": "b", "score": 1}], "labels.jsonl")
     refused = ragstone("agree", chosen, "labels.jsonl")

@@ -42,19 +42,16 @@ def of(entries, name):
     return next(entry for entry in entries if entry.name == name)
 
 
-def test_a_judge_of_ones_own_has_its_sentence_and_stands_first(project):
+def test_a_judge_of_ones_own_has_its_sentence_and_stands_first(project, says):
     entries = list_judges(settings=settings_in(project))
     assert (entries[0].name, entries[0].group) == ("tone", OURS)
-    assert entries[0].about == "Whether the answer is kind."
+    says(entries[0].about)
     assert {entry.name for entry in entries[1:]} == set(judge_names())
     assert [entry.name for entry in list_judges("whether KIND tone", settings=settings_in(project))] == [
         "tone"
     ]
     found = list_judges("Contexts SHARE", settings=settings_in(project))
-    assert {entry.group for entry in found} == {
-        "Is it faithful to its sources?",
-        "Did the retriever do its part?",
-    }
+    says("\n".join(sorted({entry.group for entry in found})))
     assert list_judges("no such judge", settings=settings_in(project)) == []
 
 
@@ -74,7 +71,7 @@ def test_a_broken_judge_is_listed_with_what_is_wrong(project):
     assert "boolean" in entry.wrong
 
 
-def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_it(project):
+def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_it(project, says):
     run = project / "runs" / "a"
     run.mkdir(parents=True)
     judge = load_judge("faithfulness")
@@ -89,7 +86,8 @@ def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_
     name, estimate = good.lead
     figure = figure_text(entry)
     assert figure.startswith(f"{name} {estimate.value:.2f}".replace("-", "−"))
-    assert f"on {good.n} labelled answers, model {good.model}; 1 further report card" in figure
+    assert f"on {good.n} labelled answers, model {good.model}; " in figure
+    says(figure)
     assert "version" not in figure
     assert figure_text(of(library.judges, "claims")) is None
     only_older = msgspec.structs.replace(entry, cards=entry.cards[1:])
@@ -97,7 +95,7 @@ def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_
     bad = msgspec.structs.replace(
         entry.cards[0], card=msgspec.structs.replace(good, better_than_baseline=False)
     )
-    assert "no better than its baseline" in figure_text(msgspec.structs.replace(entry, cards=[bad]))
+    says(figure_text(msgspec.structs.replace(entry, cards=[bad])))
     none = msgspec.structs.replace(entry.cards[0], card=msgspec.structs.replace(good, agreement={}))
     assert figure_text(msgspec.structs.replace(entry, cards=[none])).startswith("cannot be compared")
 

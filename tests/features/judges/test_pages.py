@@ -1,5 +1,6 @@
 """The judges of a project in the workbench."""
 
+from tests.support.golden import sentence_in
 from tests.support.served_project import client, project
 from tests.support.workbench import peopled
 
@@ -84,8 +85,8 @@ def test_only_owners_begin_and_keep_judges(project):
     assert not (project / "judges").exists()
 
 
-def test_that_nobody_checked_a_judge_is_said_once(project, client):
+def test_that_nobody_checked_a_judge_is_said_once(project, client, says):
     page = client.get("/workbench/judges").text
     assert page.count("checked against people") == 1
-    assert "No model is set for judging" in page
+    says(sentence_in(page, "No model is"))
     assert page.count("no model</span>") > 20

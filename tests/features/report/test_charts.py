@@ -107,20 +107,15 @@ def drawn(*means: float, wide: float = 0.2) -> list[PlotPoint]:
     ]
 
 
-def test_all_that_share_the_lowest_or_the_highest_mean_are_named() -> None:
-    said = say(DrawnMeans(drawn(0.0, 0.0, 0.0, 0.0, 0.5, 0.1 + 0.2, 1.0)), OUTER)
-    assert said.startswith(
-        "Of 7 values, the lowest mean is 0.00 (v0, v1, v2 and 1 more), and the highest 1.00 (v6)."
-    )
+def test_all_that_share_the_lowest_or_the_highest_mean_are_named(says) -> None:
+    says(say(DrawnMeans(drawn(0.0, 0.0, 0.0, 0.0, 0.5, 0.1 + 0.2, 1.0)), OUTER))
     assert say(DrawnMeans(drawn(0.1 + 0.2, 0.3, 0.3)), OUTER) == ""  # alike but for rounding
-    assert say(DrawnMeans(drawn(0.0, 0.5, 1.0), n_left_out=4), OUTER).startswith(
-        "Of the 3 values with the most rows, "
-    )
+    says(say(DrawnMeans(drawn(0.0, 0.5, 1.0), n_left_out=4), OUTER))
 
 
-def test_the_widest_interval_is_not_the_least_known_where_one_has_none() -> None:
+def test_the_widest_interval_is_not_the_least_known_where_one_has_none(says) -> None:
     points = drawn(0.2, 0.5, 0.6)
-    assert say(DrawnMeans(points), WIDEST).startswith("The least is known of v0")
+    says(say(DrawnMeans(points), WIDEST))
     single = PlotPoint(name="single", group="s", value=1.0, n=1)
     assert say(DrawnMeans([*points, single]), WIDEST) == ""
 
@@ -163,7 +158,8 @@ def test_scores_are_called_alike_only_where_more_than_half_are(says) -> None:
     says(" ".join(said((2, 2, 2, 1))))
     assert said((2, 2, 1, 0)) == []
     assert said((2,)) == []
-    assert said([2] * 399 + [1]) == ["grade gave 2 in over 99 % of 400 rows."]
+    (sentence,) = said([2] * 399 + [1])
+    says(sentence)
 
 
 def test_text_from_outside_is_escaped_and_cut() -> None:

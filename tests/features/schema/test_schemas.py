@@ -109,7 +109,7 @@ def test_an_unknown_name_is_told(says):
 
 def test_the_command_lists_prints_and_writes(folder, says):
     assert ragstone("schema").out.split() == schema_names()
-    assert json.loads(ragstone("schema", "label").out)["title"] == "A row of Ragstone: label"
+    says(json.loads(ragstone("schema", "label").out)["title"])
     assert ragstone("schema", "settings", "-o", "s.json").code == 0
     assert json.loads((folder / "s.json").read_text())["$schema"]
     for words in (["schema", "settings", "-o", "s.json"], ["schema", "-o", "other.json"], ["schema", "x"]):

@@ -47,7 +47,7 @@ def test_all_of_it_has_the_contexts_the_conversation_and_the_calls(rich, says):
     says(ran.out)
 
 
-def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
+def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path, says):
     words = {
         f"a system with a long name, and with its number at the end, {at}": f"word{at} " * 3_000
         for at in range(12)
@@ -56,8 +56,8 @@ def test_a_long_row_fits_a_screen_and_names_what_it_leaves_out(rich, tmp_path):
     write_rows(tmp_path / rich / "answers.jsonl", long, Answer, force=True)
     lines = command("show", rich, FIRST).out.splitlines()
     assert len(lines) <= SCREEN
-    assert lines[-3].startswith("12 systems more · ")
-    assert lines[-1] == "All of it: ragstone show --all runs/rich 'q 1/a'"
+    says(lines[-3])
+    says(lines[-1])
 
 
 def test_the_worst_of_a_judge_whose_lowest_score_is_the_best_is_its_highest(rich, tmp_path):

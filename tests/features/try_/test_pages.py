@@ -173,7 +173,9 @@ def without_model(tmp_path, table=""):
 
 
 @pytest.mark.parametrize("what", ["answer-prompt", "tone"])
-def test_the_model_of_the_run_is_offered_where_the_project_names_none(tmp_path, settings, what, monkeypatch):
+def test_the_model_of_the_run_is_offered_where_the_project_names_none(
+    tmp_path, settings, what, monkeypatch, says
+):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     manifest = tmp_path / "runs" / "mine" / "manifest.json"
     told = json.loads(manifest.read_text())
@@ -183,7 +185,7 @@ def test_the_model_of_the_run_is_offered_where_the_project_names_none(tmp_path, 
     with without_model(tmp_path) as client:
         page = client.get(f"{OWN}/{what}?row=sea").text
         assert '<option value="openai/fake">' in page
-        assert "The run asked <bdi>openai/fake</bdi> at <bdi>127.0.0.1:" in page
+        says(re.search(r"The run asked .*?</p>", page)[0])
         text = judge_text("x") if what == "tone" else prompt_text("x")
         sent = {"text": text, "rows": ["sea"], "model": "openai/fake"}
         assert client.post(f"{OWN}/{what}/forecast", json=sent).status_code == 200

@@ -5,6 +5,7 @@ import time
 
 import msgspec
 import pytest
+from tests.support.golden import sentence_in
 from tests.support.served_project import client, project
 from tests.support.spans import TRACE, asked, request, span
 from tests.support.texts import element
@@ -51,9 +52,9 @@ def judged(client, **given):
     return client.post(f"{T}/judge", json=body, headers={"Accept": "application/json"})
 
 
-def test_chosen_traces_are_judged_into_a_run_that_labels_can_be_made_of(client, traced):
+def test_chosen_traces_are_judged_into_a_run_that_labels_can_be_made_of(client, traced, says):
     page = client.get(f"{T}/chosen?act=judge&id={TRACE}&id={OTHER}").text
-    assert "Judge the answers of 2 traces" in page
+    says(sentence_in(page, "Judge the answers"))
     forecast = client.post(
         f"{T}/judge/forecast", json={"ids": [TRACE, OTHER], "name": "mine", "judges": ["no_refusal"]}
     ).json()
@@ -110,9 +111,9 @@ def test_a_run_that_is_there_is_not_written_again(client, traced):
     assert 'value="traces-2"' in client.get(f"{T}/chosen?act=judge&id={TRACE}").text
 
 
-def test_all_that_a_filter_leaves_can_be_chosen(client, traced):
+def test_all_that_a_filter_leaves_can_be_chosen(client, traced, says):
     page = client.get(f"{T}/chosen?act=set&all=1&where=question+~+maize").text
-    assert "Add the questions of 1 trace to a data set" in page
+    says(sentence_in(page, "Add the questions"))
     assert client.get(f"{T}/chosen?act=judge").status_code == 422
 
 

@@ -231,8 +231,8 @@ def test_scores_that_came_with_traces_and_those_of_the_monitor_are_shown_and_ask
     write(folder / "a.jsonl", asked("Is it?", "It is."), sent, asked("Was it?", "It was.", OTHER))
     fill(tmp_path / "monitor", [monitor_row(TRACE, faithfulness=0.2)]).close()
     how = {"monitor": tmp_path / "monitor"}
-    assert ids(index, "relevance = 0.5 and faithfulness < 0.5", **how) == [TRACE]
-    assert ids(index, "faithfulness = none", **how) == [OTHER]
+    for where, left in (("relevance = 0.5 and faithfulness < 0.5", TRACE), ("faithfulness = none", OTHER)):
+        assert ids(index, where, **how) == [left], where
     with index.opened() as con, with_scores(con, tmp_path / "monitor") as has_monitor:
         query = TraceQuery(con, [], has_monitor=has_monitor)
         scores = query.scores([TRACE, OTHER])

@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 from tests.support.browser import opened_tab
+from tests.support.golden import sentence_in
 from tests.support.served_project import client, project
 from tests.support.served_workbench import served
 from tests.support.spans import TRACE, as_protobuf, request, span
@@ -144,14 +145,16 @@ def sent(project, *spans, name="a"):
     (folder / f"{name}.jsonl").write_bytes(request(*spans) + b"\n")
 
 
-def test_a_trace_is_read_as_a_conversation_with_cards(client, project):
+def test_a_trace_is_read_as_a_conversation_with_cards(client, project, says):
     sent(project, *a_conversation())
     page = client.get(f"/workbench/traces/{TRACE}").text
-    assert "2 documents that the answer was given" in page
+    says(sentence_in(page, "2 documents that"))
     assert 'href="https://farm.example/handbook" rel="noreferrer' in page
     assert "score 0.9" in page
     assert "1 tool call<" in page
-    assert page.index("Answer farmers.") > page.index("What the model was told, and said")
+    heading = sentence_in(page, "What the model")
+    says(heading)
+    assert page.index("Answer farmers.") > page.index(heading)
     assert page.count("<script>alert") == 0
     for kind in ("step", "search", "tool", "model"):
         assert f'<span class="kind k-{kind}">{kind}</span>' in page

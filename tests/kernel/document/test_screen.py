@@ -104,7 +104,7 @@ def test_several_answers_stand_under_their_titles_and_the_rest_are_counted():
     assert LINES - 3 < len(out.splitlines()) <= LINES
 
 
-def test_a_caution_of_one_of_several_documents_says_of_which():
+def test_a_caution_of_one_of_several_documents_says_of_which(says):
     def card(at: int, *cautions: str) -> ReportDocument:
         verdict = Paragraph(f"Judge {at} is fit.", tone="outcome")
         return ReportDocument(
@@ -116,7 +116,7 @@ def test_a_caution_of_one_of_several_documents_says_of_which():
         )
 
     out = words(screen(card(0, "Few rows."), card(1, "Few rows.", "Give this judge a threshold."), card(2)))
-    assert "- judge-0; judge-1: Few rows. - judge-1: Give this judge a threshold." in out
+    says(out[out.index("- judge-0") :])
     assert "- Few rows." in words(screen(card(0, "Few rows."), card(1, "Few rows."), card(2, "Few rows.")))
     assert "- Few rows." in words(screen(card(0, "Few rows."), most=9))
 
@@ -125,7 +125,7 @@ def test_a_document_that_answers_nothing_is_a_section_beside_others():
     card = document(Paragraph("Cannot tell.", tone="outcome"), table(9))
     means = msgspec.structs.replace(document(table(30, "means")), title="What people would give", last="")
     out = words(screen(card, means))
-    assert "What people would give" in out
+    assert means.title in out
     assert out.index("Cannot tell.") == 0
     assert (
         words(screen(card, msgspec.structs.replace(means, blocks=[table(2)]))).count("What people would") == 1
@@ -147,34 +147,34 @@ def test_without_an_answer_the_findings_of_the_page_answer_each_with_its_questio
     says(screen(nothing).splitlines()[0])
 
 
-def test_hidden_rows_with_a_caution_are_counted_as_such():
+def test_hidden_rows_with_a_caution_are_counted_as_such(says):
     rows = [[Cell(f"row {at}", tone="warn" if at > 35 else ""), "1"] for at in range(40)]
     out = screen(document(Table([Column("a", text=True), Column("n")], rows, "t")))
-    assert re.search(r"\d+ more rows \(4 with a caution\)", words(out))
+    says(re.search(r"\d+ more rows .*", words(out))[0])
 
 
-def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names_them():
+def test_a_table_that_is_too_wide_lacks_its_rare_columns_and_the_last_line_names_them(says):
     columns = [Column("Name", text=True), "mean", Column("cost", rare=True), Column("time", rare=True)]
     heads = [each if isinstance(each, Column) else Column(each) for each in columns]
     rows = [["one group"], *([f"system number {at}", "0.50", "c" * 30, "t" * 20] for at in range(40))]
     wide = document(Table(heads, rows, "Board"), Paragraph("Right.", tone="outcome"))
     out = words(screen(wide, width=50))
-    assert "system number 0 0.50 system number 1 0.50" in out
-    assert "2 more columns (cost, time)" in out
+    says(out)
     some = words(screen(wide, width=60))
-    assert ("ccc" in some, "ttt" in some, "1 more column (time)" in some) == (True, False, True)
+    assert ("ccc" in some, "ttt" in some) == (True, False)
+    says(some[some.index("1 more column") :])
     assert "more column" not in words(screen(wide, width=100))
     assert "ttt" in screen(wide, width=100)
     assert "more column" not in words(screen(wide, width=50, most=200))  # shown whole: nothing is left out
 
 
-def test_cautions_in_the_cells_of_a_table_that_is_left_out_are_counted():
+def test_cautions_in_the_cells_of_a_table_that_is_left_out_are_counted(says):
     columns = [Column("Name", text=True), Column("n")]
     cells = [Cell("†", tone="warn"), Cell("few", caution="few rows"), Cell("worse", tone="bad"), Cell("fine")]
     doubted = Table(columns, [[f"judge {at}", cell] for at, cell in enumerate(cells)], "Judges")
     out = words(screen(document(table(60), Heading("Judges"), doubted)))
     assert "judge 0" not in out
-    assert "--all shows 2 more cautions" in out
+    says(out[out.index("--all shows") :])
 
 
 def test_a_head_of_a_group_does_not_end_a_cut_table():
@@ -186,10 +186,10 @@ def test_a_head_of_a_group_does_not_end_a_cut_table():
     )
 
 
-def test_what_is_short_of_the_last_words_is_said_on_a_cut_screen_alone():
+def test_what_is_short_of_the_last_words_is_said_on_a_cut_screen_alone(says):
     long = long_document(last="Models: a\nTokens: 9. Cost: 1 USD.", brief="Cost: 1 USD.")
     assert "Models: a" not in screen(long)
-    assert "models, calls and tokens" in words(screen(long))
+    says(screen(long).splitlines()[-1])
     assert "Models: a" in screen(msgspec.structs.replace(long, blocks=[table(2)]))
 
 

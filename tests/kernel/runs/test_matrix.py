@@ -87,13 +87,15 @@ def test_runs_with_the_same_settings_share_a_cell_and_are_not_averaged():
     assert (cell.words, cell.heat) == ("0.20 / 0.30", None)
 
 
-def test_a_cell_shows_interval_failures_and_the_way_to_its_rows():
+def test_a_cell_shows_interval_failures_and_the_way_to_its_rows(says):
     points = [mean(0.5, prompt="bare", target="/rows", n=8), mean(None, prompt="strict", n=0)]
     (table,) = (block for block in matrix_blocks(lay_out(points), "right") if isinstance(block, Table))
     bare, strict = table.rows[0][1], table.rows[1][1]
-    assert (bare.words, bare.beside) == ("", "0.40 to 0.60, 8 of 10 scored")
+    assert bare.words == ""
+    says(bare.beside)
     assert [(link.words, link.target) for link in bare.links] == [("0.50", "/rows")]
-    assert (strict.words, strict.beside, strict.heat) == ("no score", "0 of 10 scored", None)
+    assert (strict.words, strict.heat) == ("no score", None)
+    says(strict.beside)
 
 
 @pytest.mark.parametrize(

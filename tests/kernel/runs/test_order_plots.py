@@ -26,13 +26,13 @@ def test_the_order_is_drawn_with_how_often_each_is_first(says):
 
 
 @pytest.mark.parametrize("first", [0.5, 0.97, 0.99996, 1.0])
-def test_a_share_of_resamples_is_never_told_as_significance_nor_as_better(first):
+def test_a_share_of_resamples_is_never_told_as_significance_nor_as_better(first, says):
     other = 1 - first
     plot = rank_plot(ranks([first, other], [other, first]), "r", "Run", "the rankings")
     text = " ".join(plot.said)
     assert not SIGNIFICANCE.search(text)
-    assert "it is no test of a difference" in text
-    assert ("in each of 10,000 resamples" in text) == (first == 1)
+    says(text)
+    assert ("in each of" in text) == (first == 1)
     if first < 1:
         assert "100 %" not in text  # not all is not rounded to all
 
@@ -50,11 +50,11 @@ def test_all_that_are_first_as_often_are_named(says):
     assert "about equally often" in near.said[0]  # both read 50 %
 
 
-def test_ranks_beyond_the_eighth_are_one_part_and_every_bar_is_whole():
+def test_ranks_beyond_the_eighth_are_one_part_and_every_bar_is_whole(says):
     k = 12
     plot = rank_plot(ranks(*([[1 / k] * k] * k)), "r", "Run", "the rankings")
     assert [len(row.parts) for row in plot.figure.rows] == [9] * k
-    assert plot.figure.rows[0].parts[-1][0] == "rank 9 or below"
+    says(plot.figure.rows[0].parts[-1][0])
     assert all(sum(share for _, share, _ in row.parts) == pytest.approx(1) for row in plot.figure.rows)
 
 
@@ -115,7 +115,7 @@ def test_what_are_no_alternatives_has_no_frontier():
     [plot] = price_plot(priced(("a", 0.001, 0.7), ("b", 0.01, 0.9)), figure, "c", "cost")
     assert list(plot.said) == []
     assert "c-front" not in "".join(page_svgs(plot))
-    assert "Not beaten on both" not in numbers_of(plot.figure)[0]
+    assert not any("beaten on both" in str(column) for column in numbers_of(plot.figure)[0])
 
 
 def test_less_is_better_where_the_measure_says_so():

@@ -14,6 +14,7 @@ from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 from ragstone.kernel.tables.interchange.traces import answers_with_spans
 
 MODEL = {"openinference__span__kind": "LLM"}
+ABOUT_MAIZE = "Will maize grow in Nakuru?"
 
 
 def trace(number, question, model, *, service="shop", failed=False, **more):
@@ -35,7 +36,7 @@ def log(tmp_path, monkeypatch):
     bodies = [
         trace(1, "Is it?", "a", session__id="s"),
         trace(2, "Was it?", "b", failed=True),
-        trace(3, "Will maize grow in Nakuru?", "b", service="farm"),
+        trace(3, ABOUT_MAIZE, "b", service="farm"),
         trace(4, "Could it?", "b", service="unknown_service:python"),
     ]
     (tmp_path / "log" / "a.jsonl").write_bytes(b"\n".join(bodies) + b"\n")
@@ -47,14 +48,14 @@ def test_the_system_is_the_program_and_the_model_is_in_the_metadata(log):
     assert {text: row.system for text, row in rows.items()} == {
         "Is it?": "shop",
         "Was it?": "shop",  # one application with two models is one system
-        "Will maize grow in Nakuru?": "farm",
+        ABOUT_MAIZE: "farm",
         "Could it?": "b",  # an SDK's word for no name is none: as ever, the model
     }
     notes = {text: (row.metadata.get("service"), row.metadata.get("model")) for text, row in rows.items()}
     assert notes == {
         "Is it?": ("shop", "a"),
         "Was it?": ("shop", "b"),
-        "Will maize grow in Nakuru?": ("farm", "b"),
+        ABOUT_MAIZE: ("farm", "b"),
         "Could it?": (None, None),
     }
 
@@ -97,11 +98,7 @@ def test_judge_takes_of_traces_what_a_filter_leaves(log, where, n):
 def test_sample_and_import_take_them_too_and_folders(log, tmp_path):
     assert ragstone("sample", log.parent, "--where", "service = farm", "-o", "q.jsonl").code == 0
     [row] = read_rows(tmp_path / "q.jsonl", Question)
-    assert (row.question, row.reference, row.metadata["answer"]) == (
-        "Will maize grow in Nakuru?",
-        None,
-        "So 3.",
-    )
+    assert (row.question, row.reference, row.metadata["answer"]) == (ABOUT_MAIZE, None, "So 3.")
     assert ragstone("import", log, "--where", "failed", "-o", "in").code == 0
     assert [row.question for row in read_rows(tmp_path / "in" / "answers.jsonl", Answer)] == ["Was it?"]
 

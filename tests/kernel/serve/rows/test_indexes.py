@@ -77,13 +77,14 @@ def test_one_run_that_is_indexed_does_not_keep_others_back(indexes, tmp_path, mo
     assert making is not None
     assert making.remaining_s is None
     with indexes.first_rows(run) as con:
-        assert con.execute("SELECT count(*) FROM lines").fetchone() == (3,)
+        (n,) = con.execute("SELECT count(*) FROM lines").fetchone()
+        assert n == 3
     assert n_lines(indexes, write(tmp_path / "other", 2)) == 2
     going_on.set()
     assert n_lines(indexes, run) == 3
 
 
-def test_a_process_that_is_killed_leaves_no_half_index(indexes, tmp_path, beside, monkeypatch):
+def test_a_process_that_is_killed_leaves_no_half_index(indexes, tmp_path, beside, monkeypatch, says):
     starting = HelperProcess.start
     helpers: list[HelperProcess] = []
 
@@ -99,8 +100,9 @@ def test_a_process_that_is_killed_leaves_no_half_index(indexes, tmp_path, beside
         time.sleep(0.001)
     assert making is not None
     os.kill(helpers[0]._process.pid, signal.SIGKILL)
-    with pytest.raises(DataError, match="ended with signal 9"):
+    with pytest.raises(DataError) as mistake:
         n_lines(indexes, run)
+    says(mistake.value)
     folder = indexes.folder_of(run)
     assert not list(folder.glob("*.duckdb"))
     assert n_lines(indexes, run) == 60_000  # the next request makes it again
@@ -168,7 +170,7 @@ def test_a_file_that_is_removed_meanwhile_is_named(indexes, tmp_path, monkeypatc
     says(mistake.value)
 
 
-def test_a_run_that_grows_shows_its_last_index_until_the_next_is_made(indexes, tmp_path, monkeypatch):
+def test_a_run_that_grows_shows_its_last_index_until_the_next_is_made(indexes, tmp_path, monkeypatch, says):
     run = write(tmp_path / "run", 5, "questions.jsonl.partial")
     assert n_lines(indexes, run) == 5
     write(run, 7, "questions.jsonl.partial")
@@ -187,10 +189,10 @@ def test_a_run_that_grows_shows_its_last_index_until_the_next_is_made(indexes, t
             n_lines(indexes, run)
         except DataError as raised:
             mistake = str(raised)
-    assert "questions.jsonl.partial:1: not a row" in str(mistake)
+    says(mistake)
 
 
-def test_a_full_disk_is_explained(tmp_path):
+def test_a_full_disk_is_explained(tmp_path, says):
     """A limit on the size of files, in a process of its own, is to DuckDB what a full disk is."""
     write(tmp_path / "run", 20_000)
     code = (
@@ -206,8 +208,8 @@ def test_a_full_disk_is_explained(tmp_path):
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.startswith("DataError "), done.stdout + done.stderr
-    assert "the index of the run cannot be written" in done.stdout
-    assert "Make room" in done.stdout
+    says(done.stdout[done.stdout.index("the index of") : done.stdout.index(" (")])
+    says(done.stdout[done.stdout.index("Make room") :])
     assert not list((tmp_path / "store").rglob("*.duckdb"))
 
 
