@@ -26,7 +26,7 @@ def browser_notes(notes: Sequence[str], *, may_label: bool) -> list[str]:
     texts = []
     for note in notes:
         text = note
-        for pattern, words in chosen:
-            text = pattern.sub(words, text)
+        for pattern, in_browser in chosen:
+            text = pattern.sub(in_browser, text)
         texts.append(text)
     return texts

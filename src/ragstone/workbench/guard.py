@@ -77,9 +77,9 @@ def matches(token: str, sent: str | None) -> bool:
     """Return whether a token, masked or not, is the right one, in a time that does not tell."""
     if sent is None:
         return False
-    given = (text.encode("utf-8", "surrogateescape") for text in (sent, unmasked(sent)))
+    tokens = (text.encode("utf-8", "surrogateescape") for text in (sent, unmasked(sent)))
     # Each is compared, so that the time does not tell which of them it was.
-    return sum(hmac.compare_digest(token.encode(), text) for text in given) > 0
+    return sum(hmac.compare_digest(token.encode(), text) for text in tokens) > 0
 
 
 FORM_BYTES = 1 << 20

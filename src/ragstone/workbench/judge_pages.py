@@ -133,8 +133,8 @@ def begin(
         raise DataError(
             f"{name[:80]!r} cannot be the name of a run: take letters, digits, dots, - and _, at most 80."
         )
-    place = _place(app, folder)
-    if (place / name).exists():
+    parent = _place(app, folder)
+    if (parent / name).exists():
         raise DataError(f"There is a run {name!r} already: give the new one another name.")
     settings, judges = _asked(app, data)
     sheet = chosen_sheet(folder, data.where, left=_left(app, folder, data.where))
@@ -144,12 +144,12 @@ def begin(
     app.jobs.begin(_job(folder), job)
 
     async def work(session: Session) -> int:
-        await judge_to_new_run(session, sheet, place / name, judges, chosen=chosen)
+        await judge_to_new_run(session, sheet, parent / name, judges, chosen=chosen)
         return len(sheet)
 
     job.start(settings, caps, work)
     app.audit(request, "answers judged", run=data.run, into=name, judges=len(judges), answers=len(sheet))
-    return JudgingStarted(f"{app.runs.folders.index(place)}/{name}")
+    return JudgingStarted(f"{app.runs.folders.index(parent)}/{name}")
 
 
 @get("/judge/job", sync_to_thread=True, guards=[OWNER])

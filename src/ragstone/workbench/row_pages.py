@@ -57,34 +57,40 @@ def row(
     name: FromPath[str],
 ) -> Response[str]:
     """Give the page of a row: of an address see RowAsked."""
-    asked = query_of(request, RowAsked)
-    question, system, judged = asked.question, asked.system, asked.judged
+    query = query_of(request, RowAsked)
+    question, system, judged = query.question, query.system, query.judged
     own = RowAsked.__struct_fields__
-    kept = [(key, value) for key, value in parse_qsl(request.url.query) if key not in own]  # in their order
+    of_list = [
+        (key, value) for key, value in parse_qsl(request.url.query) if key not in own
+    ]  # in their order
     here = f"{ROOT}/runs/{index}/{quote(name, safe='')}"
-    values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": kept, "question": question}
+    values: dict[str, Any] = {"here_run": here, "run_name": name, "kept": of_list, "question": question}
     of_system = [("system", system)] if system else []
-    values["row_at"] = f"{here}/row?{urlencode([*kept, *of_system, ('question', '')])}"  # the id comes last
-    values["list_at"] = f"{here}?{urlencode(kept)}" if kept else here
-    found = _found(app, folder, question, query_of(request, RowFilter))
-    if found.opened is None:
+    values["row_at"] = (
+        f"{here}/row?{urlencode([*of_list, *of_system, ('question', '')])}"  # the id comes last
+    )
+    values["list_at"] = f"{here}?{urlencode(of_list)}" if of_list else here
+    opened_row = _found(app, folder, question, query_of(request, RowFilter))
+    if opened_row.opened is None:
         return page(request, "workbench/row_gone.html", "This row is gone", status=404, **values)
-    shown, wrong = _whole(app, person, found, system)
-    n_judged = len(shown.detail.judgements)
+    whole_row, wrong = _whole(app, person, opened_row, system)
+    n_judged = len(whole_row.detail.judgements)
     first = max(0, min(judged, n_judged - 1)) // JUDGEMENTS_A_PAGE * JUDGEMENTS_A_PAGE
-    fitted = fitted_row(shown, first)
-    systems = [answer.system for answer in shown.answers]
+    fitted = fitted_row(whole_row, first)
+    systems = [answer.system for answer in whole_row.answers]
     chosen = system if system in systems else next(iter(systems), "")
-    answers = {answer.system: answer.answer for answer in shown.answers}
+    answers = {answer.system: answer.answer for answer in whole_row.answers}
     places = label_places(app, person, f"{index}/{name}", question, answers)
     return page(
         request,
         "workbench/row.html",
-        shown.question if len(shown.question) <= LONGEST_HEADING else f"{shown.question[:LONGEST_HEADING]}…",
+        whole_row.question
+        if len(whole_row.question) <= LONGEST_HEADING
+        else f"{whole_row.question[:LONGEST_HEADING]}…",
         **values,
         wrong=wrong + ([f"{system!r} did not answer this question."] if system not in ("", chosen) else []),
-        place=found.place,
-        chips=_chips(found.columns, dict(kept)),
+        place=opened_row.place,
+        chips=_chips(opened_row.columns, dict(of_list)),
         chosen=chosen,
         row_systems=len(systems),
         labelled_at=places.at,
@@ -122,26 +128,30 @@ def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Fo
     with app.indexes.of(folder) as con:
         columns = columns_in(con, columns_of(view.summary))
         opened = opened_in(con, question, columns, view.summary, view.causes)
-        place = None
+        row_place = None
         try:
-            place = place_among(con, chosen, columns, question, notes) if opened else None
+            row_place = place_among(con, chosen, columns, question, notes) if opened else None
         except DataError as mistake:
             wrong.append(str(mistake))
-    return _Found(opened, columns, place, wrong)
+    return _Found(opened, columns, row_place, wrong)
 
 
-def _whole(app: AppState, person: Person, found: _Found, system: str) -> tuple[OpenedRows, list[str]]:
+def _whole(app: AppState, person: Person, opened_row: _Found, system: str) -> tuple[OpenedRows, list[str]]:
     """Return the row with what people say of it, and what is wrong with the files of that."""
-    opened = found.opened
+    opened = opened_row.opened
     assert opened is not None
     answers = {answer.system: answer.answer for answer in opened.answers}
     labels, wrong = labels_of_row(label_files(app.settings), opened.line.id, answers)
     visible, hidden = seen_labels(app, person, labels)
     # Notes are asked for by their own script, which writes them too.
-    whole = whole_row(opened, found.columns, labels=visible, system=system or None)
-    rows = sorted(opened.detail.judgements, key=lambda each: found.columns[each.column].model == NO_MODEL)
-    shown = msgspec.structs.replace(whole, detail=msgspec.structs.replace(whole.detail, judgements=rows))
-    return shown, list(dict.fromkeys([*found.wrong, *wrong, *hidden]))
+    whole = whole_row(opened, opened_row.columns, labels=visible, system=system or None)
+    rows = sorted(
+        opened.detail.judgements, key=lambda each: opened_row.columns[each.column].model == NO_MODEL
+    )
+    without_texts = msgspec.structs.replace(
+        whole, detail=msgspec.structs.replace(whole.detail, judgements=rows)
+    )
+    return without_texts, list(dict.fromkeys([*opened_row.wrong, *wrong, *hidden]))
 
 
 class FittedRow(NamedTuple):
@@ -161,12 +171,12 @@ def fitted_row(row: OpenedRows, first: int = 0) -> FittedRow:
     for cap in (None, *CAPS):
         room = PageRoom(lambda text: len(script_json(text)) - 2)
         room.left = TEXT_BYTES
-        shown = room.fitted(paged if cap is None else _capped(paged, cap))
-        if any(old.answer != new.answer for old, new in zip(row.answers, shown.answers, strict=False)):
-            shown = msgspec.structs.replace(shown, differences=None)  # their places are of the whole texts
-        if len(script_json(shown)) <= ROW_BYTES:
+        fitted = room.fitted(paged if cap is None else _capped(paged, cap))
+        if any(old.answer != new.answer for old, new in zip(row.answers, fitted.answers, strict=False)):
+            fitted = msgspec.structs.replace(fitted, differences=None)  # their places are of the whole texts
+        if len(script_json(fitted)) <= ROW_BYTES:
             break
-    return FittedRow(shown, room.is_cut, cap)
+    return FittedRow(fitted, room.is_cut, cap)
 
 
 def _with_judgements(row: OpenedRows, first: int) -> OpenedRows:
@@ -238,9 +248,9 @@ def _chips(columns: Sequence[ColumnView], chosen: dict[str, str]) -> list[str]:
     judge = chosen.get("judge", "")
     if judge.isdecimal() and int(judge) < len(columns):
         chips.append(columns[int(judge)].judge)
-    words = {"text": "“{}”", "where": "{}", "low": "score from {}", "high": "score to {}", "cause": "{}"}
-    words |= {"result": "{}", "found": "relevant document: {}", "order": "order: {}"}
-    for name, text in words.items():
+    labels = {"text": "“{}”", "where": "{}", "low": "score from {}", "high": "score to {}", "cause": "{}"}
+    labels |= {"result": "{}", "found": "relevant document: {}", "order": "order: {}"}
+    for name, text in labels.items():
         if value := chosen.get(name):
             status = STATUS_WORDS.get(value.removeprefix("is-"), value)  # type: ignore[call-overload]
             chips.append(text.format(status if name == "result" else value))

@@ -79,7 +79,7 @@ def answers_in(
         raise DataError(f"Rows cannot be sorted by {column!r}: there is no such column. {hint}")
     # Of several runs, the rows before the page may be of any of them.
     skipped, upto = (first, most) if len(runs) == 1 else (0, None if most is None else first + most)
-    found = [
+    pairs = [
         _sorted(
             run,
             number,
@@ -89,7 +89,7 @@ def answers_in(
         )
         for number, run in enumerate(runs)
     ]
-    sorted_rows = [rows for rows, _ in found]
+    sorted_rows = [rows for rows, _ in pairs]
     if len(runs) == 1:
         rows = [row for _, row in sorted_rows[0]]
     elif column:
@@ -109,7 +109,7 @@ def answers_in(
     else:
         rows = [row for _, row in islice((each for run in sorted_rows for each in run), first, upto)]
     every = (run.con.execute("SELECT count(*) FROM pairs").fetchone() or (0,) for run in runs)
-    return AnswerPlaces(rows=rows, n=sum(n for _, n in found), of=sum(of for (of,) in every))
+    return AnswerPlaces(rows=rows, n=sum(n for _, n in pairs), of=sum(of for (of,) in every))
 
 
 class _Falling(NamedTuple):
@@ -148,4 +148,4 @@ def _sorted(
     if not rows and first:  # a page after the last one
         counted = f"SELECT count(*) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
         (n,) = run.con.execute(counted, condition[1]).fetchone() or (0,)
-    return [(key, AnswerPlace(number, place, system)) for key, place, system, _ in rows], n
+    return [(key, AnswerPlace(number, at, system)) for key, at, system, _ in rows], n

@@ -114,13 +114,16 @@ def export_rows(
 
 def _rows_of(runs: Sequence[TableRun], places: Sequence[AnswerPlace]) -> Iterator[dict[str, Any]]:
     of_run: dict[int, list[AnswerPlace]] = {}
-    for place in places:
-        of_run.setdefault(place.run, []).append(place)
+    for answer_place in places:
+        of_run.setdefault(answer_place.run, []).append(answer_place)
     rows = {
-        number: _joined_rows(runs[number], {place.place for place in ours}) for number, ours in of_run.items()
+        number: _joined_rows(runs[number], {answer_place.place for answer_place in ours})
+        for number, ours in of_run.items()
     }
-    for place in places:
-        yield rows[place.run][place.place, place.system] | {RUN: runs[place.run].name}
+    for answer_place in places:
+        yield rows[answer_place.run][answer_place.place, answer_place.system] | {
+            RUN: runs[answer_place.run].name
+        }
 
 
 def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], dict[str, Any]]:
@@ -145,20 +148,18 @@ def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], 
     )
     names: dict[JudgeKey, str] = {key: name for name, key in judges.items()}
     ranks = {
-        (place, system): None if rank is None or rank != rank else int(rank)
-        for place, system, rank in con.execute(
+        (at, system): None if rank is None or rank != rank else int(rank)
+        for at, system, rank in con.execute(
             "SELECT place, system, found_rank FROM pairs WHERE place IN (SELECT unnest(?))", [wanted]
         ).fetchall()
     }
     flipped = flipped_questions(content.judgements) if FLIPS in filters.kinds else set[str]()
     rows = {}
     for row in joined(content, names):
-        place = ids[row["question_id"]]
+        at = ids[row["question_id"]]
         tags = {filters.tags[key]: value for key, value in (row["tags"] or {}).items() if key in filters.tags}
-        rows[place, row["system"]] = (
-            row
-            | tags
-            | {"found_rank": ranks.get((place, row["system"])), FLIPS: row["question_id"] in flipped}
+        rows[at, row["system"]] = (
+            row | tags | {"found_rank": ranks.get((at, row["system"])), FLIPS: row["question_id"] in flipped}
         )
     return rows
 

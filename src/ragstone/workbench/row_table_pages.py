@@ -123,28 +123,28 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
     views, broken = views_in(_folder(app))
     with ExitStack() as stack:
         opened = [_opened(app, run, stack) for run in runs]
-        asked = _asked(request, app, query, runs, opened)
+        table = _asked(request, app, query, runs, opened)
         if query.add:
             more = _condition(query, table_columns([run.rows for run in opened]))
-            address = TableAddress(tuple(asked.pairs()))
-            parts = [part for part in (_joinable(asked.filter.where, opened), more) if part]
+            address = TableAddress(tuple(table.pairs()))
+            parts = [part for part in (_joinable(table.filter.where, opened), more) if part]
             return Redirect(f"{ROWS}{address.href('where', ' and '.join(parts))}", status_code=303)
         values = (
-            _table(opened, asked, request, query)
+            _table(opened, table, request, query)
             if opened
-            else {"address": TableAddress(tuple(asked.pairs()))}
+            else {"address": TableAddress(tuple(table.pairs()))}
         )
     response: Response[Any] = page(
         request,
         "workbench/rows.html",
-        asked.view.name if asked.view else "Rows",
+        table.view.name if table.view else "Rows",
         **values,
         run_ids=runs,
         run_pairs=[("run", run) for run in runs],
         runs=opened,
-        chosen=asked.filter,
-        view=asked.view,
-        changed=asked.is_changed,
+        chosen=table.filter,
+        view=table.view,
+        changed=table.is_changed,
         views=views,
         broken_views=broken,
         entries=[
@@ -156,10 +156,12 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
         may_save=person.may("annotator"),
         owner=person.may("owner"),
     )
-    if query.keep == "1" and asked.columns:
-        kept = quote(msgspec.json.encode(asked.columns).decode(), safe="")
-        if len(kept) < 3500:
-            response.set_cookie(COOKIE, kept, path=ROWS, max_age=31_536_000, httponly=True, samesite="lax")
+    if query.keep == "1" and table.columns:
+        columns_cookie = quote(msgspec.json.encode(table.columns).decode(), safe="")
+        if len(columns_cookie) < 3500:
+            response.set_cookie(
+                COOKIE, columns_cookie, path=ROWS, max_age=31_536_000, httponly=True, samesite="lax"
+            )
     elif query.keep == "0":
         response.delete_cookie(COOKIE, path=ROWS)
     return response
@@ -186,25 +188,27 @@ def _asked(
     request: AnyRequest, app: AppState, query: TableQuery, runs: list[str], opened: Sequence[TableRun]
 ) -> _TableRequest:
     """Return what an address asks for: what it says, else what its view says."""
-    given = query_of(request, RowFilter)
+    row_filter = query_of(request, RowFilter)
     view = read_view(_folder(app), query.view) if query.view else None
     if view:
-        given = msgspec.structs.replace(
-            given,
-            where=given.where if "where" in request.query_params else view.where,
-            order=given.order if "order" in request.query_params else view.order,
+        row_filter = msgspec.structs.replace(
+            row_filter,
+            where=row_filter.where if "where" in request.query_params else view.where,
+            order=row_filter.order if "order" in request.query_params else view.order,
         )
-    chosen = given
+    chosen = row_filter
     if opened:
-        if given.judge is not None and len(opened) > 1:
+        if row_filter.judge is not None and len(opened) > 1:
             raise DataError("The number of a judge is of one run: write its name in the filter.")
         first = opened[0].rows
         columns, judges = first.own
         names = {key: name for name, key in judges.items()}
-        if given != RowFilter(where=given.where, order=given.order, at=given.at):  # a menu chose, too
-            given = msgspec.structs.replace(given, where=_joinable(given.where, opened))
+        if row_filter != RowFilter(
+            where=row_filter.where, order=row_filter.order, at=row_filter.at
+        ):  # a menu chose, too
+            row_filter = msgspec.structs.replace(row_filter, where=_joinable(row_filter.where, opened))
         indexed = columns_in(first.con, columns_of(opened[0].summary))
-        chosen = as_filter(given, indexed, names, columns.tags)
+        chosen = as_filter(row_filter, indexed, names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
     return _TableRequest(
         runs=runs,
@@ -247,27 +251,32 @@ def _columns_kept(request: AnyRequest) -> list[str]:
 
 
 def _shown_columns(
-    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest
+    opened: Sequence[TableRun], table: _TableRequest, request: AnyRequest
 ) -> list[TableColumn]:
     every = {column.name: column for column in columns_of_table(opened)}
-    wanted = asked.columns or _columns_kept(request)
-    shown = [every[name] for name in wanted if name in every]
-    return shown or [every[name] for name in usual_columns(opened)]
+    wanted = table.columns or _columns_kept(request)
+    columns = [every[name] for name in wanted if name in every]
+    return columns or [every[name] for name in usual_columns(opened)]
 
 
 def _table(
-    opened: Sequence[TableRun], asked: _TableRequest, request: AnyRequest, query: TableQuery
+    opened: Sequence[TableRun], request_of_table: _TableRequest, request: AnyRequest, query: TableQuery
 ) -> dict[str, Any]:
     """Return what the page shows of rows; of a filter that does not parse, what is wrong."""
-    shown = _shown_columns(opened, asked, request)
-    address = TableAddress(tuple(asked.pairs()), max(1, query.at))
+    columns = _shown_columns(opened, request_of_table, request)
+    address = TableAddress(tuple(request_of_table.pairs()), max(1, query.at))
     kinds = table_columns([run.rows for run in opened])
     every = [column.name for column in columns_of_table(opened)]
-    names = [column.name for column in shown]
-    as_view = {"where": asked.filter.where, "order": asked.filter.order, "columns": names, "runs": asked.runs}
+    names = [column.name for column in columns]
+    as_view = {
+        "where": request_of_table.filter.where,
+        "order": request_of_table.filter.order,
+        "columns": names,
+        "runs": request_of_table.runs,
+    }
     values: dict[str, Any] = {
         "heads": heads_of(
-            address, [(each.name, each.kind, each.sorts) for each in shown], asked.filter.order
+            address, [(each.name, each.kind, each.sorts) for each in columns], request_of_table.filter.order
         ),
         "every_column": [*names, *(name for name in every if name not in names)],
         "shown": names,
@@ -276,24 +285,26 @@ def _table(
         "wrong": None,
         "rows": [],
         "n": 0,
-        "as_view": _as_text(as_view | {"seen": asked.view.version if asked.view else None}),
+        "as_view": _as_text(
+            as_view | {"seen": request_of_table.view.version if request_of_table.view else None}
+        ),
         "as_new_view": _as_text(as_view | {"seen": None}),
         "downloaded": [*address.kept("column"), *(("column", name) for name in names)],
     }
     try:
-        values["chips"] = chips_of(address, conditions_in(asked.filter.where, kinds))
+        values["chips"] = chips_of(address, conditions_in(request_of_table.filter.where, kinds))
         first = (address.at - 1) * TABLE_PAGE
-        places, found = table_page(opened, asked.filter, first=first, most=TABLE_PAGE)
+        places, page_rows = table_page(opened, request_of_table.filter, first=first, most=TABLE_PAGE)
         n_pages = max(1, -(-places.n // TABLE_PAGE))
         if address.at > n_pages:
             address = msgspec.structs.replace(address, at=n_pages)
             first = (n_pages - 1) * TABLE_PAGE
-            places, found = table_page(opened, asked.filter, first=first, most=TABLE_PAGE)
+            places, page_rows = table_page(opened, request_of_table.filter, first=first, most=TABLE_PAGE)
     except DataError as mistake:
         return values | {"wrong": str(mistake), "address": address}
     shown_rows = [
-        _shown_row(row, opened[place.run], asked, values["heads"], len(opened) > 1)
-        for place, row in zip(places.rows, found, strict=True)
+        _shown_row(row, opened[answer_place.run], request_of_table, values["heads"], len(opened) > 1)
+        for answer_place, row in zip(places.rows, page_rows, strict=True)
     ]
     return values | {
         "address": address,
@@ -309,11 +320,11 @@ def _as_text(value: object) -> str:
 
 
 def _shown_row(
-    row: Mapping[str, Any], run: TableRun, asked: _TableRequest, heads: Sequence[TableHead], several: bool
+    row: Mapping[str, Any], run: TableRun, table: _TableRequest, heads: Sequence[TableHead], several: bool
 ) -> ShownRow:
     query = [("question", row["question_id"]), ("system", row["system"])]
     if not several:  # another run may lack a column of the filter
-        query += [(name, value) for name, value in asked.pairs() if name in ("where", "order") and value]
+        query += [(name, value) for name, value in table.pairs() if name in ("where", "order") and value]
     cells = [_cell(row, head) for head in heads]
     return ShownRow(
         id=row["question_id"],
@@ -349,18 +360,18 @@ def export(request: AnyRequest, app: AtApp, ending: FromPath[str]) -> Stream:
     stack = ExitStack()
     try:
         opened = [_opened(app, run, stack) for run in runs]
-        asked = _asked(request, app, query_of(request, TableQuery), runs, opened)
-        columns = [column.name for column in _shown_columns(opened, asked, request)]
-        found = export_rows(opened, asked.filter, columns)
+        table = _asked(request, app, query_of(request, TableQuery), runs, opened)
+        columns = [column.name for column in _shown_columns(opened, table, request)]
+        lines = export_rows(opened, table.filter, columns)
     except BaseException:
         stack.close()
         raise
 
     def pieces() -> Iterator[bytes]:
         with stack:
-            yield from download(found, columns, ending)
+            yield from download(lines, columns, ending)
 
-    name = asked.view.name if asked.view else "-".join(run.name for run in opened)[:80]
+    name = table.view.name if table.view else "-".join(run.name for run in opened)[:80]
     plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
     names = f"filename=\"{plain}.{ending}\"; filename*=UTF-8''{quote(name)}.{ending}"
     headers = {
@@ -392,17 +403,17 @@ def _go(form: ViewForm, name: str | None) -> dict[str, str]:
 def save(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[ViewForm]) -> dict[str, str]:
     """Save a view. Raises ViewChanged where somebody else has changed it meanwhile."""
     view = View(name=data.name, where=data.where.strip(), order=data.order, columns=data.columns)
-    kept = save_view(_folder(app), view, seen=data.seen, who=person.name)
-    app.audit(request, "view saved", view=kept.name, version=kept.version)
-    return _go(data, kept.name)
+    saved = save_view(_folder(app), view, seen=data.seen, who=person.name)
+    app.audit(request, "view saved", view=saved.name, version=saved.version)
+    return _go(data, saved.name)
 
 
 @post("/rows/views/rename", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
 def rename(request: AnyRequest, app: AtApp, person: AtPerson, data: JSONBody[ViewForm]) -> dict[str, str]:
     """Give a view another name. Raises ViewChanged as save does."""
-    kept = rename_view(_folder(app), data.name, data.to, seen=data.seen or 0, who=person.name)
-    app.audit(request, "view renamed", view=check_view_name(data.name), to=kept.name)
-    return _go(data, kept.name)
+    renamed = rename_view(_folder(app), data.name, data.to, seen=data.seen or 0, who=person.name)
+    app.audit(request, "view renamed", view=check_view_name(data.name), to=renamed.name)
+    return _go(data, renamed.name)
 
 
 @post("/rows/views/delete", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])

@@ -82,8 +82,8 @@ def run(
         values = {"numbers": render_blocks(blocks), "listed": contents_of(blocks)}
     elif view.run:
         summary = view.run.summary
-        told = browser_notes(summary.notes, may_label=may_draw)
-        numbers = number_blocks(msgspec.structs.replace(summary, notes=told), view.run)
+        notes = browser_notes(summary.notes, may_label=may_draw)
+        numbers = number_blocks(msgspec.structs.replace(summary, notes=notes), view.run)
         made = made_blocks(summary, view.run)
         rows = [RowList(template="run_questions.html", heading="Every question")] if has_rows else []
         by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}

@@ -60,13 +60,13 @@ def sorted_cards(cards: Sequence[FoundCard], order: str) -> list[FoundCard]:
     key = order.removeprefix("-")
     if key not in ORDERS:
         raise DataError(f"Report cards are sorted by {', '.join(ORDERS)}, not by {key!r}.")
-    valued = [(ORDERS[key](found.card), found) for found in cards]
+    valued = [(ORDERS[key](entry.card), entry) for entry in cards]
     known = sorted(
         (pair for pair in valued if pair[0] is not None),
         key=lambda pair: pair[0],
         reverse=order.startswith("-"),
     )
-    return [found for _, found in known] + [found for value, found in valued if value is None]
+    return [entry for _, entry in known] + [entry for value, entry in valued if value is None]
 
 
 @get("/cards", sync_to_thread=True)

@@ -340,12 +340,12 @@ def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
         across="how sure the judge is " + ("of its grade" if graded else "that the answer is right"),
         upwards="how often people " + ("give the same grade" if graded else "say that it is right"),
     )
-    said = filter(None, [say(calibration, OFF, HOLD)])
+    sentences = filter(None, [say(calibration, OFF, HOLD)])
     return Plot(
         name=f"calibration-{crc32(title(card).encode()):08x}",
         title=f"What {judge_name(card)} says, and what people say",
         figure=figure,
-        said=["On the dashed line both say the same; under it the judge says more than people.", *said],
+        said=["On the dashed line both say the same; under it the judge says more than people.", *sentences],
     )
 
 

@@ -61,8 +61,10 @@ def board_plot(
     if len(points) < 2:
         return [chart]
     figure = Intervals(points=points, axis=axis, of="Name", value="Value", ends=ends)
-    said = say(BoardPoints(points, is_low_best), HIGHEST)
+    sentence = say(BoardPoints(points, is_low_best), HIGHEST)
     return [
         chart,
-        Plot(name="board-means", title=title, figure=figure, said=[said] if said else [], where="page"),
+        Plot(
+            name="board-means", title=title, figure=figure, said=[sentence] if sentence else [], where="page"
+        ),
     ]

@@ -52,7 +52,7 @@ def _counts(comparison: Comparison) -> dict[str, str]:
         "shown": listed([full_name(row, comparison) for row in shown_rows]) if shown_rows else "",
         "intervals": plural(sum(map(len, sides.values())), "interval"),
         "parts": ", ".join(
-            f"{count(len(sides[side]))} {words}" for side, words in SIDES.items() if sides[side]
+            f"{count(len(sides[side]))} {direction}" for side, direction in SIDES.items() if sides[side]
         ),
         "metrics": listed([full_name(row, comparison) for row in open_rows]) if open_rows else "",
     }

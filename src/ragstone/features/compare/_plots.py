@@ -57,9 +57,11 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         band=None if margin is None else (-margin, 0.0, f"margin of {100 * margin:g} %"),
         is_signed=True,
     )
-    said = filter(None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN, SHOWN_OVER_ZERO)))
+    sentences = filter(
+        None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN, SHOWN_OVER_ZERO))
+    )
     title = "B against A, metric by metric"
-    return [Plot(name="differences", title=title, figure=figure, said=list(said), where="page")]
+    return [Plot(name="differences", title=title, figure=figure, said=list(sentences), where="page")]
 
 
 def move_plots(comparison: Comparison) -> Iterator[Plot]:

@@ -28,9 +28,9 @@ def _ways(means: SeveralMeans) -> dict[str, list[str]]:
 
 
 def _named(means: SeveralMeans) -> Iterator[str]:
-    for way, columns in _ways(means).items():
+    for judged_how, columns in _ways(means).items():
         named = ", ".join(columns) if len(columns) <= MOST_NAMED else f"{count(len(columns))} columns"
-        yield f"{way} in {named}"
+        yield f"{judged_how} in {named}"
 
 
 JUDGED_UNLIKE = Sentence[SeveralMeans](

@@ -40,8 +40,10 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
 def is_low_best(judge: str, runs: Iterable[JudgedRun]) -> bool:
     """Return whether the lowest score of a judge is the good one, by the manifests of runs, else its name."""
     name = _file_of(judge)
-    told = [run.manifest.judges[name].best for run in runs if run.manifest and name in run.manifest.judges]
-    return "lowest" in told or lowest_is_best(judge)
+    directions = [
+        run.manifest.judges[name].best for run in runs if run.manifest and name in run.manifest.judges
+    ]
+    return "lowest" in directions or lowest_is_best(judge)
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):

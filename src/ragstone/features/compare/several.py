@@ -182,7 +182,7 @@ def _differing(known: Mapping[str, Mapping[str, RunSetting]]) -> dict[str, dict[
 
 def several_document(several: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
-    blocks: list[Block] = [Paragraph(said)] if (said := say(several, MEANS_OF_CHOSEN)) else []
+    blocks: list[Block] = [Paragraph(sentence)] if (sentence := say(several, MEANS_OF_CHOSEN)) else []
     for at, metric in enumerate(several.metrics):
         name = judge_name(next(iter(metric.means.values())))
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]

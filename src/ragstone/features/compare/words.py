@@ -536,8 +536,8 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
 
 def _cautions(row: MetricComparison) -> int:
     """Return how many sentences on a metric are cautions, with that on rows that failed."""
-    said = [*(say(row, *sentences) for sentences in CAUTION), _denominator(row, BOUNDS_FROM)]
-    return len([sentence for sentence in said if sentence])
+    cautions = [*(say(row, *sentences) for sentences in CAUTION), _denominator(row, BOUNDS_FROM)]
+    return len([sentence for sentence in cautions if sentence])
 
 
 def _denominator(row: MetricComparison, least: float) -> str:

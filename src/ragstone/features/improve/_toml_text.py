@@ -66,14 +66,14 @@ def entries_of(text: str) -> tuple[list[Entry], list[Header]]:
             array = text.startswith("[[", at)
             names, at = _names(text, _after(SPACE, text, at + 1 + array))
             at = _after(SPACE, text, at) + 1 + array
-            place = (*_within(names[:-1], n_of), names[-1])
+            path = (*_within(names[:-1], n_of), names[-1])
             if array:
-                n_of[place] = n_of.get(place, -1) + 1
-                place = (*place, n_of[place])
+                n_of[path] = n_of.get(path, -1) + 1
+                path = (*path, n_of[path])
             else:
-                place = _within(names, n_of)
-            prefix = place
-            headers.append(Header(place, begin, _line_end(text, at)))
+                path = _within(names, n_of)
+            prefix = path
+            headers.append(Header(path, begin, _line_end(text, at)))
         else:
             names, at = _names(text, at)
             start = _after(SPACE, text, _after(SPACE, text, at) + 1)
@@ -107,12 +107,12 @@ def _names(text: str, at: int) -> tuple[tuple[str, ...], int]:
 
 def _within(names: tuple[str, ...], n_of: Mapping[Place, int]) -> Place:
     """Return the place of a table's name, in the last table of each array on the way."""
-    place: Place = ()
+    path: Place = ()
     for name in names:
-        place = (*place, name)
-        if place in n_of:
-            place = (*place, n_of[place])
-    return place
+        path = (*path, name)
+        if path in n_of:
+            path = (*path, n_of[path])
+    return path
 
 
 def _value_end(text: str, at: int) -> int:
@@ -140,80 +140,80 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def with_value(text: str, place: Place, value: object, file: Path) -> str:
+def with_value(text: str, path: Place, value: object, file: Path) -> str:
     """Return the text with a value set, or with None taken out. Raises ConfigError where that cannot be done.
 
     A value that is the same leaves the text as it is. file: named in errors.
     """
     before = parse_toml(text, file)
-    wanted = _applied(before, place, value)
+    wanted = _applied(before, path, value)
     if wanted == before:
         return text
-    for changed in _candidates(text, place, value, wanted):
+    for changed in _candidates(text, path, value, wanted):
         try:
             if parse_toml(changed, file) == wanted:
                 return changed
         except ConfigError:
             continue
     raise ConfigError(
-        f"{file}: {'.'.join(map(str, place))} cannot be changed by its field. Change it in the file's text."
+        f"{file}: {'.'.join(map(str, path))} cannot be changed by its field. Change it in the file's text."
     )
 
 
-def _applied(values: dict[str, Any], place: Place, value: object) -> dict[str, Any]:
+def _applied(values: dict[str, Any], path: Place, value: object) -> dict[str, Any]:
     """Return plain values with one of them set, or taken out; tables on the way are made."""
     changed = copy.deepcopy(values)
     inner: Any = changed
-    for step, following in itertools.pairwise(place):
+    for step, following in itertools.pairwise(path):
         if isinstance(inner, dict):
             inner = inner.setdefault(str(step), [] if isinstance(following, int) else {})
         elif isinstance(step, int) and step < len(inner):
             inner = inner[step]
         else:
-            raise ConfigError(f"there is no {'.'.join(map(str, place))}.")
-    last: Any = place[-1]
+            raise ConfigError(f"there is no {'.'.join(map(str, path))}.")
+    last: Any = path[-1]
     if isinstance(inner, list):
         if not isinstance(last, int) or not 0 <= last <= len(inner):
-            raise ConfigError(f"there is no {'.'.join(map(str, place))}.")
+            raise ConfigError(f"there is no {'.'.join(map(str, path))}.")
         inner[last : last + 1] = [] if value is None else [copy.deepcopy(value)]
     elif value is None:
         inner.pop(last, None)
     else:
         inner[last] = copy.deepcopy(value)
-    if value is None and len(place) == 2 and isinstance(place[1], int) and changed.get(str(place[0])) == []:
-        del changed[str(place[0])]  # the last table of a list
+    if value is None and len(path) == 2 and isinstance(path[1], int) and changed.get(str(path[0])) == []:
+        del changed[str(path[0])]  # the last table of a list
     return changed
 
 
-def _candidates(text: str, place: Place, value: object, wanted: dict[str, Any]) -> Iterator[str]:
+def _candidates(text: str, path: Place, value: object, wanted: dict[str, Any]) -> Iterator[str]:
     """Yield texts that may hold the change, the least change first."""
     entries, headers = entries_of(text)
-    own = next((entry for entry in entries if entry.place == place), None)
+    own = next((entry for entry in entries if entry.place == path), None)
     if own and value is not None:
         yield text[: own.start] + toml_value(value) + text[own.end :]
     elif own:
         yield text[: own.begin] + text[_line_end(text, own.end) :]
     if isinstance(value, dict):
-        yield _with_table(text, place, value, entries, headers)
+        yield _with_table(text, path, value, entries, headers)
     elif value is not None:
-        yield from _with_key(text, place, value, entries, headers)
-    elif section := [header for header in headers if header.place == place]:
-        yield _without_table(text, section[0], place, entries, headers)
+        yield from _with_key(text, path, value, entries, headers)
+    elif section := [header for header in headers if header.place == path]:
+        yield _without_table(text, section[0], path, entries, headers)
     # A value within an inline table or array: the whole of that is written anew.
-    for length in range(len(place) - 1, 0, -1):
-        outer = next((entry for entry in entries if entry.place == place[:length]), None)
+    for length in range(len(path) - 1, 0, -1):
+        outer = next((entry for entry in entries if entry.place == path[:length]), None)
         if outer:
             inner: Any = wanted
-            for step in place[:length]:
+            for step in path[:length]:
                 inner = inner[step]
             yield text[: outer.start] + toml_value(inner) + text[outer.end :]
 
 
 def _with_key(
-    text: str, place: Place, value: object, entries: list[Entry], headers: list[Header]
+    text: str, path: Place, value: object, entries: list[Entry], headers: list[Header]
 ) -> Iterator[str]:
     """Yield the text with a new key behind the last one of its table."""
-    parent, line = place[:-1], f"{toml_key(str(place[-1]))} = {toml_value(value)}\n"
+    parent, line = path[:-1], f"{toml_key(str(path[-1]))} = {toml_value(value)}\n"
     header = next((each for each in headers if each.place == parent), None)
     start = -1 if header is None else header.begin
     if header is None and parent:
@@ -225,24 +225,24 @@ def _with_key(
 
 
 def _with_table(
-    text: str, place: Place, value: Mapping[str, object], entries: list[Entry], headers: list[Header]
+    text: str, path: Place, value: Mapping[str, object], entries: list[Entry], headers: list[Header]
 ) -> str:
     """Return the text with another table of an array, behind the last one."""
-    name = ".".join(toml_key(step) for step in place if isinstance(step, str))
+    name = ".".join(toml_key(step) for step in path if isinstance(step, str))
     lines = "".join(f"{toml_key(key)} = {toml_value(inner)}\n" for key, inner in value.items())
-    before = [header for header in headers if header.place[: len(place) - 1] == place[:-1]]
+    before = [header for header in headers if header.place[: len(path) - 1] == path[:-1]]
     ends = [_line_end(text, entry.end) for entry in entries if before and entry.header == before[-1].begin]
     at = max(ends, default=before[-1].end) if before else len(text)
     return f"{_ended(text[:at])}\n[[{name}]]\n{lines}{text[at:]}"
 
 
 def _without_table(
-    text: str, section: Header, place: Place, entries: list[Entry], headers: list[Header]
+    text: str, section: Header, path: Place, entries: list[Entry], headers: list[Header]
 ) -> str:
     """Return the text without a table and those within it; what is written between it and the next stays."""
-    own = [header for header in headers if header.place[: len(place)] == place]
+    own = [header for header in headers if header.place[: len(path)] == path]
     ends = [header.end for header in own]
-    ends += [_line_end(text, entry.end) for entry in entries if entry.place[: len(place)] == place]
+    ends += [_line_end(text, entry.end) for entry in entries if entry.place[: len(path)] == path]
     return text[: section.begin] + text[max(ends) :]
 
 

@@ -84,20 +84,20 @@ def check_draft(
 
     look: gives what the model would be sent, or raises what is wrong. answers: it is an answer prompt.
     """
-    text, place = data.text, None
+    text, path = data.text, None
     problem, prompts = None, []
     try:
         check_length(text, file.stem)
         text = changed_text(text, data.changes, file, answers=answers)
         prompts = look(text)
     except FieldError as mistake:
-        problem, place = str(mistake), mistake.place
+        problem, path = str(mistake), mistake.place
     except RagstoneError as mistake:
         problem = str(mistake).removeprefix(f"{file.parent}/")
-        place = place_at_fault(text, problem, line_in(problem), data.changes)
+        path = place_at_fault(text, problem, line_in(problem), data.changes)
     form = form_of(text, file, answers=answers) if len(text) <= LONGEST else None
     line = line_in(problem) if problem else None
-    return DraftChecked(problem=problem, line=line, place=place, prompts=prompts, text=text, form=form)
+    return DraftChecked(problem=problem, line=line, place=path, prompts=prompts, text=text, form=form)
 
 
 def check_length(text: str, name: str) -> None:

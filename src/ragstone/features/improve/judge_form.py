@@ -156,7 +156,7 @@ def form_of(text: str, file: Path, *, answers: bool = False) -> JudgeForm | None
         fields=fields,
         adding=adding,
         variables=_variables(_meanings(values, kind)) if "prompt" in keys else [],
-        in_text=[words for key, words in IN_TEXT.items() if key in keys],
+        in_text=[label for key, label in IN_TEXT.items() if key in keys],
     )
 
 
@@ -176,8 +176,8 @@ def _meanings(values: dict[str, Any], kind: object) -> dict[str, str]:
         meanings.setdefault(str(name), "that column of the rows")
     if kind == "pairwise":
         pair = {"answer_1": "one answer", "answer_2": "the other answer"}
-        kept = ("question", "reference", *(name for name in meanings if name not in MEANINGS))
-        return {**pair, **{name: meanings[name] for name in kept}}
+        first = ("question", "reference", *(name for name in meanings if name not in MEANINGS))
+        return {**pair, **{name: meanings[name] for name in first}}
     if kind in ("statements", "citations"):
         meanings["statements"] = "the statements of the answer, to be checked"
     return meanings
@@ -219,27 +219,27 @@ def _field(
 def _wordings(values: dict[str, Any]) -> Iterator[FormField]:
     prompts = values.get("prompts")
     for name, wording in prompts.items() if isinstance(prompts, dict) else ():
-        place: list[str | int] = ["prompts", name]
+        path: list[str | int] = ["prompts", name]
         yield FormField(
-            place=place,
+            place=path,
             label=f"Other wording: {name}",
             input="prompt",
             value=_typed(wording, "prompt"),
-            removes=place,
+            removes=path,
         )
 
 
 def _labels(values: dict[str, Any]) -> Iterator[FormField]:
     labels = values.get("labels")
     for name, score in labels.items() if isinstance(labels, dict) else ():
-        place: list[str | int] = ["labels", name]
+        path: list[str | int] = ["labels", name]
         yield FormField(
-            place=place,
+            place=path,
             label=name,
             input="number",
             value=_typed(score, "number"),
             group="Labels and their scores",
-            removes=place,
+            removes=path,
         )
 
 
@@ -277,9 +277,9 @@ def changed_text(text: str, changes: Iterable[FieldChange], file: Path, *, answe
     Raises ConfigError for what cannot be such a value, with the place of the field as its `place`.
     """
     for change in changes:
-        place = tuple(change.place)
+        path = tuple(change.place)
         try:
-            text = _changed(text, place, change, file, answers=answers)
+            text = _changed(text, path, change, file, answers=answers)
         except ConfigError as mistake:
             raise FieldError(str(mistake), change.place) from None
     return text
@@ -293,32 +293,32 @@ class FieldError(ConfigError):
         self.place = [*place]
 
 
-def _changed(text: str, place: Place, change: FieldChange, file: Path, *, answers: bool) -> str:
+def _changed(text: str, path: Place, change: FieldChange, file: Path, *, answers: bool) -> str:
     if change.adds:
-        return _added(text, place, str(change.value or "").strip(), file)
+        return _added(text, path, str(change.value or "").strip(), file)
     if change.value is None:
-        return with_value(text, place, None, file)
+        return with_value(text, path, None, file)
     form = form_of(text, file, answers=answers)
-    field = next((each for each in form.fields if tuple(each.place) == place), None) if form else None
+    field = next((each for each in form.fields if tuple(each.place) == path), None) if form else None
     if field is None:
         raise ConfigError("the text has changed, and has no such field now.")
     if field.value == change.value:
         return text
-    text = with_value(text, place, _read(change.value, field), file)
+    text = with_value(text, path, _read(change.value, field), file)
     return _with_inputs(text, file) if field.input in ("prompt", "lines") and not answers else text
 
 
-def _added(text: str, place: Place, name: str, file: Path) -> str:
+def _added(text: str, path: Place, name: str, file: Path) -> str:
     """Return the text with another label or criterion. Raises ConfigError for a name that is taken."""
     if not name:
         raise ConfigError("type a name first.")
-    existing = parse_toml(text, file).get(str(place[0])) or []
-    if place == ("labels",):
+    existing = parse_toml(text, file).get(str(path[0])) or []
+    if path == ("labels",):
         if name in existing:
             raise ConfigError(f"there is a label {name} already.")
         return with_value(text, ("labels", name), 0, file)
-    if place == ("criteria",):
-        if any(isinstance(one, dict) and one.get("name") == name for one in existing):
+    if path == ("criteria",):
+        if any(isinstance(entry, dict) and entry.get("name") == name for entry in existing):
             raise ConfigError(f"there is a criterion {name} already.")
         return _with_inputs(
             with_value(text, ("criteria", len(existing)), {"name": name, **NEW_CRITERION}, file), file
@@ -368,8 +368,8 @@ def _with_inputs(text: str, file: Path) -> str:
         named.add("answer")
     if not isinstance(inputs, list) or not named & {*MEANINGS, *map(str, inputs)}:
         return text
-    kept = [name for name in inputs if name in named]
-    wanted = kept + [name for name in MEANINGS if name in named and name not in kept]
+    still_named = [name for name in inputs if name in named]
+    wanted = still_named + [name for name in MEANINGS if name in named and name not in still_named]
     return with_value(text, ("inputs",), wanted, file) if wanted != inputs else text
 
 
@@ -393,8 +393,8 @@ def place_at_fault(
     """
     if missing := MISSING.search(problem):
         return [missing[1]]
-    place = place_on(text, line) if line else None
-    within = [change.place for change in changes if place and change.place[:1] == [place[0]]]
-    if place and len(place) > 1 and within and not changes[-1].adds:
+    path = place_on(text, line) if line else None
+    within = [change.place for change in changes if path and change.place[:1] == [path[0]]]
+    if path and len(path) > 1 and within and not changes[-1].adds:
         return within[-1]
-    return [*place] if place else None
+    return [*path] if path else None

@@ -141,13 +141,13 @@ def figure_text(entry: ListedJudge) -> str | None:
     else:
         name, estimate = card.lead
         text = f"{name} {with_ends(estimate)} on {labels}"
-    asked = "" if card.model == NO_MODEL else f", model {card.model}"
+    model = "" if card.model == NO_MODEL else f", model {card.model}"
     older = "" if card.prompt_version == entry.judge.prompt_version else f", version {card.prompt_version}"
     metric = "" if card.metric == entry.judge.measures else f" ({card.metric})"
     more = len(entry.cards) - 1
     beside = f"; {plural(more, 'further report card')}" if more else ""
     against = f"; {doubt(card)}" if doubt(card) else ""
-    return f"{text}{metric}{asked}{older}{against}{beside}"
+    return f"{text}{metric}{model}{older}{against}{beside}"
 
 
 def price_text(entry: ListedJudge) -> str | None:

@@ -81,16 +81,16 @@ def usual_lengths(runs: Iterable[Path], known: KnownPrices) -> RowLengths:
         key = (sheet, sheet.stat().st_mtime_ns)
         if key not in known.lengths:
             known.lengths[key] = _lengths_in(run, sheet)
-        if found := known.lengths[key]:
-            return found
+        if lengths := known.lengths[key]:
+            return lengths
     return RowLengths()
 
 
 def _lengths_in(run: Path, sheet: Path) -> RowLengths | None:
     file = rows_in(run, "questions")
     try:
-        asked = {row.id: row for row in islice(read_rows(file, Question), MOST_QUESTIONS)} if file else {}
-        rows = list(islice(join_questions(read_rows(sheet, Answer), asked), MOST_ROWS))
+        questions = {row.id: row for row in islice(read_rows(file, Question), MOST_QUESTIONS)} if file else {}
+        rows = list(islice(join_questions(read_rows(sheet, Answer), questions), MOST_ROWS))
     except RagstoneError:  # the run's own page says what is wrong with it
         return None
     return _medians(rows, run.name) if rows else None

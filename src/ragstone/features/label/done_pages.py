@@ -32,8 +32,8 @@ def done(app: AtApp, person: AtPerson, opened: AtQueue, name: FromPath[str]) -> 
     """Give what somebody's labels come to, as far as they may see it, and where to go on."""
     own = marks_of(opened, person.name)
     places = opened.queue.places_of(person.name)
-    n_skipped = sum(own[place].skipped for place in places if place in own)
-    n_left = sum(place not in own for place in places)
+    n_skipped = sum(own[at].skipped for at in places if at in own)
+    n_left = sum(at not in own for at in places)
     labels = opened.labels()
     so_far = progress_of(opened.queue, labels, opened.marks.skips.rows())
     lines = [counted_line(len(places) - n_left - n_skipped, n_skipped, n_left)]

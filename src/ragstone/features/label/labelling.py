@@ -95,7 +95,7 @@ def chosen_to_label(
     filter as `chosen`: means and agreement with a judge would be those of the choice, so `agree` and
     `compare` do not take their labels. Raises DataError where nothing is left to label.
     """
-    given = list(labels)
+    labelled = list(labels)
     left = [(row["question_id"], row["system"]) for row in run.where(where)]
     choice = AnswerDraw(by="chosen", n=len(left) if n is None else n, metric=metric, seed=seed, where=where)
     texts = {(row.question_id, row.system): row for row in run.answers}
@@ -103,7 +103,7 @@ def chosen_to_label(
         msgspec.structs.replace(
             _to_label(drawn, texts.get((drawn.row.question_id, drawn.row.system)), None), chosen=where
         )
-        for drawn in choose_left(run.judgements, given, choice, left)
+        for drawn in choose_left(run.judgements, labelled, choice, left)
     ]
 
 

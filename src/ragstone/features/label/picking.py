@@ -33,7 +33,7 @@ def label_places(
     run: its id. answers: system -> text; an item of a queue with another text is of an earlier run of the
     name. Of several queues, it is one in which the answer has no label of theirs yet.
     """
-    found: dict[str, tuple[bool, str]] = {}
+    addresses: dict[str, tuple[bool, str]] = {}
     for opened in app.part(queues_of).all()[0] if person.may("annotator") else ():
         queue = opened.queue
         if queue.source != run:
@@ -44,9 +44,9 @@ def label_places(
             if item.question_id == question_id and opened.texts[at].answer == answers.get(item.system):
                 is_done = (item.question_id, item.system) in mine
                 address = f"{LABEL}/{quote(queue.name)}?item={at}"
-                if item.system not in found or found[item.system][0] > is_done:
-                    found[item.system] = (is_done, address)
-    return LabelPlaces({system: address for system, (_, address) in found.items()}, person.may("owner"))
+                if item.system not in addresses or addresses[item.system][0] > is_done:
+                    addresses[item.system] = (is_done, address)
+    return LabelPlaces({system: address for system, (_, address) in addresses.items()}, person.may("owner"))
 
 
 def seen_labels(

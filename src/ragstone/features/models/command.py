@@ -69,7 +69,7 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
     from ragstone.kernel.document.blocks import Heading, Paragraph
 
     ready = [entry.name for entry in catalogue.providers if entry.key is not None]
-    found = f"A key is set for {', '.join(ready)}." if ready else "No key of a provider is set."
+    sentence = f"A key is set for {', '.join(ready)}." if ready else "No key of a provider is set."
     learnt = [
         [name, f"{findings.findings}; learnt {findings.day}"] for name, findings in catalogue.learnt.items()
     ]
@@ -81,7 +81,7 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
         "Providers": map(_provider_cells, catalogue.providers),
     }
     return [
-        Paragraph(found, tone="outcome"),
+        Paragraph(sentence, tone="outcome"),
         *(
             block
             for head, each in tables.items()

@@ -51,7 +51,7 @@ def tag_charts(
             figure = Intervals(points=largest, axis=SHARE_OF_SCALE, of=grouping.by, by=by, ends=(0.0, 1.0))
             title = f"{' / '.join(judges)} by {grouping.by}"
             drawn = DrawnMeans(largest, n_left_out=len(points) - len(largest))
-            said = _said(say(drawn, OUTER))
+            sentences = _said(say(drawn, OUTER))
             charts.append(
                 (
                     grouping,
@@ -59,7 +59,7 @@ def tag_charts(
                         name=f"tag-{at}",
                         title=title,
                         figure=figure,
-                        said=said,
+                        said=sentences,
                         where="page",
                         in_markdown=True,
                     ),

@@ -136,13 +136,13 @@ def set_rows(app: AppState, entry: DataSet, chosen: SetFilter) -> SetRows:
             numbers = [n for n in numbers if holds(condition, _cells(opened, n, review))]
     except DataError as mistake:
         wrong = str(mistake)
-    if words := folded(chosen.text).split():
+    if searched := folded(chosen.text).split():
         rows = ((n, opened.questions[n]) for n in numbers)
         texts = (
             (n, folded(" ".join([row.id, row.question, *references(row), *(row.tags or {}).values()])))
             for n, row in rows
         )
-        numbers = [n for n, text in texts if all(word in text for word in words)]
+        numbers = [n for n, text in texts if all(word in text for word in searched)]
     n_pages = max(1, -(-len(numbers) // ROWS))
     at = min(max(chosen.at, 1), n_pages)
     page = numbers[(at - 1) * ROWS : at * ROWS]

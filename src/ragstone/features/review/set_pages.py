@@ -26,13 +26,13 @@ def data(request: AnyRequest, app: AtApp) -> Response[str]:
 @get("/data/{set_id:str}", sync_to_thread=True)
 def data_set(request: AnyRequest, app: AtApp, set_id: FromPath[str]) -> Response[str]:
     """Give a data set: its certificate, and a page of its questions. See SetFilter."""
-    asked = query_of(request, SetFilter)
+    query = query_of(request, SetFilter)
     chosen = next((entry for entry in app.part(sets_of).all() if entry.id == set_id), None)
     if chosen is None:
         raise NotFoundException("There is no such data set, or it has changed: see the list of data sets.")
-    found, wrong = None, chosen.wrong
+    page_rows, wrong = None, chosen.wrong
     try:
-        found = None if wrong else set_rows(app, chosen, asked)
+        page_rows = None if wrong else set_rows(app, chosen, query)
     except DataError as mistake:
         wrong = str(mistake)
     return page(
@@ -41,9 +41,9 @@ def data_set(request: AnyRequest, app: AtApp, set_id: FromPath[str]) -> Response
         chosen.name,
         one=chosen,
         wrong=wrong,
-        asked=asked,
-        found=found,
-        kept=[(name, value) for name, value in (("text", asked.text), ("where", asked.where)) if value],
+        asked=query,
+        found=page_rows,
+        kept=[(name, value) for name, value in (("text", query.text), ("where", query.where)) if value],
         states=dict(STATES),
         certificate=render_blocks(certified_blocks(chosen.certified)) if chosen.certified else "",
     )

@@ -52,9 +52,9 @@ def row_document(row: OpenedRows, run: Path, *, whole: bool = False) -> ReportDo
         blocks += [Heading("Why points were lost", level=3), Listing([long(each) for each in causes[:most]])]
     blocks.append(Heading("Answers", level=3))
     for each in row.answers[:most]:
-        said = long(each.answer) or "(empty)"
-        said = f"the application failed: {long(each.error)}" if each.error else said
-        blocks.append(Paragraph(f"{names[each.system]}: {said}", tone="warn" if each.error else ""))
+        answer_text = long(each.answer) or "(empty)"
+        answer_text = f"the application failed: {long(each.error)}" if each.error else answer_text
+        blocks.append(Paragraph(f"{names[each.system]}: {answer_text}", tone="warn" if each.error else ""))
     blocks += [] if row.answers else [Paragraph("None yet.", tone="muted")]
     blocks += _differences(row, names, most)
     references = [long(text) for text in row.references[:most]]
@@ -131,9 +131,9 @@ def _verdict_table(row: OpenedRows, names: Mapping[str, str], most: int | None) 
     used = [
         at for at in range(len(columns)) if at == 0 or any(line[at] not in ("", Cell("")) for line in rows)
     ]
-    shown = [[line[at] for at in used] for line in rows]
+    cells = [[line[at] for at in used] for line in rows]
     more = [Paragraph(f"{plural(n_more, 'judge')} more", tone="muted")] if n_more > 0 else []
-    return [Table([columns[at] for at in used], shown, "Verdicts"), *more]
+    return [Table([columns[at] for at in used], cells, "Verdicts"), *more]
 
 
 def _score(verdict: RowVerdict | None) -> Cell:
@@ -157,13 +157,15 @@ def _differences(row: OpenedRows, names: Mapping[str, str], most: int | None) ->
     for answer, spans in zip(row.answers, marked.spans, strict=True):
         if answer.system == marked.against or not answer.answer:
             continue
-        words = [f"“{answer.answer[start:end]}”" for start, end in spans]
-        n_more = 0 if most is None else max(0, len(words) - MOST)
-        words = words if most is None else [one_line(each, SHORT_WORDS) for each in words[:MOST]]
-        said = f"{', '.join(words)}{f' and {n_more} more' if n_more else ''}" if words else "nothing"
-        lines.append(f"Not in {names[marked.against]}, in {names[answer.system]}: {said}")
-    shown = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
-    return [Listing(shown, tone="muted")]
+        differing = [f"“{answer.answer[start:end]}”" for start, end in spans]
+        n_more = 0 if most is None else max(0, len(differing) - MOST)
+        differing = differing if most is None else [one_line(each, SHORT_WORDS) for each in differing[:MOST]]
+        sentence = (
+            f"{', '.join(differing)}{f' and {n_more} more' if n_more else ''}" if differing else "nothing"
+        )
+        lines.append(f"Not in {names[marked.against]}, in {names[answer.system]}: {sentence}")
+    cut_lines = lines if most is None else [one_line(line, A_LINE) for line in lines[:most]]
+    return [Listing(cut_lines, tone="muted")]
 
 
 def _reasons(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[Block]:
@@ -182,8 +184,8 @@ def _reasons(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[
                 f"{f' ({each.reason})' if each.reason else ''}"
                 for each in verdict.verdicts
             ]
-    shown = lines if whole else [one_line(line, A_LINE) for line in lines[:MOST_REASONS]]
-    return [Heading("Reasons, the worst first", level=3), Listing(shown)] if lines else []
+    cut_lines = lines if whole else [one_line(line, A_LINE) for line in lines[:MOST_REASONS]]
+    return [Heading("Reasons, the worst first", level=3), Listing(cut_lines)] if lines else []
 
 
 def _is_good(verdict: RowVerdict) -> float:
@@ -200,10 +202,10 @@ def _is_good(verdict: RowVerdict) -> float:
 def _people(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[Block]:
     if not whole:
         counts = ((row.labels, "people's label"), (row.notes, "note"))
-        said = [plural(len(rows), noun) for rows, noun in counts if rows]
+        counted = [plural(len(rows), noun) for rows, noun in counts if rows]
         more = len(names) - MOST
-        said = [*([f"{plural(more, 'system')} more"] if more > 0 else []), *said]
-        return [Paragraph(" · ".join(said), tone="muted")] if said else []
+        counted = [*([f"{plural(more, 'system')} more"] if more > 0 else []), *counted]
+        return [Paragraph(" · ".join(counted), tone="muted")] if counted else []
     labels = [
         f"{label.system}: {number(label.score)}{f' ({label.metric})' if label.metric else ''}"
         f"{f' by {label.annotator}' if label.annotator else ''}, {label.source}"
@@ -255,5 +257,5 @@ def _rest(row: OpenedRows) -> list[Block]:
 
 
 def _step(step: StepShown) -> str:
-    said = f"failed: {step.error}" if step.error else step.result or ""
-    return f"{step.tool}({step.arguments or ''}){f' -> {said}' if said else ''}"
+    result = f"failed: {step.error}" if step.error else step.result or ""
+    return f"{step.tool}({step.arguments or ''}){f' -> {result}' if result else ''}"

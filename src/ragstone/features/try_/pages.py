@@ -129,10 +129,10 @@ def _models(app: AppState, folder: Path, what: str) -> list[str]:
     settings = app.settings
     stage: Literal["answer", "judge"] = "answer" if what == ANSWERS else "judge"
     of_run = (_manifest(app, folder).get("settings") or {}).get(stage) or {}
-    asked = _asked_by_run(app, folder, what) or ""
-    name, _, address = asked.rpartition("@")
+    run_model = _asked_by_run(app, folder, what) or ""
+    name, _, address = run_model.rpartition("@")
     if "/" not in name or not set(".:/") & set(address):  # the address of a server, or a part of the name
-        name = asked
+        name = run_model
     own = [getattr(settings, stage).model, of_run.get("model"), name if "/" in name else None]
     return list(dict.fromkeys([*filter(None, own), *models_of(settings)]))
 
@@ -144,23 +144,23 @@ def _asked_by_run(app: AppState, folder: Path, what: str) -> str | None:
         return None
     if what == ANSWERS:
         return view.summary.models.get("answer")
-    asked = {metric.model for metric in view.summary.metrics if metric.judge == what} - {NO_MODEL}
-    if len(asked) != 1:
+    models = {metric.model for metric in view.summary.metrics if metric.judge == what} - {NO_MODEL}
+    if len(models) != 1:
         return None
-    (name,) = asked
+    (name,) = models
     role = view.summary.models.get("judge", "")  # with the address, which judgements leave out
     return role if role.startswith(f"{name}@") else name
 
 
 def _elsewhere(app: AppState, folder: Path, what: str) -> tuple[str, str] | None:
     """Return the run's model and where the run asked it, where this project would ask it somewhere else."""
-    asked = _asked_by_run(app, folder, what) or ""
-    name, _, address = asked.rpartition("@")
+    run_model = _asked_by_run(app, folder, what) or ""
+    name, _, address = run_model.rpartition("@")
     provider = providers().get(name.partition("/")[0])
     if provider is None or name not in _models(app, folder, what):
         return None
     here = provider.address(app.settings.models.get(name, ModelSettings()))
-    return None if provider.identity_of(name.partition("/")[2], here) == asked else (name, address)
+    return None if provider.identity_of(name.partition("/")[2], here) == run_model else (name, address)
 
 
 @get(HERE, sync_to_thread=True)

@@ -245,20 +245,20 @@ class _TraceWriter:
                     key = step.trace.lower()
                     steps[key].append(step)
                     places[key][file, start, len(line)] = None
-        for key, found in steps.items():
+        for key, new_steps in steps.items():
             row = self._con.execute("SELECT n FROM traces WHERE id = ?", (key,)).fetchone()
             number = row[0] if row else None
             if number is not None:
-                found = [*self._steps_of(number, key), *found]
-            number = self._put(number, found)
+                new_steps = [*self._steps_of(number, key), *new_steps]
+            number = self._put(number, new_steps)
             self._con.executemany(
                 "INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?)", [(number, *at) for at in places[key]]
             )
 
     def _steps_of(self, number: int, key: str) -> Iterator[TraceStep]:
-        for place in _places(self._con, number):
+        for line_place in _places(self._con, number):
             with contextlib.suppress(OSError):
-                yield from (step for step in _steps(_read(place)) if (step.trace or "").lower() == key)
+                yield from (step for step in _steps(_read(line_place)) if (step.trace or "").lower() == key)
 
     def _put(self, number: int | None, steps: Sequence[TraceStep]) -> int:
         pairs = evaluated_answers(steps)
@@ -348,8 +348,8 @@ def _summary(
         **named,
     )
     listed = [each for row in rows for each in (row.get("metadata") or {}).get("evaluations", ())]
-    told = [(str(each.get("name") or ""), each.get("score"), each.get("label")) for each in listed]
-    return cells, view, [each for each in told if each[0]]
+    scores = [(str(each.get("name") or ""), each.get("score"), each.get("label")) for each in listed]
+    return cells, view, [each for each in scores if each[0]]
 
 
 def _preview(text: str | None) -> str | None:
@@ -428,7 +428,7 @@ def lines_of(con: sqlite3.Connection, trace_id: str) -> list[bytes]:
     """Return the lines that hold spans of a trace; none where it is not there. Raises DataError."""
     row = con.execute("SELECT n FROM traces WHERE id = ?", (trace_id,)).fetchone()
     lines = []
-    for place in _places(con, row[0]) if row else ():
-        with explaining(f"{place.path}: cannot be read"), contextlib.suppress(FileNotFoundError):
-            lines.append(_read(place))
+    for line_place in _places(con, row[0]) if row else ():
+        with explaining(f"{line_place.path}: cannot be read"), contextlib.suppress(FileNotFoundError):
+            lines.append(_read(line_place))
     return lines

@@ -168,7 +168,7 @@ class TraceQuery:
 
     def scores(self, trace_ids: Sequence[str]) -> dict[str, list[TraceScore]]:
         """Return id in small letters -> its scores."""
-        found: dict[str, list[TraceScore]] = defaultdict(list)
+        by_trace: dict[str, list[TraceScore]] = defaultdict(list)
         marks = ",".join("?" * len(trace_ids))
         rows = self._con.execute(
             "SELECT t.id, e.name, e.score, e.label FROM evaluations e JOIN traces t ON t.n = e.trace"
@@ -176,7 +176,7 @@ class TraceQuery:
             list(trace_ids),
         ).fetchall()
         for trace, metric, score, label in rows:
-            found[trace.lower()].append(TraceScore(metric, score, label, "sent"))
+            by_trace[trace.lower()].append(TraceScore(metric, score, label, "sent"))
         if self._has_monitor:
             rows = self._con.execute(
                 "SELECT e.name, m.metric, s.score, l.label, m.judge || ' ' || m.model"
@@ -187,8 +187,8 @@ class TraceQuery:
                 list(trace_ids),
             ).fetchall()
             for trace, *score in rows:
-                found[trace.lower()].append(TraceScore(*score))
-        return found
+                by_trace[trace.lower()].append(TraceScore(*score))
+        return by_trace
 
     def _source(self, where: str | Condition) -> tuple[str, Values]:
         """Return the traces `t` that a filter leaves, as a query takes them after FROM."""
@@ -212,13 +212,13 @@ class TraceQuery:
             case ColumnTest():
                 return self._compared(condition)
 
-    def _compared(self, asked: ColumnTest) -> tuple[str, Values]:
+    def _compared(self, test: ColumnTest) -> tuple[str, Values]:
         """Return a comparison: `!=` is the opposite of `=`, and `in` is any of several `=`."""
-        sign = "=" if asked.sign in ("in", "!=") else asked.sign
-        alone = [msgspec.structs.replace(asked, sign=sign, values=(value,)) for value in asked.values]
+        sign = "=" if test.sign in ("in", "!=") else test.sign
+        alone = [msgspec.structs.replace(test, sign=sign, values=(value,)) for value in test.values]
         queries = [self._is_so(each) for each in alone]
         query, values = " OR ".join(query for query, _ in queries), [v for _, vs in queries for v in vs]
-        return f"{'NOT ' if asked.sign == '!=' else ''}({query})", values
+        return f"{'NOT ' if test.sign == '!=' else ''}({query})", values
 
     def _is_so(self, asked: ColumnTest) -> tuple[str, Values]:
         column, (value,) = asked.column, asked.values
@@ -226,7 +226,7 @@ class TraceQuery:
             return self._scored(self.metrics[column], asked)
         if column in NOTED:
             cells = [(note.question_id, note_columns([note], note.system or "")) for note in self.notes]
-            ids = [trace for trace, told in cells if told[column] and (value is None or holds(asked, told))]
+            ids = [trace for trace, row in cells if row[column] and (value is None or holds(asked, row))]
             query = f"t.id IN ({','.join('?' * len(ids))})"
             return (f"NOT {query}" if value is None else query), [*ids]
         if column == "text":  # any of the texts is so

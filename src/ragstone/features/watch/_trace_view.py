@@ -141,18 +141,20 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
         for span in spans_in(each):
             if str(span.get("trace_id")).lower() == wanted and "attributes" in span and span.get("span_id"):
                 known = parts.get(str(span["span_id"]))
-                told = parts_of(span)
-                parts[str(span["span_id"])] = told if known is None or told.given or told.made else known
+                parts_of_span = parts_of(span)
+                parts[str(span["span_id"])] = (
+                    parts_of_span if known is None or parts_of_span.given or parts_of_span.made else known
+                )
     pairs = _answers_in(raw, wanted)
     known_steps = [step for _, inside in pairs for step in inside if step.id in parts]
     models = [step for step in known_steps if step.kind == "model" and parts[str(step.id)].given]
     # The last model has what came before.
     last = str(max(models, key=lambda step: step.started or 0.0).id) if models else None
     exchanges = [_exchange(row, inside, parts, room) for row, inside in pairs]
-    said = [*parts[last].given, *parts[last].made] if last else []
-    conversation = [_message(message, room) for message in said[-MOST_CARDS:]]
+    messages = [*parts[last].given, *parts[last].made] if last else []
+    conversation = [_message(message, room) for message in messages[-MOST_CARDS:]]
     spans = [_span(row, parts.get(row.id), room, is_above=row.id == last) for row in tree.rows]
-    more = max(0, len(said) - MOST_CARDS)
+    more = max(0, len(messages) - MOST_CARDS)
     return ShownTrace(exchanges, conversation, more, spans, room.is_cut)
 
 
@@ -174,13 +176,13 @@ def _exchange(
     question = room.text(str(row["question"]))
     error = room.maybe(row.get("error"), MOST_A_TEXT // 4)
     answer = room.maybe(row.get("answer"))
-    given = {str(context.get("text")) for context in row.get("contexts") or ()}
+    passages = {str(context.get("text")) for context in row.get("contexts") or ()}
     documents = {
         document["text"]: document
         for step in steps
-        if (told := parts.get(str(step.id)))
-        for document in told.documents
-        if document["text"] in given
+        if (span_parts := parts.get(str(step.id)))
+        for document in span_parts.documents
+        if document["text"] in passages
     }
     calls = [_call(call, room) for call in (row.get("steps") or ())[:MOST_CARDS] if isinstance(call, Mapping)]
     cards = [_document(document, room) for document in list(documents.values())[:MOST_CARDS]]
@@ -220,12 +222,12 @@ def _document(document: Mapping[str, Any], room: _Room) -> ShownDocument:
     )
 
 
-def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, is_above: bool) -> ShownSpan:
+def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: bool) -> ShownSpan:
     was_cut, room.is_cut = room.is_cut, False
     name, _ = shortened(row.name or row.id, SHORT)
     error = room.text(row.error, MOST_A_TEXT // 10).text if row.error else ""
-    messages = [*told.given, *told.made] if told else []
-    documents = told.documents if told else []
+    messages = [*span_parts.given, *span_parts.made] if span_parts else []
+    documents = span_parts.documents if span_parts else []
     named = [(name, text) for name, text in (("Input", row.given), ("Result", row.result)) if text]
     contents = {content_in(message) for message in messages}  # an input that is these says nothing more
     texts = [
@@ -243,7 +245,7 @@ def _span(row: SpanRow, told: SpanParts | None, room: _Room, *, is_above: bool) 
     ]
     is_cut = room.is_cut
     room.is_cut |= was_cut
-    kind = KIND_WORDS[told.kind] if told else "step"
+    kind = KIND_WORDS[span_parts.kind] if span_parts else "step"
     return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut, is_above)
 
 

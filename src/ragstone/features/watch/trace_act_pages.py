@@ -84,16 +84,16 @@ def chosen(
     wanted = ChosenTraces(
         ids=list(dict.fromkeys(request.query_params.getall("id", []))), every=every, where=where
     )
-    with traces_asked(app) as asked:
-        ids = _ids(asked, wanted)
-        rows = asked.named(ids[:FEW])
+    with traces_asked(app) as index:
+        ids = _ids(index, wanted)
+        rows = index.named(ids[:FEW])
         n = len(ids)
     settings = app.settings
     taken = {entry.name for entry in app.runs.all()}
     named = [str(name) for name in settings.judge.judges]
     judges = _offered(settings, [*FREE, *named, *judge_names()])
     first = [each for each in judges if each.name in (*FREE, *named)]
-    words = {
+    titles = {
         "judge": "Judge the answers of {}",
         "label": "Have the answers of {} labelled",
         "set": "Add the questions of {} to a data set",
@@ -101,7 +101,7 @@ def chosen(
     return page(
         request,
         "features/watch/chosen.html",
-        words[act].format(plural(n, "trace")),
+        titles[act].format(plural(n, "trace")),
         act=act,
         wanted=wanted,
         rows=rows,
@@ -133,12 +133,12 @@ def _offered(settings: Settings, names: Sequence[str]) -> list[OfferedJudge]:
     return offered
 
 
-def _ids(asked: TraceQuery, wanted: ChosenTraces) -> list[str]:
+def _ids(index: TraceQuery, wanted: ChosenTraces) -> list[str]:
     """Return the ids of chosen traces that are there. Raises DataError for none, and for too many."""
     if wanted.every:
-        ids = asked.ids(wanted.where, MOST_CHOSEN + 1)
+        ids = index.ids(wanted.where, MOST_CHOSEN + 1)
     else:
-        ids = [row.id for row in asked.named(wanted.ids)]
+        ids = [row.id for row in index.named(wanted.ids)]
     if len(ids) > MOST_CHOSEN:
         raise DataError(
             f"More than {MOST_CHOSEN:,} traces meet the filter: narrow it, or judge them in a terminal with "
@@ -152,9 +152,9 @@ def _ids(asked: TraceQuery, wanted: ChosenTraces) -> list[str]:
 def _answers(app: AppState, wanted: ChosenTraces) -> list[Answer]:
     """Return the answers of chosen traces, as an answer sheet has them."""
     rows = []
-    with traces_asked(app) as asked:
-        for trace in _ids(asked, wanted):
-            rows += exchanges_in(asked.lines(trace), trace)
+    with traces_asked(app) as index:
+        for trace in _ids(index, wanted):
+            rows += exchanges_in(index.lines(trace), trace)
     if not rows:
         raise DataError("Nothing was asked in these traces, so there is no answer. Choose others.")
     return parse_rows([{"system": "traces", **row} for row in rows], Answer)
@@ -326,8 +326,8 @@ class NoteGone(msgspec.Struct, frozen=True):
 @post("/traces/{trace_id:str}/notes", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
 def write_note(app: AtApp, person: AtPerson, trace_id: FromPath[str], data: JSONBody[TraceNote]) -> Note:
     """Write a note on a trace, or on a span of it. Raises NotFoundException for a trace that is not there."""
-    with traces_asked(app) as asked:
-        known = asked.named([trace_id])
+    with traces_asked(app) as index:
+        known = index.named([trace_id])
     if not known:
         raise NotFoundException(f"There is no trace {trace_id!r} any more: its file has gone.")
     return add_note(

@@ -111,32 +111,34 @@ def _quoted(value: str) -> str:
 def traces(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
     """Give a page of the traces that a filter leaves, the newest first unless another order is asked for."""
     query = query_of(request, TracesAsked)
-    problem, found, scores = None, None, {}
-    with traces_asked(app) as asked:
+    problem, listed, scores = None, None, {}
+    with traces_asked(app) as index:
         try:
             parts = filter_of(query, app.now())
             where = " and ".join(part for part, _ in parts)
-            found = asked.page(where, query.order, rising=bool(query.rising), at=query.at, size=TRACES_A_PAGE)
-            scores = asked.scores([row.id for row in found.rows])
+            listed = index.page(
+                where, query.order, rising=bool(query.rising), at=query.at, size=TRACES_A_PAGE
+            )
+            scores = index.scores([row.id for row in listed.rows])
         except DataError as mistake:
             parts, where, problem = [], "", str(mistake)
-        services, columns = asked.services(), asked.columns
-        noted = {trace: len(notes) for trace, notes in _by_trace(asked.notes).items()}
+        services, columns = index.services(), index.columns
+        noted = {trace: len(notes) for trace, notes in _by_trace(index.notes).items()}
     return page(
         request,
         "features/watch/traces.html",
         "Traces",
         status=422 if problem else 200,
-        found=found,
+        found=listed,
         query=query,
-        state=asked.state,
+        state=index.state,
         problem=problem,
         where=where,
-        chips=[FilterChip(words, address(query, **{name: None})) for words, name in parts],
+        chips=[FilterChip(label, address(query, **{name: None})) for label, name in parts],
         heads=[_head(query, order) for order in HEADS],
         address=lambda **changes: address(query, **changes),
         paged=parse_qsl(address(query)[1:]),
-        n_pages=-(-found.n // TRACES_A_PAGE) if found else 0,
+        n_pages=-(-listed.n // TRACES_A_PAGE) if listed else 0,
         scores=scores,
         noted=noted,
         services=services,
@@ -154,16 +156,16 @@ def address(query: TracesAsked, **changes: object) -> str:
     """Return the address of the list with other values, from its first page; None takes one out."""
     fields = {**msgspec.structs.asdict(query), "at": None, **changes}
     defaults = msgspec.structs.asdict(TracesAsked())
-    told = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
-    return f"?{urlencode(told)}" if told else "?"
+    fields_set = {name: value for name, value in fields.items() if value not in (None, "", defaults[name])}
+    return f"?{urlencode(fields_set)}" if fields_set else "?"
 
 
 def _head(query: TracesAsked, order: Order) -> TableHead:
     """Return the head of a column that sorts: from the highest down, then from the least up."""
-    way = ("ascending" if query.rising else "descending") if query.order == order else ""
-    href = address(query, order=order, rising=1 if way == "descending" else None)
+    direction = ("ascending" if query.rising else "descending") if query.order == order else ""
+    href = address(query, order=order, rising=1 if direction == "descending" else None)
     return TableHead(
-        name=order.capitalize(), kind="text" if order == "time" else "number", href=href, way=way
+        name=order.capitalize(), kind="text" if order == "time" else "number", href=href, way=direction
     )
 
 
@@ -171,11 +173,11 @@ def _head(query: TracesAsked, order: Order) -> TableHead:
 def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[str]) -> Response[str]:
     """Give a trace: question, answer and what led to it; the spans behind it."""
     lines, tree = _tree_of(app, trace_id)
-    with traces_asked(app) as asked:
-        row = next(iter(asked.named([trace_id])), None)
-        scores = asked.scores([trace_id]).get(trace_id.lower(), [])
-        notes = _by_trace(asked.notes).get(trace_id.lower(), [])
-    shown = shown_trace(tree, lines)
+    with traces_asked(app) as index:
+        row = next(iter(index.named([trace_id])), None)
+        scores = index.scores([trace_id]).get(trace_id.lower(), [])
+        notes = _by_trace(index.notes).get(trace_id.lower(), [])
+    view = shown_trace(tree, lines)
     spans = dict.fromkeys(note.span or "" for note in notes)
     title = (row.question if row else None) or tree.summary.name or tree.summary.id
     return page(
@@ -184,7 +186,7 @@ def trace(request: AnyRequest, app: AtApp, person: AtPerson, trace_id: FromPath[
         shortened(title, SHORT)[0],
         tree=tree,
         row=row,
-        shown=shown,
+        shown=view,
         scores=scores,
         notes=notes,
         notes_of={span: [note for note in notes if (note.span or "") == span] for span in spans},
@@ -216,20 +218,20 @@ def download(request: AnyRequest, app: AtApp) -> Response[bytes]:
     """Give the traces that a filter leaves as JSON lines, the newest first. Raises DataError."""
     query = query_of(request, TracesAsked)
     rows: list[bytes] = []
-    with traces_asked(app) as asked:
-        notes = _by_trace(asked.notes)
+    with traces_asked(app) as index:
+        notes = _by_trace(index.notes)
         where = " and ".join(part for part, _ in filter_of(query, app.now()))
-        ids = asked.ids(where, MOST_DOWNLOADED)
+        ids = index.ids(where, MOST_DOWNLOADED)
         for at in range(0, len(ids), AT_ONCE):
-            some = asked.named(ids[at : at + AT_ONCE])
-            scores = asked.scores([row.id for row in some])
+            some = index.named(ids[at : at + AT_ONCE])
+            scores = index.scores([row.id for row in some])
             for row in some:
-                told = ListedTrace(
+                listed = ListedTrace(
                     **msgspec.structs.asdict(row),
                     scores=tuple(scores.get(row.id.lower(), ())),
                     notes=tuple(notes.get(row.id.lower(), ())),
                 )
-                rows.append(msgspec.json.encode(told) + b"\n")
+                rows.append(msgspec.json.encode(listed) + b"\n")
     headers = {"Content-Disposition": 'attachment; filename="traces.jsonl"', "Cache-Control": "no-store"}
     return Response(b"".join(rows), media_type="application/jsonl", headers=headers)
 
@@ -263,24 +265,24 @@ def session(request: AnyRequest, app: AtApp) -> Response[str]:
     query = query_of(request, SessionAsked)
     kind = "session" if query.session else "user"
     value = query.session or query.user
-    with traces_asked(app) as asked:
+    with traces_asked(app) as index:
         where = ColumnTest(column=kind, kind="text", sign="=", values=(value[:LONGEST_NAME],))
-        found = asked.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
-        if not value or not found.n:
+        listed = index.page(where, "time", rising=True, at=query.at, size=OF_A_SESSION)
+        if not value or not listed.n:
             raise NotFoundException(f"There is no trace of this {kind} here.")
-        totals: TraceTotals = asked.totals(where)
-        turns = [SessionTurn(row, exchanges_in(asked.lines(row.id), row.id)) for row in found.rows]
+        totals: TraceTotals = index.totals(where)
+        turns = [SessionTurn(row, exchanges_in(index.lines(row.id), row.id)) for row in listed.rows]
     return page(
         request,
         "features/watch/session.html",
         f"{kind.capitalize()} {shortened(value, 60)[0]}",
         kind=kind,
         value=value,
-        found=found,
+        found=listed,
         totals=totals,
         turns=turns,
-        state=asked.state,
-        n_pages=-(-found.n // OF_A_SESSION),
+        state=index.state,
+        n_pages=-(-listed.n // OF_A_SESSION),
         lasted=lasted,
         priced=priced,
         moment=moment,

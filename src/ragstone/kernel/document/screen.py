@@ -125,12 +125,12 @@ def render_screen(documents: Sequence[ReportDocument], width: int, most: int = L
     before = left
     while True:
         left = replace(before, sections=[], columns=[])
-        shown = _filled(sections, room, width, left, hidden=several)
+        parts = _filled(sections, room, width, left, hidden=several)
         left.sections += spent
         more = [text(left.line(), "dim", before=1)] if left.line() else []
-        over = _height([*answers, *shown, *below, *more], width) - most
-        if over <= 0 or not shown:
-            return Group(*answers, *shown, *below, *more)
+        over = _height([*answers, *parts, *below, *more], width) - most
+        if over <= 0 or not parts:
+            return Group(*answers, *parts, *below, *more)
         room -= over  # rows and columns that are left out made the last line longer
 
 
@@ -176,8 +176,8 @@ def _read(document: ReportDocument, *, alone: bool) -> _Reading:
         if isinstance(block, Notes):
             notes += block.items
         elif part == "answer" and isinstance(block, Paragraph):
-            words = f"{named}: {block.words}" if named else block.words
-            reading.answers.append(msgspec.structs.replace(block, words=words))
+            sentence = f"{named}: {block.words}" if named else block.words
+            reading.answers.append(msgspec.structs.replace(block, words=sentence))
         elif part == "caution" and isinstance(block, Paragraph | Listing):
             reading.cautions += block.items if isinstance(block, Listing) else [block.words]
         else:
@@ -312,10 +312,10 @@ def _filled(
     parts: list[RenderableType] = []
     for section in sorted(sections, key=lambda section: not section.is_main):
         gap = [] if isinstance(section.blocks[0], Heading) or not parts else [text("")]
-        shown, n_done = ([], 0) if hidden else _fill(section, room - len(gap), width, left)
+        blocks_shown, n_done = ([], 0) if hidden else _fill(section, room - len(gap), width, left)
         rest = section.blocks[n_done:]
-        hidden = hidden or n_done < len(section.blocks) or len(shown) > n_done
-        rendered = [*gap, *render_blocks(shown)] if shown else []
+        hidden = hidden or n_done < len(section.blocks) or len(blocks_shown) > n_done
+        rendered = [*gap, *render_blocks(blocks_shown)] if blocks_shown else []
         parts += rendered
         room -= _height(rendered, width)
         left.sections += [section.name] if any(map(_says, rest)) else []
@@ -328,20 +328,20 @@ def _filled(
 
 def _fill(section: _Section, room: int, width: int, left: _LeftOut) -> tuple[list[Block], int]:
     """Return what there is room for of a section, its table cut, and how many of its blocks that is."""
-    shown: list[Block] = []
+    fitting: list[Block] = []
     for at, whole in enumerate(section.blocks):
         block, columns = _narrow(whole, width) if isinstance(whole, Table) else (whole, [])
-        if _fits(render_blocks([*shown, block]), width, room):
-            shown.append(block)
+        if _fits(render_blocks([*fitting, block]), width, room):
+            fitting.append(block)
             left.columns += columns
             continue
-        lines = room - _height(render_blocks(shown), width)
+        lines = room - _height(render_blocks(fitting), width)
         cut = _cut(block, lines, width, left) if isinstance(block, Table) else []
         if cut:
             left.columns += columns
-            return [*shown, *cut], at + 1
-        return (shown, at) if any(map(_says, shown)) else ([], 0)
-    return shown, len(section.blocks)
+            return [*fitting, *cut], at + 1
+        return (fitting, at) if any(map(_says, fitting)) else ([], 0)
+    return fitting, len(section.blocks)
 
 
 def _narrow(table: Table, width: int) -> tuple[Table, list[str]]:

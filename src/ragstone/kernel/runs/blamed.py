@@ -38,12 +38,12 @@ class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the digests of the files of a run that blame is made from."""
-    found = {}
+    by_name = {}
     for name in MADE_FROM:
         if (folder / name).is_file():
             with (folder / name).open("rb") as file:
-                found[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-    return found
+                by_name[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return by_name
 
 
 def read_blame(folder: Path) -> BlameSummary | None:

@@ -37,19 +37,19 @@ def word_differences(answers: Sequence[tuple[str, str]], against: str | None) ->
     if len(held) < 2:
         return None
     base = next((system for system, _ in held if system == against), held[0][0])
-    words = {system: list(_words(text)) for system, text in held}
-    if max(map(len, words.values())) > MOST_WORDS:
+    by_system = {system: list(_words(text)) for system, text in held}
+    if max(map(len, by_system.values())) > MOST_WORDS:
         return None
-    own = [word for word, _ in words[base]]
+    own = [word for word, _ in by_system[base]]
     common: set[int] = set()
     spans: dict[str, list[Span]] = {}
-    for system, placed in words.items():
+    for system, placed in by_system.items():
         if system != base:
             pairs = in_order(own, [word for word, _ in placed])
             common |= {at for at, _ in pairs}
             matched = {at for _, at in pairs}
             spans[system] = _joined([span for at, (_, span) in enumerate(placed) if at not in matched])
-    spans[base] = _joined([span for at, (_, span) in enumerate(words[base]) if at not in common])
+    spans[base] = _joined([span for at, (_, span) in enumerate(by_system[base]) if at not in common])
     return WordDifferences(against=base, spans=[spans.get(system, []) for system, _ in answers])
 
 

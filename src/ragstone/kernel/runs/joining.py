@@ -220,9 +220,9 @@ class OpenedRows(ShownView, frozen=True, kw_only=True):
         ]
         return sorted(rows, key=lambda row: row.model == NO_MODEL)
 
-    def passage(self, place: EvidenceView) -> PassageView:
+    def passage(self, evidence: EvidenceView) -> PassageView:
         """Return the passage at a place of an answer's contexts, or of a ranking."""
-        return self.passages[place.passage]
+        return self.passages[evidence.passage]
 
 
 def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> OpenedRows:

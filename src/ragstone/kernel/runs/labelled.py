@@ -61,7 +61,7 @@ def labels_of_row(
         except RagstoneError as mistake:
             wrong.append(str(mistake))
             continue
-        labels += [shown for row in rows if (shown := _shown(row, name, answers))]
+        labels += [label for row in rows if (label := _shown(row, name, answers))]
     return labels, wrong
 
 

@@ -57,9 +57,13 @@ def rank_plot(ranks: RankShares, name: str, of: str, fixed: str) -> Plot:
         first="first",
         last="last" if k <= SHOWN_RANKS else "below",
     )
-    said = say(RankFacts(ranks, fixed), TIED_FIRST, OFTEN_FIRST, ALWAYS_FIRST)
+    sentence = say(RankFacts(ranks, fixed), TIED_FIRST, OFTEN_FIRST, ALWAYS_FIRST)
     return Plot(
-        name=name, title="How the order depends on the questions", figure=figure, said=[said], where="page"
+        name=name,
+        title="How the order depends on the questions",
+        figure=figure,
+        said=[sentence],
+        where="page",
     )
 
 
@@ -71,5 +75,5 @@ def price_plot(points: list[PlotPoint], figure: Frontier, name: str, title: str)
     if not any(point.x for point in points):
         return []
     figure = msgspec.structs.replace(figure, points=points)
-    said = say(figure, NOT_BEATEN, NONE_BEATEN)
-    return [Plot(name=name, title=title, figure=figure, said=[said] if said else [], where="page")]
+    sentence = say(figure, NOT_BEATEN, NONE_BEATEN)
+    return [Plot(name=name, title=title, figure=figure, said=[sentence] if sentence else [], where="page")]

@@ -82,9 +82,9 @@ def save_view(folder: Path, view: View, *, seen: int | None, who: str) -> View:
     with _alone(folder):
         latest = _unchanged(folder, name, seen)
         version = 1 if latest is None else latest.version + 1
-        kept = msgspec.structs.replace(view, name=name, version=version, by=who)
-        _write(folder, kept)
-    return kept
+        saved = msgspec.structs.replace(view, name=name, version=version, by=who)
+        _write(folder, saved)
+    return saved
 
 
 def rename_view(folder: Path, name: str, to: str, *, seen: int, who: str) -> View:
@@ -96,10 +96,10 @@ def rename_view(folder: Path, name: str, to: str, *, seen: int, who: str) -> Vie
             raise DataError(f"The view is called {name!r} already: give it another name.")
         if to.casefold() != name.casefold():  # else it is this file itself, where case does not count
             _unchanged(folder, to, None)
-        kept = msgspec.structs.replace(latest, name=to, version=latest.version + 1, by=who)
+        renamed = msgspec.structs.replace(latest, name=to, version=latest.version + 1, by=who)
         (folder / f"{name}.json").replace(folder / f"{to}.json")
-        _write(folder, kept)
-    return kept
+        _write(folder, renamed)
+    return renamed
 
 
 def remove_view(folder: Path, name: str, *, seen: int) -> None:

@@ -61,11 +61,11 @@ def heads_of(
     """
     heads = []
     for name, kind, sorts in columns:
-        way = {name: "ascending", f"-{name}": "descending"}.get(order, "")
+        directions = {name: "ascending", f"-{name}": "descending"}.get(order, "")
         first = f"-{name}" if kind == "number" else name
-        following = {"ascending": f"-{name}", "descending": name}.get(way, first)
+        following = {"ascending": f"-{name}", "descending": name}.get(directions, first)
         href = address.href("order", following) if sorts else None
-        heads.append(TableHead(name=named.get(name, name), kind=kind, href=href, way=way))
+        heads.append(TableHead(name=named.get(name, name), kind=kind, href=href, way=directions))
     return heads
 
 

@@ -93,16 +93,16 @@ def read_rows(
     """
     path = Path(path) if url_of(path) else local_path(path)
     choice = _choice(row_type, columns, worksheet, words, where)
-    place = str(url_of(path) or path)
-    reader = _RowReader(row_type, place, choice, flat=ending_of(path) in FLAT)
+    source = str(url_of(path) or path)
+    reader = _RowReader(row_type, source, choice, flat=ending_of(path) in FLAT)
     problems: list[str] = []
     nulls: list[int] = []
     rows = _raw_rows(path, row_type, choice)
-    for line, raw in _rows_of_tools(rows, place, row_type, choice, filtered=where is not None):
+    for line, raw in _rows_of_tools(rows, source, row_type, choice, filtered=where is not None):
         try:
             row = reader.row(raw)
         except (ValueError, TypeError) as mistake:
-            problems.append(f"{place}:{line}: {mistake}")
+            problems.append(f"{source}:{line}: {mistake}")
             if len(problems) == SHOWN_ERRORS and not reader.words:
                 problems.append("(and perhaps more: only the first ten are shown)")
                 break
@@ -116,9 +116,9 @@ def read_rows(
         raise DataError("\n".join(problems))
     if not reader.n_rows:
         raise DataError(
-            f"{place}: the file holds no rows. Check that the step that wrote it has finished."
+            f"{source}: the file holds no rows. Check that the step that wrote it has finished."
             if choice.where is None
-            else f"{place}: no trace meets {choice.where!r}. Write another filter."
+            else f"{source}: no trace meets {choice.where!r}. Write another filter."
         )
     reader.check_chosen()
     reader.tell_repeats()
@@ -126,7 +126,7 @@ def read_rows(
         LOG.warning(
             "%s:%d: the answer is null%s: counted as a failure of the application. If it is not one, fill in "
             "the answer or delete the row.",
-            place,
+            source,
             nulls[0],
             f", the first of {len(nulls):,}" if len(nulls) > 1 else "",
         )

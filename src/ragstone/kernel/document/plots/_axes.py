@@ -40,8 +40,8 @@ def tick_text(value: float, *, is_signed: bool = False) -> str:
 
 def spread(values: Sequence[float], ends: tuple[float, float] | None) -> tuple[float, float]:
     """Return the ends of an axis: those given, and those of every value; never the same."""
-    shown = [value for value in (*values, *(ends or ())) if math.isfinite(value)] or [0.0, 1.0]
-    low, high = min(shown), max(shown)
+    finite = [value for value in (*values, *(ends or ())) if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
     if low < high:
         return low, high
     wide = max(abs(low), 1.0) / 2

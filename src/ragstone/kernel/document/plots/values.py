@@ -145,14 +145,14 @@ def unbeaten(points: Sequence[PlotPoint], *, is_low_best: bool = False) -> list[
         (point for point in points if point.is_known and point.x is not None),
         key=lambda point: (point.x or 0.0, -sign * (point.value or 0.0)),
     )
-    kept: list[PlotPoint] = []
+    frontier: list[PlotPoint] = []
     for point in known:
-        best = kept[-1] if kept else None
+        best = frontier[-1] if frontier else None
         value = sign * (point.value or 0.0)
         if (
             best is None
             or value > sign * (best.value or 0.0)
             or (point.x, point.value) == (best.x, best.value)
         ):
-            kept.append(point)
-    return kept
+            frontier.append(point)
+    return frontier

@@ -169,9 +169,9 @@ def _order(order: str, own: Callable[[], OwnColumns]) -> Query:
     if column not in own()[0].kinds:
         _of("order", ORDERS, order)
     keys, values = sort_keys(own(), column)
-    least, way = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
+    least, direction = ("max", "DESC") if order.startswith("-") else ("min", "ASC")
     of_place = f"(SELECT {least}(k) FROM ({keys}) o WHERE o.place = lines.place)"  # noqa: S608 - texts are ?
-    return f"{of_place} {way} NULLS LAST, place", values
+    return f"{of_place} {direction} NULLS LAST, place", values
 
 
 class RowPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,10 +247,10 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
             preview=preview,
             tags=msgspec.json.decode(tags, type=dict[str, str]) if tags else None,
             lang=lang,
-            found=None if found < 0 else found,
+            found=None if rank < 0 else rank,
             causes=causes.get(at),
         )
-        for at, name, question, preview, tags, lang, found in texts
+        for at, name, question, preview, tags, lang, rank in texts
     }
     return [lines[at] for at in places]
 

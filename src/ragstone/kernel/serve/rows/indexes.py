@@ -221,7 +221,7 @@ class RowIndexes:
         """
         with optional_package("the workbench", "serve"):
             import duckdb  # noqa: F401 - it is looked for before a process is started that needs it
-        asked = time.monotonic()
+        begun = time.monotonic()
         index = self._taken(run)
         while isinstance(index, _IndexTask):
             task = index
@@ -229,7 +229,7 @@ class RowIndexes:
             if task.error:
                 raise task.error
             # Of files that are changed all the time, the index is of a moment after it was asked for.
-            index = self._taken(run, task if task.began >= asked else None)
+            index = self._taken(run, task if task.began >= begun else None)
         cursor = index.con.cursor()
         try:
             yield cursor

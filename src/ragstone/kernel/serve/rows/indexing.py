@@ -320,9 +320,9 @@ class _IndexWriter:
                 self.texts.add(at, None, SEARCHED, f"lang\n{folded(row.lang)}")
                 self.groups.append((at, "lang", row.lang))
             self._share(at, None, row, 0)
-            told = self._tell(at, None, row)
-            if told or row.lang is not None:
-                tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
+            fields = self._tell(at, None, row)
+            if fields or row.lang is not None:
+                tags = msgspec.json.encode(row.tags).decode() if fields & TAGS else NONE
                 lang = NONE if row.lang is None else row.lang
                 self.asked.append((at, row.question or NONE, tags, lang))
 
@@ -351,29 +351,29 @@ class _IndexWriter:
 
     def _tell(self, at: int, system: str | None, row: _IndexedText) -> int:
         """Take the groups and what a search looks through of what a row is the first to tell; return it."""
-        known, told, words = self.known[at], 0, list[str]()
+        known, fields, texts = self.known[at], 0, list[str]()
         if row.question and not known & QUESTION:
-            told |= QUESTION
-            words.append(row.question)
+            fields |= QUESTION
+            texts.append(row.question)
         if row.tags and not known & TAGS:
-            told |= TAGS
+            fields |= TAGS
             of_question = self.langs.get(at)
             for name, value in row.tags.items():
-                words += (name, value)
+                texts += (name, value)
                 if name != "lang" or value != of_question:
                     self.groups.append((at, name, value))
         if not known & REFERENCE and (references := alternatives(row.reference)):
-            told |= REFERENCE
-            words += references
-        if told:
-            self.known[at] = known | told
-            self.texts.add(at, system, SEARCHED, folded("\n".join(words)))
-        return told
+            fields |= REFERENCE
+            texts += references
+        if fields:
+            self.known[at] = known | fields
+            self.texts.add(at, system, SEARCHED, folded("\n".join(texts)))
+        return fields
 
     def _answer(self, answers: list[_IndexedAnswer], lines: Table) -> None:
         places = self._places([row.question_id for row in answers], lines)
         for at, row in zip(places, answers, strict=True):
-            told = self._preview(at, row) if self.known[at] != WHOLE else 0
+            fields = self._preview(at, row) if self.known[at] != WHOLE else 0
             rank = None
             if row.contexts is not None:
                 rank = self._first_rank(at, row.contexts)
@@ -397,25 +397,25 @@ class _IndexWriter:
                 self.texts.add(at, row.system, "error", folded(row.error))
             if (of_row := self.of_row[at]) & SHARED != SHARED:
                 self._share(at, row.system, row, of_row)
-                self._search(at, row, of_row | told)
+                self._search(at, row, of_row | fields)
 
     def _search(self, at: int, row: _IndexedAnswer, but: int) -> None:
         """Take what a filter of any text looks through in what an answer says of its question."""
-        words = [row.question] if row.question and not but & QUESTION else []
-        words += alternatives(row.reference) if not but & REFERENCE else []
-        words += [part for pair in (row.tags or {}).items() for part in pair] if not but & TAGS else []
-        if words:
-            self.texts.add(at, row.system, OF_SYSTEM, folded("\n".join(words)))
+        texts = [row.question] if row.question and not but & QUESTION else []
+        texts += alternatives(row.reference) if not but & REFERENCE else []
+        texts += [part for pair in (row.tags or {}).items() for part in pair] if not but & TAGS else []
+        if texts:
+            self.texts.add(at, row.system, OF_SYSTEM, folded("\n".join(texts)))
 
     def _preview(self, at: int, row: _IndexedAnswer) -> int:
         """Take what this answer is the first to give to the line of its question; return what that is."""
-        if told := self._tell(at, row.system, row):
-            tags = msgspec.json.encode(row.tags).decode() if told & TAGS else NONE
-            self.added.append((at, (told & QUESTION and row.question) or NONE, tags))
+        if fields := self._tell(at, row.system, row):
+            tags = msgspec.json.encode(row.tags).decode() if fields & TAGS else NONE
+            self.added.append((at, (fields & QUESTION and row.question) or NONE, tags))
         if not self.known[at] & ANSWER:
             self.known[at] |= ANSWER
             self.previews.append((at, preview(row.answer or row.error or "") or NONE))
-        return told
+        return fields
 
     def _first_rank(self, at: int, contexts: list[_Given]) -> int | None:
         """Return the rank of the first relevant document of contexts; 0 for none, None if nobody can tell."""
@@ -492,9 +492,9 @@ class _IndexWriter:
                 tables.clear()
 
     def _insert(self, name: str, columns: Sequence[Any]) -> None:
-        given = {f"c{at}": column for at, column in enumerate(columns)}
-        texts = [f"nullif({each}, chr(0))" if given[each].dtype == object else each for each in given]
-        self.con.register("given", given)
+        table = {f"c{at}": column for at, column in enumerate(columns)}
+        texts = [f"nullif({each}, chr(0))" if table[each].dtype == object else each for each in table]
+        self.con.register("given", table)
         self.con.execute(f"INSERT INTO {name} SELECT {', '.join(texts)} FROM given")  # noqa: S608 - our names
         self.con.unregister("given")
 
@@ -583,13 +583,13 @@ class _Texts:
         """Write the rows, and begin anew."""
         if not self.values:
             return
-        given = {
+        table = {
             "place": np.array(self.places, dtype=np.int32),
             "system": np.array(self.systems, dtype=np.int32) + 1,
             "name": np.array(self.names, dtype=np.int32) + 1,
             "value": np.array(self.values, dtype=object),
         }
-        con.register("given", given)
+        con.register("given", table)
         con.execute(
             "INSERT INTO all_texts SELECT place, ($of::VARCHAR[])[system], ($of::VARCHAR[])[name], value "
             "FROM given",

@@ -438,13 +438,13 @@ def parts_of(span: Mapping[str, Any]) -> SpanParts:
 
 def _described(item: object) -> dict[str, str]:
     """Return the title and the source that a document tells of itself, or in its metadata."""
-    fields = {str(name).removeprefix("document."): one for name, one in fields_in(decoded(item)).items()}
+    fields = {str(name).removeprefix("document."): value for name, value in fields_in(decoded(item)).items()}
     for name in ("document", "node"):
         fields |= fields_in(fields.get(name))
-    told = {**fields_in(decoded(fields.get("metadata"))), **fields}
+    facts = {**fields_in(decoded(fields.get("metadata"))), **fields}
     named = {"title": _TITLES, "source": _SOURCES}
     texts = {
-        name: next((told[key] for key in keys if isinstance(told.get(key), str) and told[key]), None)
+        name: next((facts[key] for key in keys if isinstance(facts.get(key), str) and facts[key]), None)
         for name, keys in named.items()
     }
     return {name: text for name, text in texts.items() if text}
