@@ -131,7 +131,7 @@ def begin(
     folder, name = app.runs.find(data.run), data.name.strip()
     if not NAME.fullmatch(name):
         raise DataError(
-            f"{name[:80]!r} cannot be the name of a run: take letters, digits, dots, - and _, at most 80."
+            f"{name[:80]!r} cannot be the name of a run: use letters, digits, dots, - and _, at most 80."
         )
     parent = _place(app, folder)
     if (parent / name).exists():
