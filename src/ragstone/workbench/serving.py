@@ -89,9 +89,9 @@ def check_public(settings: Settings) -> None:
     if serve.keys_file is None and needs_accounts(settings):
         named = f"public_url = {serve.public_url!r}" if serve.public_url else f"host = {serve.host!r}"
         raise ConfigError(
-            f"[serve] {named}: anyone who reaches it could ask the assistant, change the documents and "
-            "spend your money. Set keys_file (see docs/serve.md), or listen on 127.0.0.1 behind a proxy "
-            "that authenticates users."
+            f"[serve] {named}: anyone who reaches it could ask the assistant, change the documents "
+            "and spend your money. Set keys_file (see docs/how-to/serve.md), or listen on "
+            "127.0.0.1 behind a proxy that authenticates users."
         )
 
 

@@ -182,6 +182,6 @@ def _declared(settings: Settings) -> HttpTranslator:
     if settings.translate.http is None:
         raise ConfigError(
             "http translates, but it has no address: add the table [translate.http] with url, "
-            "request and text to ragstone.toml (see docs/translation.md)."
+            "request and text to ragstone.toml (see docs/how-to/translation.md)."
         )
     return settings.translate.http
