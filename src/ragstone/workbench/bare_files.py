@@ -78,7 +78,7 @@ def _kind_of(file: Path) -> str:
                 return kind
         except DataError as mistake:
             wrong.append(f"As {kind}: {str(mistake).splitlines()[0].removeprefix(f'{file}:')}")
-    raise DataError(" ".join([f"{file}: the file holds neither judgements nor answers.", *wrong]))
+    raise DataError(" ".join([f"{file}: the file has neither judgements nor answers.", *wrong]))
 
 
 def _linked(parent: Path, files: dict[str, Path]) -> Path:

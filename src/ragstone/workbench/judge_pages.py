@@ -60,7 +60,7 @@ def judge_page(
     except DataError as mistake:
         wrong = str(mistake)
     if not wrong and not rows_file(folder, "answers"):
-        wrong = "This run holds no answers that could be judged."
+        wrong = "This run has no answers to judge."
     entries = [entry for entry in named_judges(app.settings) if entry.judge]
     return page(
         request,

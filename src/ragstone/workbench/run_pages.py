@@ -235,7 +235,7 @@ def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
 
 
 def _no_question(name: str) -> NotFoundException:
-    return NotFoundException(f"There is no question {name!r} in this run, or the run has been made again.")
+    return NotFoundException(f"There is no question {name!r} in this run, or the run was repeated.")
 
 
 AGAIN = "Run the same command again to continue: no call in the ledger is paid for twice."

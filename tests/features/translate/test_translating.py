@@ -278,8 +278,8 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"to": []}, ConfigError, "say into which language"),
-        ({"by": None}, ConfigError, "say who translates"),
+        ({"to": []}, ConfigError, "name the target languages"),
+        ({"by": None}, ConfigError, "name the translator"),
         ({"by": "gpt"}, ConfigError, "unknown translator 'gpt'"),
         ({"by": "http"}, ConfigError, r"table \[translate.http\]"),
         ({"back": "nobody"}, ConfigError, "unknown translator 'nobody'"),

@@ -103,7 +103,8 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
             raise DataError(
                 f"nothing shows where judge {rows[0].judge!r} errs: it is as sure of one answer as "
                 f"of any other, and there are {len(labelled)} labels of its answers. Label at least "
-                f"{FEWEST_LABELS} drawn at random first, or judge with probabilities (NAME@token)."
+                f"{FEWEST_LABELS} answers drawn at random first, or judge with probabilities "
+                "(NAME@token)."
             )
         return doubts
     scores = np.array([math.nan if row.score is None else row.score for row in rows])

@@ -213,7 +213,7 @@ def _answer(label: Label, systems: dict[str, list[str]]) -> tuple[str, str]:
 
 def _place(queue: Queue, label: Label, at: int | None) -> int:
     if at is None:
-        raise DataError(f"the queue holds no answer of system {label.system!r} to it")
+        raise DataError(f"the queue has no answer of system {label.system!r} to it")
     if label.metric not in (None, queue.metric):
         raise DataError(f"its metric is {label.metric!r}, and the queue's is {queue.metric!r}")
     return at

@@ -143,7 +143,7 @@ def measure_rankings(
     rows = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
     if not rows:
         raise DataError(
-            f"{rankings}: the file holds no rankings. Check that the step that wrote it has finished."
+            f"{rankings}: the file has no rankings. Check that the step that wrote it has finished."
         )
     cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rows]
     questions = asked_questions(settings)

@@ -211,7 +211,7 @@ def copy_certificate(settings: Settings, folder: Path) -> list[str]:
     try:
         read_certificate(source)
     except DataError as mistake:
-        return [f"The certificate beside the questions is not shown. {mistake}"]
+        return [f"The certificate next to the questions is not shown. {mistake}"]
     copy.write_bytes(source.read_bytes())
     return []
 

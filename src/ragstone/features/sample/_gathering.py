@@ -223,7 +223,7 @@ def _check(
     if not n_rows and CHOICE.get().where is not None:
         raise DataError(f"no trace in the log matches {CHOICE.get().where!r}. Change the filter.")
     if not n_rows:
-        raise DataError("the log holds no rows. Check that it is the right file.")
+        raise DataError("the log has no rows. Check that it is the right file.")
     if malformed == n_rows:
         raise DataError("no row of the log can be read:\n" + "\n".join(problems))
     there = ", ".join(names[:40]) or "none"

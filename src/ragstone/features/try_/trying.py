@@ -108,7 +108,9 @@ def _answers(run: Path, questions: Collection[str], limit: int) -> list[Answer]:
     found = list(joined if questions else islice(joined, limit))
     missing = set(questions) - {row.question_id for row in found}
     if missing or not found:
-        raise DataError(f"{run}: it has no answer to {min(missing, default='any question')!r}. See its rows.")
+        raise DataError(
+            f"{run}: it has no answer to {min(missing, default='any question')!r}. Check its rows."
+        )
     if any(row.question is None for row in found):
         raise DataError(f"{sheet}: its rows have no questions, so nothing can be asked again.")
     return found
