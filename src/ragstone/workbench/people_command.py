@@ -58,7 +58,7 @@ def invite(
     role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
-    """Print a link with which one person can make an account; it works once, within 7 days.
+    """Print a link with which one person can create an account; it works once, within 7 days.
 
     Examples:
 

@@ -46,7 +46,7 @@ def serve(
     other address the workbench needs accounts, and the assistant a `keys_file` in `[serve]`. On Ctrl-C,
     replies in progress are finished first.
 
-    A file of judgements is opened as a run of its own; an answer sheet beside it gives it its texts.
+    A file of judgements is opened as a separate run; an answer sheet given with it provides the texts.
 
     Examples:
 

@@ -306,7 +306,7 @@ def test_a_model_of_no_transport_is_not_offered(settings):
     [
         ({"threshold": "half"}, "is not a number"),
         ({"mapping": "1:2"}, "write LABEL=SCORE"),
-        ({"model": "openai/unheard_of"}, "is neither in ragstone.toml"),
+        ({"model": "openai/unheard_of"}, "is not in ragstone.toml"),
         ({"budget": "lots"}, "give a number with a unit"),
         ({"labels": "labeled"}, "labelled"),
         ({"text": judge_text("x").replace('"mine"', '"other"')}, "this page develops mine"),

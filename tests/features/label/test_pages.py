@@ -885,7 +885,9 @@ def test_after_the_last_label_it_says_what_they_come_to(run, people, olga, says)
         mark(bo, place, annotator="bo", score=1)
     found = done_by(bo)
     assert found["lines"][0] == "Done: 6 labels."
-    judged = [line for line in found["lines"] if line.startswith("containment: correctness compared with people")]
+    judged = [
+        line for line in found["lines"] if line.startswith("containment: correctness compared with people")
+    ]
     assert len(judged) == len(
         {
             row.model

@@ -285,7 +285,7 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
         ({"back": "nobody"}, ConfigError, "unknown translator 'nobody'"),
         ({"to": "spanish"}, ConfigError, "Did you mean 'es'"),
         ({"to": "en"}, DataError, "nothing to translate into en: 2 rows are in the language wanted"),
-        ({"source": "de"}, DataError, "and 2 in another than --from names"),
+        ({"source": "de"}, DataError, "and 2 in a language other than --from names"),
         ({"rows": []}, DataError, "no rows to translate"),
         ({"rows": [Question(id="q", question="1998?")]}, DataError, "do not say their language"),
     ],

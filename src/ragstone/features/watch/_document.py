@@ -184,7 +184,7 @@ def _metrics(look: Look) -> list[Block]:
     """Return the mean of every metric, the shares of labels to open on a page."""
     if not look.rows:
         empty = not look.overview.n_exchanges
-        hint = "The store is empty. Read a log: `ragstone watch LOG`" if empty else ""
+        hint = "The store has no exchanges yet. Read a log: `ragstone watch LOG`" if empty else ""
         return [Paragraph(hint or "No exchange has been judged yet.", prose=True)]
     labels = [row for row in look.rows if row.is_label]
     shares = [_means(look, labels, "Shares of labels")] if labels else []
