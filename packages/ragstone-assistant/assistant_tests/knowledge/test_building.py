@@ -292,7 +292,7 @@ async def test_a_document_id_belongs_to_one_file(tmp_path, says):
         built = await knowledge.build([docs])
         assert ids(knowledge) == ["docs/maize.md", "one"]
         told = {one.path: one.reason for one in built.skipped}
-        says(sentence_in(told[str(docs / "b.jsonl")], "'one' is that"))
+        says(sentence_in(told[str(docs / "b.jsonl")], "'one' is already"))
         assert "'x' appears twice" in told[str(docs / "twice.jsonl")]
 
 
