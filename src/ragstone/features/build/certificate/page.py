@@ -74,8 +74,8 @@ SHOWN_VALUES = 5  # of a topic, style or language there
 TONES: dict[str | None, Tone] = {"good": "best", "chance": "open"}
 MEASURED_ON = (
     "To test the critics, copies of sound questions were given a defect, shown to the critics, and then "
-    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected questions "
-    "that had a defect. There are as many defects as sound questions."
+    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected "
+    "questions that had a defect. There are as many defects as sound questions."
 )
 MIDDLE = (
     "The median; in brackets, the quartiles and the extremes. For scripts without spaces between words, "
@@ -130,10 +130,9 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
     rows = embed_candidates(candidates, certificate.declared.threshold)
     funnel = certificate.funnel
     cut_note = (
-        f"To keep the page small, it shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} accepted "
-        "and "
-        f"{count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to the last. The "
-        "`.all` file beside it has them all."
+        f"To keep the page small, it shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} "
+        f"accepted and {count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to "
+        "the last. The `.all` file next to it has them all."
     )
     is_whole = rows.n_accepted == funnel.n_accepted and rows.n_lost == n_lost(funnel)
     details = {f"details-{at}": block for at, block in enumerate(rows.details)}
