@@ -57,8 +57,8 @@ def compare_several(
     names, chosen = _names(read), chosen_before(read)
     if chosen and len({run.chosen and run.chosen.where for run in read}) > 1:
         raise DataError(
-            f"Some of these runs hold only answers that a filter chose ({chosen}), so their means are of "
-            "other questions. Name runs that were chosen by one filter, or none of them."
+            f"Some of these runs hold only answers chosen by a filter ({chosen}), so their means are over "
+            "other questions. Name only runs with the same filter, or only runs without one."
         )
     columns: dict[str, list[Judgement]] = {}
     clusters: dict[str, str] = {}
