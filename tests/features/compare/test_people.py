@@ -147,7 +147,10 @@ def test_two_runs_of_one_system_need_to_be_told_apart(folder, says):
     assert first == second
     assert first.n_labelled == 40
     stale = [*by_text, msgspec.structs.replace(bare[0], metadata={"answer": "of April"}, question_id="q50")]
-    assert "1 label left out: given to other answers than these." in api.compare("may", "july", labels=stale).notes
+    assert (
+        "1 label left out: given to other answers than these."
+        in api.compare("may", "july", labels=stale).notes
+    )
 
 
 def test_two_systems_of_one_run_are_compared_by_their_labels():
