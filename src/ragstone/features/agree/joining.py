@@ -23,7 +23,7 @@ _ANSWER_NAMES = frozenset(map(fold, accepted_names(Answer, "answer")))
 _QUESTION_NAMES = frozenset(map(fold, accepted_names(Answer, "question")))
 
 _MADE_ID = re.compile(r"q-[0-9a-f]{12}(-\d+)?", re.ASCII)  # see names.question_key
-_MANY = "{} an answer that occurs several times, and {} not which one"
+_MANY = "{} an answer that occurs several times, and {} not say which one"
 _OTHER = "{} no judged answer: neither the id nor the texts are in the judgements"
 
 
@@ -89,7 +89,7 @@ def _tell(n: int, n_many: int, n_other: int) -> None:
     if n_other:
         reasons.append(f"{n_other:,} {_OTHER.format('names' if n_other == 1 else 'name')}")
     if n_many:
-        verbs = ("names", "says") if n_many == 1 else ("name", "say")
+        verbs = ("names", "does") if n_many == 1 else ("name", "do")
         reasons.append(f"{n_many:,} {_MANY.format(*verbs)}")
     if reasons:
         LOG.warning(

@@ -160,8 +160,8 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
 
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
 ASSUMPTION = (
-    "Every statement is taken to be kept, to hold no number, and to be false at the first change. Those that "
-    "are lost, and numbers, save calls; a second change costs some, and so does a count."
+    "Assumes that every statement is kept, has no number, and is false at the first change. Lost statements "
+    "and numbers save calls; second changes and a count add some."
 )
 
 

@@ -286,8 +286,8 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
     notes = plain_notes([], (), rows.corpus.skipped, missing) + rows.placed.notes()
     if board.measure.startswith("span_recall"):
         notes.append(
-            "Span recall is the share of the evidence's characters that the results hold: longer chunks hold "
-            "more. Read it beside span precision, which says how much else they bring."
+            "Span recall is the share of the evidence's characters that the results contain: longer chunks "
+            "contain more. Read it with span precision, which shows how much else they bring."
         )
     for cell in cells:
         troubled = [ranking for ranking in cell.rankings if ranking.metadata]
@@ -298,7 +298,7 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
                 f"({keys}); see metadata in {cell.file}."
             )
     if any(cell.timing.n_cached for cell in cells):
-        notes.append("Vectors that were in the store were not made again: index times are without them.")
+        notes.append("Vectors already in the store were not made again, so index times do not include them.")
     return notes
 
 
