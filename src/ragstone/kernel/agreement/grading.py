@@ -164,7 +164,7 @@ def _check(
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
     if not measured:
         why = why_unmatched(judgements, labels)
-        raise DataError(f"No label matches a judged answer. {why}")
+        raise DataError(f"no label matches a judged answer. {why}")
     if not any(judge_measured.pairs.statuses or judge_measured.pairs.n_tied for judge_measured in measured):
         raise DataError(
             f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "

@@ -109,7 +109,7 @@ def sequential_agreement(
             results.append(msgspec.structs.replace(result, baseline=is_baseline))
     if not results:
         why = why_unmatched([rows[0] for rows in rows_of.values()], labels)
-        raise DataError(f"No label matches a judged answer. {why}")
+        raise DataError(f"no label matches a judged answer. {why}")
     return Rows(results, SequentialAgreement)
 
 

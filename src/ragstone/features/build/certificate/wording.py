@@ -302,8 +302,8 @@ def _left(numbers: ReviewNumbers) -> list[str]:
         sentences.append(f"The evidence of {count(numbers.n_moved)} was found elsewhere in its document.")
     if numbers.n_look:
         sentences.append(
-            f"{plural(numbers.n_look, 'question')} must be reviewed again: their text or document has "
-            "changed since the decision. `metadata.review.look` says what."
+            f"{plural(numbers.n_look, 'question')} must be reviewed again: the text or document has changed "
+            "since the decision. `metadata.review.look` says what."
         )
     return sentences
 
