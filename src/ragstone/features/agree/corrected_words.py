@@ -108,5 +108,5 @@ def _dots(means: Sequence[CorrectedMean]) -> list[Block]:
         name = f"{judge_name(mean)}, {mean.system}"
         raw = [dot(name, mean.raw, "judge")] if mean.same_unit else []
         dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
-    title = "What people would give, beside what the judge gives"
+    title = "What people would give, and what the judge gives"
     return [Dots(title=title, dots=dots, ends=None)] if dots else []

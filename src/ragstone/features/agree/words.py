@@ -90,7 +90,7 @@ def cards_document(cards: Sequence[ReportCard]) -> ReportDocument:
     return ReportDocument(
         title="How far can the judge be trusted?",
         kind="report card",
-        about=f"{plural(len(closed), 'judge')} beside people's labels. {INTERVALS}",
+        about=f"{plural(len(closed), 'judge')} compared with people's labels. {INTERVALS}",
         version=__version__,
         blocks=[
             *several,

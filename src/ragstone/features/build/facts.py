@@ -184,7 +184,7 @@ def build_facts(
 
     falsify: of `number`, `entity`, `negation`, `relation`. count: true statements in all, each with its false
     sibling. These and the model: in place of those of `[build]`. output: where the statements are written,
-    with all that belongs to them beside (see build/files.py); without it nothing is written. budget: e.g.
+    with the other files of the build (see build/files.py); without it nothing is written. budget: e.g.
     `500calls`; deadline: e.g. `30m`: what they cut off is counted.
 
     Raises ConfigError for a change that does not exist or a count below 1; DataError without documents, or

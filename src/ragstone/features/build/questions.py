@@ -247,8 +247,8 @@ def build_questions(
 ) -> EvaluationSet:
     """Return an evaluation set built from documents or chunks, as `[build]` of the settings declares.
 
-    model and count: in place of those of `[build]`. output: where the questions are written, with all that
-    belongs to them beside (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
+    model and count: in place of those of `[build]`. output: where the questions are written, with the
+    other files of the build (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
     deadline: e.g. `30m`: what they cut off is counted as lost.
 
     Raises ConfigError for declarations that cannot be followed; DataError where a file cannot be written;

@@ -48,7 +48,7 @@ def compare_several(
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
     all. seed: of the intervals. by: the settings by which means are laid out as a matrix, for the rows and
     the columns; by default two that cross, prompt and model first. Raises DataError for a run that is none,
-    for a metric that no run has, for runs of chosen answers beside others, and for a setting in which the
+    for a metric that no run has, for runs of chosen answers mixed with others, and for a setting in which the
     runs do not differ.
     """
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):

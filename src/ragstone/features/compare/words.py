@@ -163,7 +163,7 @@ def _without_verdict(
         (Column("Scores that differ", short="differ"), lambda row: count(row.n_changed)),
     ]
     return ReportDocument(
-        title="Ragstone: B beside A, on chosen questions",
+        title="Ragstone: A and B on chosen questions",
         kind="comparison",
         about="",
         version=__version__,

@@ -58,7 +58,7 @@ def corrected_means(
     """Return the corrected means, of each judge and system with some answers that have a label and others.
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
-    that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
+    that are given as `inclusion` in their metadata; the means account for them. They are paired with
     judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
     answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
     questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what

@@ -55,7 +55,7 @@ def bench_answerers(
 ) -> AnswerBenchSummary:
     """Answer the questions in every cell of `[bench.answerers]`, judge the answers, and return the board.
 
-    Numbers, answers, judgements and page stand in `runs/NAME-answerers/`. Run again, no finished call is made
+    Numbers, answers, judgements and page are in `runs/NAME-answerers/`. If run again, no finished call is made
     twice and every file is the same. A cell whose model fails is listed with its reason and loses no other.
     force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what
     it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that do

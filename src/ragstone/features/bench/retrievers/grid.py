@@ -73,7 +73,7 @@ def bench_retrievers(
 ) -> BenchSummary:
     """Measure every configuration of `[bench.retrievers]`, and return the leaderboard.
 
-    Leaderboard, rankings and page stand in `runs/NAME-retrievers/`. Run again, every number but the times
+    Leaderboard, rankings and page are in `runs/NAME-retrievers/`. If run again, every number but the times
     is the same. A configuration that fails is listed with its reason and loses no other. force: replace a
     bench of the same name that had other settings. budget, deadline, offline: for rerankers and embedders
     that are paid for. Raises ConfigError for settings that do not fit together, DataError for files, and if
