@@ -1,0 +1,343 @@
+"""Words that users read are those of CONTRIBUTING's list; errors are short; options that are named exist.
+
+What is held: the table "Words" of CONTRIBUTING over every message, help text, template, script and page; 30 words
+a sentence in errors; options in texts and pages; one name for an option in all commands. `words.json` records, by
+room, what is left from before there was a list. A count may only fall; the file goes when all are 0.
+"""
+
+import ast
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+from ragstone.cli.app import app_of
+
+ROOT = Path(__file__).parents[1]
+SOURCES = [ROOT / "src" / "ragstone", ROOT / "packages" / "ragstone-assistant" / "src" / "ragstone_assistant"]
+RECORD = Path(__file__).with_name("words.json")
+SHOWN = {".html", ".js"}  # templates and their scripts
+OLDER = {"decisions", "commands.md", "python.md"}  # of their day; made from the source, which is read itself
+MOST_WORDS = 30
+OPTION = re.compile(r"(?<![\w{}/.<-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-]*[:(])")
+
+# Places where a phrase is right: (phrase, file) -> why.
+ALLOWED: dict[tuple[str, str], str] = {}
+
+# A command line of another program, in a code span or on a line: its options are not ours.
+OTHER_PROGRAM = re.compile(
+    r"`(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|mlflow|inspect|git|uv)\b[^`]*`"
+    r"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|pytest|git|uv)\b.*$",
+    re.MULTILINE,
+)
+# Options of other programs outside their command lines -> whose.
+OTHERS: dict[str, str] = {}
+# Options of every command, which their table does not list.
+FOR_ALL = ("--help", "--help-all", "--install-completion", "--show-completion")
+# (command and option, file) that read like a command line and are not -> what they are.
+FREE: dict[tuple[str, str], str] = {}
+# (what, name, other name): options whose help begins alike but which are two things -> why.
+SEVERAL: dict[tuple[str, str, str], str] = {}
+# Words for one thing, of which our commands use one.
+SYNONYMS = (
+    {"--output", "--out", "--dest", "--target"},
+    {"--where", "--filter", "--select"},
+    {"--limit", "--max", "--max-rows", "--first"},
+    {"--yes", "--assume-yes", "--no-input"},
+    {"--forecast", "--dry-run", "--estimate"},
+    {"--force", "--overwrite", "--replace"},
+    {"--budget", "--max-cost", "--cap"},
+    {"--config", "--settings", "--configuration"},
+    {"--seed", "--random-state", "--random-seed"},
+)
+
+
+class Phrase(NamedTuple):
+    """Words to avoid, what to write, and longer phrases in which they are right."""
+
+    not_this: str
+    but: str
+    except_in: tuple[str, ...]
+
+    def hits(self, text: str) -> int:
+        """Return how often a text has the words, where no exception covers them."""
+        fine = [hit.span() for each in self.except_in for hit in words(each).finditer(text)]
+        found = words(self.not_this).finditer(text)
+        return sum(not any(a <= hit.start() and hit.end() <= b for a, b in fine) for hit in found)
+
+
+class Text(NamedTuple):
+    """A piece of what users read: its room, its place, and itself."""
+
+    room: str
+    place: str
+    text: str
+
+
+@cache
+def words(phrase: str) -> re.Pattern[str]:
+    """Return what finds a phrase: whole words, in any case, across line breaks."""
+    inner = r"\s+".join(map(re.escape, phrase.split()))
+    return re.compile(rf"(?<!\w){inner}(?!\w)", re.IGNORECASE)
+
+
+def word_list(page: str) -> list[Phrase]:
+    """Return the rows of the table `not | but | except in` of a page."""
+    table = page.partition("| not | but | except in |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table]
+    return [
+        Phrase(bad, row[1], tuple(re.findall("`([^`]+)`", row[2])) if len(row) > 2 else ())
+        for row in rows
+        for bad in re.findall("`([^`]+)`", row[0])
+    ]
+
+
+PHRASES = word_list((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+
+
+def room_of(path: Path) -> str:
+    """Return `kernel/tables`, `features/judge`, `cli`, `docs`: where a file belongs."""
+    parts = path.relative_to(ROOT).parts
+    if parts[:2] != ("src", "ragstone"):
+        return "/".join(parts[: 2 if parts[0] == "packages" else 1])
+    return "/".join(parts[2 : 4 if parts[2] in ("kernel", "features") else 3])
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def modules() -> Iterator[Path]:
+    for source in SOURCES:
+        yield from sorted(source.rglob("*.py"))
+
+
+@cache
+def texts() -> tuple[Text, ...]:
+    """Return everything that a user may read, but for code's docstrings and comments."""
+    found = []
+    for path in modules():
+        tree, is_command = tree_of(path), path.stem.endswith("command")
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        helps = {
+            id(node.body[0].value)
+            for node in tree.body
+            if is_command and isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
+            if not node.name.startswith("_")
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                if id(node) not in notes - helps:
+                    found.append(Text(room_of(path), f"{path.relative_to(ROOT)}:{node.lineno}", node.value))
+    pages = [
+        path
+        for source in SOURCES
+        for path in sorted(source.rglob("*"))
+        if path.suffix in SHOWN and "vendor" not in path.parts
+    ]
+    pages += [path for path in sorted((ROOT / "docs").rglob("*.md")) if not OLDER & {*path.parts}]
+    for path in [*pages, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        page = path.read_text(encoding="utf-8")
+        if path.name == "CONTRIBUTING.md":
+            page = page.replace(page.partition("| not | but |")[2].partition("\n\n")[0], "")
+        found.append(Text(room_of(path), str(path.relative_to(ROOT)), without_comments(page, path.suffix)))
+    return tuple(found)
+
+
+def without_comments(page: str, suffix: str) -> str:
+    """Return a template or script without what only its authors read."""
+    if suffix == ".html":
+        page = re.sub(r"\{#.*?#\}|<!--.*?-->", "", page, flags=re.DOTALL)
+    if suffix in SHOWN:
+        page = re.sub(r"(?<![:\w\"'])//.*", "", re.sub(r"/\*.*?\*/", "", page, flags=re.DOTALL))
+    return page
+
+
+def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[str, list[str]]:
+    """Return room -> `place: phrase -> better` of each hit that has no reason to be there."""
+    hits: dict[str, list[str]] = defaultdict(list)
+    phrases = list(phrases)
+    for room, place, text in found:
+        for phrase in phrases:
+            if (phrase.not_this, place.partition(":")[0]) not in ALLOWED:
+                hits[room] += [f"{place}: {phrase.not_this} -> {phrase.but}"] * phrase.hits(text)
+    return hits
+
+
+# --- errors
+
+
+def error_names(trees: Iterable[ast.Module]) -> set[str]:
+    """Return the names of RagstoneError and of all classes below it."""
+    bases = [
+        (node.name, {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases})
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    names, before = {"RagstoneError"}, 0
+    while len(names) > before:
+        before = len(names)
+        names |= {name for name, above in bases if above & names}
+    return names
+
+
+def literal(node: ast.expr) -> str:
+    """Return the text of an expression, each hole of an f-string as one word."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(literal(value) if isinstance(value, ast.Constant) else "HOLE" for value in values)
+        case ast.BinOp(left=left, right=right):
+            return literal(left) + literal(right)
+    return "HOLE"
+
+
+def long_sentences(tree: ast.Module, errors: set[str]) -> list[tuple[int, str]]:
+    """Return (line, sentence) of each sentence in a raised error of ours that has too many words."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in errors:
+            for sentence in re.split(r"(?<=[.!?])\s+", " ".join(map(literal, node.args))):
+                if len(re.findall(r"\w[^\s]*", sentence)) > MOST_WORDS:
+                    found.append((node.lineno, sentence))
+    return found
+
+
+def long_by_room() -> dict[str, list[str]]:
+    errors = error_names(map(tree_of, modules()))
+    hits: dict[str, list[str]] = defaultdict(list)
+    for path in modules():
+        hits[room_of(path)] += [
+            f"{path.relative_to(ROOT)}:{line}: {text}" for line, text in long_sentences(tree_of(path), errors)
+        ]
+    return hits
+
+
+# --- the record
+
+
+def check_record(kind: str, hits: dict[str, list[str]]) -> None:
+    """Check that no room has more hits than recorded. RAGSTONE_UPDATE_GOLDEN=1 lowers the record, and never raises it."""
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+    recorded = record.get(kind, {})
+    assert grown(recorded, hits) == {}, "write what follows the arrow; CONTRIBUTING.md, Words"
+    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1" and record:
+        left = {room: min(n, len(hits.get(room, []))) for room, n in recorded.items()}
+        record[kind] = {room: n for room, n in left.items() if n}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def grown(recorded: dict[str, int], hits: dict[str, list[str]]) -> dict[str, tuple[int, list[str]]]:
+    """Return room -> the count recorded and the places, where there are more."""
+    return {
+        room: (recorded.get(room, 0), places)
+        for room, places in hits.items()
+        if len(places) > recorded.get(room, 0)
+    }
+
+
+def test_words_to_avoid_are_not_used() -> None:
+    check_record("phrases", phrases_by_room(texts(), PHRASES))
+
+
+def test_a_sentence_of_an_error_is_short() -> None:
+    check_record("long", long_by_room())
+
+
+def test_every_exception_is_needed() -> None:
+    hits = {
+        (phrase.not_this, text.place.partition(":")[0])
+        for text in texts()
+        for phrase in PHRASES
+        if phrase.hits(text.text)
+    }
+    assert {*ALLOWED} - hits == set()
+
+
+# --- options
+
+
+class Option(NamedTuple):
+    """An option of a command: its names, its help, and the command."""
+
+    command: str
+    names: frozenset[str]
+    help: str
+
+
+@cache
+def options() -> tuple[Option, ...]:
+    """Return the options of all commands, hidden ones too."""
+    found: list[Option] = []
+
+    def visit(command: Any, name: str) -> None:  # noqa: ANN401 - of Typer's inside
+        for each in command.params:
+            if each.param_type_name == "option":
+                found.append(Option(name, frozenset({*each.opts, *each.secondary_opts}), each.help or ""))
+        for part, inner in getattr(command, "commands", {}).items():
+            visit(inner, f"{name} {part}")
+
+    visit(typer.main.get_command(app_of()), "ragstone")
+    return tuple(found)
+
+
+@cache
+def options_of(command: str = "") -> frozenset[str]:
+    """Return the options of a command, such as `ragstone judges new`; without one those of all."""
+    return frozenset({*FOR_ALL}.union(*(each.names for each in options() if command in ("", each.command))))
+
+
+def unknown_options(text: str) -> Iterator[str]:
+    """Yield `--word` for options in a text that no command has, and `command --word` that this one lacks."""
+    text = OTHER_PROGRAM.sub("", text)
+    for hit in OPTION.finditer(text):
+        if hit[0] not in options_of() and hit[0] not in OTHERS:
+            yield hit[0]
+    commands = {each.command for each in options()}
+    for call in re.finditer(r"\bragstone ([a-z]+)(?: ([a-z]+))?[^`\n;|#()\"]*", text.replace("\\\n", " ")):
+        names = [f"ragstone {call[1]} {call[2]}", f"ragstone {call[1]}"]
+        if command := next((name for name in names if name in commands), ""):
+            for hit in OPTION.finditer(call[0].split(". ")[0].split(", ")[0]):
+                if hit[0] not in options_of(command):
+                    yield f"{command} {hit[0]}"
+
+
+def test_an_option_that_a_text_names_exists() -> None:
+    assert [
+        (text.place, option)
+        for text in texts()
+        for option in unknown_options(text.text)
+        if (option, text.place.partition(":")[0]) not in FREE
+    ] == []
+
+
+def without_examples(told: str) -> str:
+    """Return an option's help down to its examples and defaults, which may differ by command."""
+    return re.split(r"[;:,(]|\be\.g\.", told.lower())[0].strip(" .")
+
+
+def names_for_one_thing(found: Iterable[Option]) -> list[tuple[str, str, str]]:
+    """Return (what, name, other name) of options that different commands call differently."""
+    by_help: dict[str, set[str]] = defaultdict(set)
+    for option in found:
+        if len(without_examples(option.help).split()) > 1:
+            by_help[without_examples(option.help)].add(max(option.names, key=len))
+    pairs = [(what, *pair) for what, names in by_help.items() for pair in combinations(sorted(names), 2)]
+    return sorted(pair for pair in pairs if pair not in SEVERAL)
+
+
+def test_one_thing_has_one_option_in_all_commands() -> None:
+    assert names_for_one_thing(options()) == []
+    synonyms = [names & options_of() for names in SYNONYMS]
+    assert [sorted(names) for names in synonyms if len(names) > 1] == []
