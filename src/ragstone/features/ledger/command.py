@@ -84,7 +84,7 @@ def import_(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Add the responses of exported files. Responses that exist already stay; a bad file adds nothing.
+    """Add the responses of exported files. Existing responses stay; a bad file adds nothing.
 
     Examples:
 
@@ -172,7 +172,9 @@ def _seconds(age: str) -> float:
 def _confirmed() -> bool:
     """Return whether the user says yes. Raises ConfigError where there is nobody to ask."""
     if not on_terminal():
-        raise ConfigError("nothing was deleted: there is no terminal to ask on. Add --yes if this is meant.")
+        raise ConfigError(
+            "nothing was deleted: there is no terminal to ask on. To delete without being asked, add --yes."
+        )
     # Not typer.confirm: it writes a space to standard output, which --json keeps for its document.
     sys.stderr.write("Delete them? [y/N] ")
     sys.stderr.flush()
@@ -187,13 +189,13 @@ def _pruning_text(location: "Place", chosen: "Chosen") -> str:
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
     return (
-        f"{location}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
-        f"{_damage_text(chosen.damaged)}"
+        f"{location}: {n:,} responses to delete ({models}). Asking them again would cost "
+        f"{cost}.{_damage_text(chosen.damaged)}"
     )
 
 
 def _damage_text(n: int) -> str:
-    return f" {n:,} more cannot be read any more: what is stored of them has changed." if n else ""
+    return f" {n:,} more cannot be read: their stored content has changed." if n else ""
 
 
 def _show_tables(account: "Account") -> None:
@@ -205,7 +207,7 @@ def _show_tables(account: "Account") -> None:
     days = account.days[-SHOWN_DAYS:]
     show("", _table("day (UTC)", [(str(line.day), line) for line in days], None), "")
     if len(account.days) > SHOWN_DAYS:
-        show(f"The last {SHOWN_DAYS} of {len(account.days)} days; all of them with --json.")
+        show(f"The last {SHOWN_DAYS} of {len(account.days)} days; all with --json.")
     show("hits: calls that the ledger answered instead of the model, which saved their price.")
     show("Money in USD, at the prices known now.")
     if account.unpriced:

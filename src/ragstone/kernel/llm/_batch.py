@@ -160,7 +160,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     """Turn an error of the disk into one that says what to do."""
     with explaining(
         f"{path}: cannot be written",
-        "Make room, or work in a writable folder; what was submitted goes on at the provider.",
+        "Free some space, or work in a writable folder; submitted batches continue at the provider.",
     ):
         yield
 

@@ -100,8 +100,8 @@ def check_people(where: str, raw: Mapping[str, Any]) -> None:
     """Raise DataError for a judge's scores in place of people's."""
     if raw.keys() >= {"judge", "status", "prompt_version"}:
         raise DataError(
-            f"{where}: these are judgements of {raw['judge']!r}, and no labels by people. To take them for "
-            "labels all the same, say so: --column score=score."
+            f"{where}: these are judgements of {raw['judge']!r}, not labels by people. To use them as labels "
+            "anyway, add --column score=score."
         )
 
 
