@@ -75,7 +75,9 @@ def export(
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
         show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
-    say(f"{done.responses:,} responses in {file}.{_damage_text(done.damaged)}")
+    say(
+        f"{done.responses:,} response{'s' if done.responses != 1 else ''} in {file}.{_damage_text(done.damaged)}"
+    )
 
 
 def import_(
@@ -142,7 +144,11 @@ def prune(
     if json:
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
-    say(f"Deleted {pruned.responses:,} responses{smaller}." if pruned.responses else "Nothing was deleted.")
+    say(
+        f"Deleted {pruned.responses:,} response{'s' if pruned.responses != 1 else ''}{smaller}."
+        if pruned.responses
+        else "Nothing was deleted."
+    )
 
 
 ledger.command("show")(told_plainly(show_account))
@@ -189,7 +195,7 @@ def _pruning_text(location: "Place", chosen: "Chosen") -> str:
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
     return (
-        f"{location}: {n:,} responses to delete ({models}). Asking them again would cost "
+        f"{location}: {n:,} response{'s' if n != 1 else ''} to delete ({models}). Asking them again would cost "
         f"{cost}.{_damage_text(chosen.damaged)}"
     )
 
@@ -200,7 +206,9 @@ def _damage_text(n: int) -> str:
 
 def _show_tables(account: "Account") -> None:
     damaged = f", {account.damaged:,} more that cannot be read" if account.damaged else ""
-    show(f"{account.path}: {account.responses:,} responses{damaged}, {_size(account.n_bytes)}")
+    show(
+        f"{account.path}: {account.responses:,} response{'s' if account.responses != 1 else ''}{damaged}, {_size(account.n_bytes)}"
+    )
     if not account.lines:
         return
     show("", _table("model", [(line.model or "", line) for line in account.models], account.total))
