@@ -10,7 +10,7 @@ import typer
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.options import AsJson, Config, Force
 from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, show_json, told_plainly
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -75,9 +75,7 @@ def export(
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
         show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
-    say(
-        f"{done.responses:,} response{'s' if done.responses != 1 else ''} in {file}.{_damage_text(done.damaged)}"
-    )
+    say(f"{plural(done.responses, 'response')} in {file}.{_damage_text(done.damaged)}")
 
 
 def import_(
@@ -145,7 +143,7 @@ def prune(
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
     say(
-        f"Deleted {pruned.responses:,} response{'s' if pruned.responses != 1 else ''}{smaller}."
+        f"Deleted {plural(pruned.responses, 'response')}{smaller}."
         if pruned.responses
         else "Nothing was deleted."
     )
@@ -195,7 +193,7 @@ def _pruning_text(location: "Place", chosen: "Chosen") -> str:
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
     return (
-        f"{location}: {n:,} response{'s' if n != 1 else ''} to delete ({models}). Asking them again would cost "
+        f"{location}: {plural(n, 'response')} to delete ({models}). Asking them again would cost "
         f"{cost}.{_damage_text(chosen.damaged)}"
     )
 
@@ -206,9 +204,7 @@ def _damage_text(n: int) -> str:
 
 def _show_tables(account: "Account") -> None:
     damaged = f", {account.damaged:,} more that cannot be read" if account.damaged else ""
-    show(
-        f"{account.path}: {account.responses:,} response{'s' if account.responses != 1 else ''}{damaged}, {_size(account.n_bytes)}"
-    )
+    show(f"{account.path}: {plural(account.responses, 'response')}{damaged}, {_size(account.n_bytes)}")
     if not account.lines:
         return
     show("", _table("model", [(line.model or "", line) for line in account.models], account.total))
