@@ -61,9 +61,9 @@ class Tools:
         self._lock = threading.RLock()
 
     def list_runs(self, words: str = "", page: int = 1) -> str:
-        """List the runs of this project, the newest first, with what judges gave them.
+        """List the runs of this project, newest first, with what judges gave them.
 
-        words: only runs whose name has them.
+        words: only runs whose names contain them.
         """
         lines = [
             f"- {run.name}: {_about_run(run.folder)}"
@@ -120,7 +120,7 @@ class Tools:
 
         where: conditions on columns with = != < <= > >= ~ (contains) in (a, b), joined by and, or, not;
         `flips` is true where systems differ. columns: names to show; without it ids, question, answer and
-        scores, shortened. An unknown one of these is answered with those that there are.
+        scores, shortened. For an unknown column the reply lists the existing ones.
         """
         read = self._run(run)
         table = read.table()
@@ -138,9 +138,9 @@ class Tools:
         return fenced(head, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
-        """Read all about one question of a run: answers, passages, each judge's score and reason, causes.
+        """Read everything about one question of a run: answers, passages, each judge's score and reason, causes.
 
-        system: one of them alone. find_rows shows the ids of questions.
+        system: only this system. find_rows shows the ids of questions.
         """
         read = self._run(run)
         rows = [
@@ -164,7 +164,7 @@ class Tools:
         labels: str = "",
         page: int = 1,
     ) -> str:
-        """Say whether run B is better or worse than run A, or that nobody can tell; and why a gate fails.
+        """Say whether run B is better or worse than run A, or that the questions cannot tell; and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
         that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.
@@ -185,7 +185,7 @@ class Tools:
     def propose_labels(self, run: str, n: int = 10, judge: str = "", labels: str = "", page: int = 1) -> str:
         """Propose which answers a person should label next: a sample from which corrected means hold.
 
-        judge: by whose scores they are spread. labels: a file of labels that there are already.
+        judge: by whose scores they are spread. labels: a file of existing labels.
         """
         if not 1 <= n <= MOST_TO_LABEL:
             raise DataError(f"n = {n}: ask for 1 to {MOST_TO_LABEL} answers.")
@@ -224,14 +224,14 @@ class Tools:
         return fenced(plural(len(listed), "judge") + ".", "\n".join(lines), page)
 
     def forecast(self, page: int = 1) -> str:
-        """Say what `ragstone run` would ask of models for this project, and the cost; nobody is asked."""
+        """Say what `ragstone run` would ask of models for this project, and the cost; no model is asked."""
         lines = forecast_lines(forecast_run(self.project.settings))
         return fenced("No model was asked.", "\n".join(lines), page)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.
 
-        answers: a file of the project. judges: names from list_judges. limit: the first rows alone. Needs a
+        answers: a file of the project. judges: names from list_judges. limit: only the first rows. Needs a
         budget, which only the user can set.
         """
         if not judges:

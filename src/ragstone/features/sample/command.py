@@ -22,7 +22,7 @@ Logs = Annotated[
     list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
 ]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", help="The questions file to write; answers go beside it.")
+    Path, typer.Option("-o", "--output", help="The questions file to write; answers go next to it.")
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions.")]
 By = Annotated[

@@ -138,12 +138,12 @@ def _first(wanted: "Translating", limit: int | None) -> "Translating":
 
 
 def documents_path(output: Path) -> Path:
-    """Return where translated documents stand beside translated questions."""
+    """Return the path of translated documents next to translated questions."""
     return output.with_name(f"{output.stem}.documents{output.suffix}")
 
 
 def all_path(output: Path) -> Path:
-    """Return where all translations of a file stand, the lost ones too."""
+    """Return the path of all translations of a file, the lost ones too."""
     return output.with_name(f"{output.stem}.all{output.suffix}")
 
 

@@ -75,7 +75,7 @@ def note_metric(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan, *
     column = next(iter(plan.fields.get("score", ())), None)
     if column == "reference" and not chosen:
         if not is_statement(raw):
-            raise ValueError("a question that is no statement: its reference is no label")
+            raise ValueError("a question that is not a statement: its reference is not a label")
         row["metric"] = STATEMENTS
     elif column is not None and field_of(column, Label) is None:
         row["metadata"] = {**row.get("metadata", {}), "criterion": column}
