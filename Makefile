@@ -107,7 +107,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/systems.py
 	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl
 
-docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
+docs: $(VENV)/.dev  ## write docs/reference/commands.md and the table of judges anew from the code
 	$(BIN)/python docs/generate.py
 
 site: $(VENV)/.site  ## build the documentation as a site, with search, into site/; SITE_VERSION=1.2 keeps versions beside each other

@@ -1,4 +1,5 @@
-"""How good the judges that ship are, on answers that people have labelled; docs/judges.md gives the figures.
+"""How good the judges that ship are, on answers that people labelled; docs/reference/judges.md has the
+figures.
 
 Run: python benchmarks/judges.py [--model llamacpp/FILE.gguf] [--project FOLDER] [--only NAME ...]
 
@@ -341,7 +342,7 @@ def faithfulness(asked: Asked) -> None:
 
 
 PUBLISHED = {"GPT-4": 0.634, "TinyLettuce-68M": 0.750, "LettuceDetect-large": 0.792, "RAG-HAT": 0.839}
-"""F1 on all of RAGTruth's test answers; docs/judges.md names the papers."""
+"""F1 on all of RAGTruth's test answers; docs/reference/judges.md names the papers."""
 
 
 def detection(asked: Asked) -> None:

@@ -1,4 +1,4 @@
-"""The stacks that ship, fitted and measured on answers that people judged; docs/judges.md gives the figures.
+"""The stacks that ship, fitted and measured on people's labels; docs/reference/judges.md has the figures.
 
 Run: python -m benchmarks.stack [--write] [--model llamacpp/FILE.gguf --project FOLDER]
 
@@ -242,7 +242,8 @@ def ask_in_form(asked: Asked, doubted: Doubted, name: str, members: Sequence[str
     if to_write:
         digests = {question_digest("", question) for question in questions}
         source = (
-            f"weights fitted on {len(questions)} EVOUNA answers that right is unsure of; see docs/judges.md"
+            f"weights fitted on {len(questions)} EVOUNA answers that right is unsure of; "
+            "see docs/judges.md"  # `source` counts in a judge's digest
         )
         write(name, members, fitted(rows, members), digests, source, fitted_with=FITTED_WITH)
 
@@ -301,7 +302,9 @@ def main() -> None:
     weights = fitted(evouna.rows().at(open_rows))
     if chosen.write:
         tuned_on = set(digests[open_rows].tolist())
-        source = f"weights fitted on the EVOUNA answers to {len(tuned_on)} questions; see docs/judges.md"
+        source = (
+            f"weights fitted on the EVOUNA answers to {len(tuned_on)} questions; see docs/reference/judges.md"
+        )
         write("right", MEMBERS, weights, tuned_on, source)
     halves(asked, evouna)
     elsewhere(asked, evouna, weights)

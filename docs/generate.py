@@ -46,11 +46,16 @@ Heads = Sequence[str]
 
 def pages() -> dict[Path, str]:
     """Return every page as it should be. Raises ValueError where a table lacks a meaning."""
-    with_tables = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    in_kinds = (path for path in DOCS.rglob("*.md") if path.parent.name != "decisions")
+    with_tables = [ROOT / "README.md", *sorted(in_kinds)]
     found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in with_tables}
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
-    written = {"commands.md": commands_page(), "python.md": python_page(), "sentences.md": sentences_page()}
+    written = {
+        "reference/commands.md": commands_page(),
+        "reference/python.md": python_page(),
+        "reference/sentences.md": sentences_page(),
+    }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
 

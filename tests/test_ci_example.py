@@ -1,4 +1,4 @@
-"""The workflow that docs/ci.md offers: YAML that GitHub can read, and commands that exist."""
+"""The workflow that docs/how-to/ci.md offers: YAML that GitHub can read, and commands that exist."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ def commands() -> list[list[str]]:
     """Return every command of ours in the workflow and on the page, as words."""
     workflow = yaml.safe_load((DOCS / "github-actions.yml").read_text(encoding="utf-8"))
     scripts = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
-    page = (DOCS / "ci.md").read_text(encoding="utf-8")
+    page = (DOCS / "how-to/ci.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     lines = [line for text in [*scripts, *blocks] for line in text.splitlines()]
     return [shlex.split(line)[1:] for line in lines if line.startswith("ragstone ")]

@@ -1,4 +1,4 @@
-"""docs/dependencies.md names what pyproject.toml asks for."""
+"""docs/reference/dependencies.md names what pyproject.toml asks for."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ import pytest
 from ragstone.kernel.errors import MissingExtra, optional_package
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "reference/dependencies.md").read_text("utf-8")
 ROW = re.compile(
     r"^\| ([\w-]+) \| ([\w, -]+) \| .* \| \[[^]]+\]\(([^)]+)\) \| .+ \| .+ \| .+ \|$", re.MULTILINE
 )
@@ -36,7 +36,7 @@ def test_the_page_names_every_package_with_its_extras_and_no_other():
 
 def test_the_files_it_points_at_are_there():
     files = [file for _name, _extras, file in ROW.findall(PAGE)]
-    assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
+    assert [file for file in files if not (ROOT / "docs" / "reference" / file).is_file()] == []
 
 
 def test_every_bound_that_it_says_was_raised_stands_in_the_file():

@@ -331,7 +331,7 @@ def anchors_of(page: Path) -> set[str]:
     get_args(records.AnyRow),
 )
 def test_example_of_each_row_is_such_a_row(row_type):
-    page = (DOCS / "files.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/files.md").read_text(encoding="utf-8")
     section = page.partition(f"\n## {row_type.__name__}\n")[2].partition("\n## ")[0]
     examples = [block.text for block in blocks_of(section) if block.kind == "jsonl"]
     assert examples

@@ -1,4 +1,4 @@
-"""The table of sentences as a whole: docs/sentences.md shows it."""
+"""The table of sentences as a whole: docs/reference/sentences.md shows it."""
 
 import re
 from string import Formatter

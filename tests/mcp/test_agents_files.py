@@ -31,7 +31,7 @@ def test_every_command_and_option_is_one_of_ours(name):
 
 
 def test_the_skill_and_the_documentation_name_every_tool():
-    for text in (TEXTS["SKILL.md"], (ROOT / "docs" / "mcp.md").read_text("utf-8")):
+    for text in (TEXTS["SKILL.md"], (ROOT / "docs" / "how-to/mcp.md").read_text("utf-8")):
         assert {tool for tool in (*READING, *SPENDING) if f"`{tool}`" not in text} <= LISTS
     assert set(re.findall(r"`(\w+_\w+)`", TEXTS["SKILL.md"])) <= {*READING, *SPENDING}
 

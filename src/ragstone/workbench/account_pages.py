@@ -27,7 +27,7 @@ NO_INVITATION = (
     "This link no longer works: it was used or revoked, or is more than 7 days old. Ask an owner for "
     "another one."
 )
-NO_ACCOUNTS = "Nobody logs in on a workbench that only this machine can reach: see docs/accounts.md."
+NO_ACCOUNTS = "Nobody logs in on a workbench that only this machine can reach: see docs/how-to/accounts.md."
 
 
 class Login(msgspec.Struct, frozen=True):

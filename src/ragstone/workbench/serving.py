@@ -89,7 +89,8 @@ def check_public(settings: Settings) -> None:
         named = f"public_url = {serve.public_url!r}" if serve.public_url else f"host = {serve.host!r}"
         raise ConfigError(
             f"[serve] {named}: everybody who reaches it could ask the assistant, change the documents and "
-            "spend your money. Write a keys_file (see docs/serve.md), or listen on 127.0.0.1, behind a proxy "
+            "spend your money. Write a keys_file (see docs/how-to/serve.md), or listen on 127.0.0.1, "
+            "behind a proxy "
             "that asks who it is."
         )
 

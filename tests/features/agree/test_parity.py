@@ -146,7 +146,7 @@ def test_what_cannot_be_compared_is_said(says):
 @pytest.mark.parametrize("named", ["s", "default"])
 def test_means_are_corrected_in_each_language_alone(named):
     # Spanish: people say 1 1 0 0 of four answers, the judge 1 1 1 0, of four others 1 0 0 0. The corrected
-    # mean is 1/3, as worked out in docs/corrected-scores.md. English: the judge is right about all.
+    # mean is 1/3, as worked out in docs/explanation/corrected-scores.md. English: the judge is always right.
     spanish = [1, 1, 1, 0, 1, 0, 0, 0]
     rows, copies = rows_of(
         {("es", at): float(score) for at, score in enumerate(spanish)}

@@ -8,7 +8,7 @@ from ragstone.kernel.config import choose
 
 pytestmark = pytest.mark.simulation
 
-SHUFFLED, PLANTED = 20, 12  # trials; 200 of each were run for docs/judge-development.md
+SHUFFLED, PLANTED = 20, 12  # trials; 200 of each were run for docs/how-to/judge-development.md
 HELD = 8  # of 12: an interval that holds the gain in 90 % of trials holds it in fewer once in 230 times
 GAIN = 1 / 6  # half of the answers are bad, and the judge is wrong about a third of these
 CURES = ("prompt", "examples", None)

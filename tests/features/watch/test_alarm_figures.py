@@ -1,4 +1,4 @@
-"""The benchmark of alarms runs: benchmarks/monitor_alarms.py is what docs/alarms.md quotes."""
+"""The benchmark of alarms runs: benchmarks/monitor_alarms.py is what docs/explanation/alarms.md quotes."""
 
 import sys
 

@@ -29,7 +29,7 @@ def test_every_row_can_be_asked_and_says_where_it_was_read(provider):
     assert provider.dialect in TRANSPORTS
     assert set(provider.can) <= CAN.keys()
     assert provider.title
-    assert provider.source.startswith("https://") or provider.source == "docs/models.md"
+    assert provider.source.startswith("https://") or provider.source == "docs/how-to/models.md"
     if provider.base_url:
         address = urlsplit(provider.base_url)
         assert address.scheme == ("https" if provider.needs_key else "http")

@@ -1,4 +1,5 @@
-"""The wrappers of docs/systems.md do what they say, with objects of the shape that those libraries return."""
+"""The wrappers of docs/how-to/systems.md do what they say, with objects shaped like those that libraries
+return."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 """What other tools found, as answers. The files of tests/fixtures/interchange have the shapes that the tools
-write (docs/interchange.md names the versions), and contents of our own."""
+write (docs/how-to/interchange.md names the versions), and contents of our own."""
 
 import contextlib
 import csv

@@ -27,7 +27,7 @@ def test_two_domains_have_two_hundred_turns_and_a_part_held_out() -> None:
 async def test_the_planner_by_words_chooses_as_a_user_of_either_domain_wants() -> None:
     found = await measured_by_words(labelled("planning_two_domains.jsonl"))
     wrong = [(one.turns, what, chosen.action) for one, what, chosen in found if what != "right"]
-    assert len(wrong) <= 9, wrong  # as docs/assistant-agent.md says
+    assert len(wrong) <= 9, wrong  # as docs/explanation/assistant-agent.md says
     asked_back = [one.turns for one, what, chosen in found if what != "right" and chosen.action == "ask_user"]
     assert len(asked_back) <= 2, asked_back
 

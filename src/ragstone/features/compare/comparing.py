@@ -59,7 +59,8 @@ def compare(
     judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
     draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
     what labels stand for on the judge's scale, {"good": 1, "bad": 0}.
-    policy: only labels given under these instructions, by their digest. where: a filter (docs/filters.md), of
+    policy: only labels given under these instructions, by their digest. where: a filter
+    (docs/reference/filters.md), of
     two run folders: only questions are compared of which it leaves a row in A or B. A filter that asks for
     results of the systems, such as scores, leaves no verdict: see `Comparison.chosen`.
 

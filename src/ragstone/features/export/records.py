@@ -54,7 +54,8 @@ def export_record(
     path: `NAME.eval` for a log of Inspect, `NAME.yaml` for `.eval_results` of the Hugging Face Hub, a folder
     called `data` for Every Eval Ever. system: which one, where the run has several. organization: whose
     system it is, for Every Eval Ever; dataset: OWNER/NAME of the benchmark, for the Hub. Scales, numbers and
-    intervals are the run's own; docs/export.md says what each format cannot hold. Raises DataError for a path
+    intervals are the run's own; docs/how-to/export.md says what each format cannot hold. Raises DataError
+    for a path
     of another kind, a file that exists if `force` is not given, and a run in which nothing was judged;
     ConfigError where the organisation or the benchmark is missing.
     """

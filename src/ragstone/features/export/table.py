@@ -21,7 +21,7 @@ ROWS = {
         *("causes", "blame_answers", "blame_judgements"),
     )
 }
-"""What a run holds as .jsonl: see docs/files.md."""
+"""What a run holds as .jsonl: see docs/reference/files.md."""
 
 MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 

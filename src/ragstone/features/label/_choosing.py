@@ -207,8 +207,8 @@ NO_SAMPLE: tuple[Way, ...] = ("gaps", "chosen", "picked")
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")
 
-# The share of a draw that goes to all answers alike. Simulated, see docs/labelling.md: with half of it, a
-# wrong guess of where the judge errs costs the interval 9 %, with a tenth 25 %.
+# The share of a draw that goes to all answers alike. Simulated, see docs/how-to/labelling.md: with half of
+# it, a wrong guess of where the judge errs costs the interval 9 %, with a tenth 25 %.
 SPREAD: dict[Way, float] = {"uncertain": 0.2, "disagreement": 0.2, "ppi": 0.5}
 
 Tags = Mapping[Key, Mapping[str, str]]

@@ -22,7 +22,8 @@ from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, split_repeat
 from ragstone.kernel.statistics import Floats
 
-# The share of a draw that goes to all pairs alike, by simulation (docs/labelling.md). With less of it, some
+# The share of a draw that goes to all pairs alike, by simulation (docs/how-to/labelling.md). With less of
+# it, some
 # labels stand for so many pairs that the caution of the interval, which is for rare errors, costs more than
 # the draw gains.
 PAIR_SPREAD = 0.7

@@ -66,7 +66,8 @@ def label(
         str,
         typer.Option(
             "--by",
-            help="How to choose: random, stratified, uncertain, disagreement or ppi (docs/labelling.md).",
+            help="How to choose: random, stratified, uncertain, disagreement or ppi "
+            "(docs/how-to/labelling.md).",
         ),
     ] = "stratified",
     stratum: Annotated[

@@ -121,6 +121,6 @@ def _judge() -> dict[str, Any]:
 
 
 def _meanings() -> dict[str, dict[str, str]]:
-    """Return table -> key -> what it means, as docs/generate.py takes them from docs/configuration.md."""
+    """Return table -> key -> what it means, as docs/generate.py takes them from the docs."""
     content = shipped("ragstone.features.schema", "meanings.json").read_bytes()
     return msgspec.json.decode(content, type=dict[str, dict[str, str]])

@@ -182,6 +182,6 @@ def _declared(settings: Settings) -> HttpTranslator:
     if settings.translate.http is None:
         raise ConfigError(
             "http translates, and nothing says where: add to ragstone.toml the table [translate.http] with "
-            "url, request and text (see docs/translation.md)."
+            "url, request and text (see docs/how-to/translation.md)."
         )
     return settings.translate.http

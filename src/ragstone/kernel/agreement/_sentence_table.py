@@ -10,7 +10,7 @@ from ragstone.kernel.records import Status
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
 
-FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/statistics.md)
+FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/explanation/statistics.md)
 SHOWN_GROUPS = 5
 
 

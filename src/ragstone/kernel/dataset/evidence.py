@@ -14,7 +14,7 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 How = Literal["exact", "spaced", "fuzzy"]
 HOWS: tuple[How, ...] = ("exact", "spaced", "fuzzy")
 
-# Measured on sentences of squad2 and of xquad in ten languages, see docs/questions.md.
+# Measured on sentences of squad2 and of xquad in ten languages, see docs/explanation/questions.md.
 SIMILAR = 0.8  # share of a quotation's characters that must stand in the text, and of a short one's
 SIMILAR_IF_SHORT = 0.9
 SHORT = 24  # characters, spaces and marks not counted

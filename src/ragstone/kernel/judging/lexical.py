@@ -148,7 +148,7 @@ CHRF_ORDER = 6
 CHRF_BETA = 2.0
 PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
 MOST_NAMED = 5  # words or marks in a reason
-SUPPORTED = 0.4  # from which word_support on the contexts support a statement: see docs/judges.md
+SUPPORTED = 0.4  # from which word_support on the contexts support a statement: see docs/reference/judges.md
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:

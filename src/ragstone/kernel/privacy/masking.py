@@ -55,7 +55,7 @@ def mask_personal_data(text: str, own: OwnWords | None = None) -> Masked:
     One value of a kind becomes `[phone]`; where there are several, they become `[phone-1]`, `[phone-2]` by
     first appearance, the same value always the same. Masked text comes back as it is, and so does text
     without personal data. own: words of the user (see own_words). What is recognised, and what is not, stands
-    in docs/sampling.md.
+    in docs/how-to/sampling.md.
     """
     return mask_texts([text], own)[0]
 

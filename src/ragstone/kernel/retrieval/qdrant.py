@@ -102,7 +102,8 @@ def open_qdrant(
         warnings.simplefilter("ignore", DeprecationWarning)
         from qdrant_client import QdrantClient
     with warnings.catch_warnings():
-        # It warns of a key on an unencrypted connection and of many points in a folder: docs/embedding.md.
+        # It warns of a key on an unencrypted connection and of many points in a folder:
+        # docs/reference/embedding.md.
         warnings.simplefilter("ignore", UserWarning)
         if url is not None:
             try:

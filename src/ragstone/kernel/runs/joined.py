@@ -68,14 +68,15 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     def table(self) -> Rows[dict[str, Any]]:
         """Return a row for each question and system, with every judge's score beside the answer.
 
-        docs/export.md lists the columns. `.table().to_polars()` is the run as a data frame.
+        docs/how-to/export.md lists the columns. `.table().to_polars()` is the run as a data frame.
         """
         return joined(self.content)
 
     def where(self, condition: str) -> Rows[dict[str, Any]]:
         """Return the rows of `table` that a filter leaves: `correctness < 50 and topic = "maize"`.
 
-        docs/filters.md has the words. Raises DataError that says where the filter ceases to make sense.
+        docs/reference/filters.md has the words. Raises DataError that says where the filter ceases to make
+        sense.
         """
         (rows,) = rows_where([self.content], condition)[0]
         return rows
@@ -84,8 +85,8 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         """Return the rows of `table` that a saved view leaves, in its order and its columns.
 
         name: of a view of the project, in the folder `views` beside ragstone.toml; or the path of its file.
-        docs/filters.md tells how views are saved. Raises DataError for a view that there is not, and for one
-        whose filter, order or columns do not fit this run.
+        docs/reference/filters.md tells how views are saved. Raises DataError for a view that there is not,
+        and for one whose filter, order or columns do not fit this run.
         """
         path = Path(name)
         folder = path.parent if path.suffix == ".json" else load_settings().path(VIEWS)

@@ -2,7 +2,7 @@
 
 A page makes a `TableAddress` of its request, gives `heads` and `chips` to the macros of table_macros.html and
 loads table.css. Every choice is a link or a form that is sent by GET, so a table works with keys, without a
-script, and its address is the view. docs/workbench.md shows it on the rows of runs.
+script, and its address is the view. docs/how-to/workbench.md shows it on the rows of runs.
 """
 
 from collections.abc import Mapping, Sequence

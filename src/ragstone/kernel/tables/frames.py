@@ -159,7 +159,7 @@ class Rows(list[T], Displayed):
 
     of: the type of the rows, or the columns (name -> type) of rows that are dicts; needed for the columns of
     an empty list, and found from the first row otherwise. The columns of a data frame are the fields of that
-    type, in order, all of them; docs/notebooks.md says what becomes of nested ones.
+    type, in order, all of them; docs/how-to/notebooks.md says what becomes of nested ones.
     """
 
     def __init__(self, rows: Iterable[T] = (), of: type | Columns | None = None) -> None:

@@ -22,7 +22,7 @@ MOST, COMPARED = 2, 20  # sentences that are quoted, and compared
 SECOND = 0.8  # of the score of the best one, that another needs to be quoted beside it
 FOREIGN = 3  # passages whose sentences are embedded where none is in the language of the question
 # Of a sentence in another language than the question: how far its cosine is on its way from that of unrelated
-# texts to 1. On xquad, see docs/assistant-answers.md.
+# texts to 1. On xquad, see docs/explanation/assistant-answers.md.
 ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 

@@ -53,7 +53,8 @@ async def answer_from(
     """Return the answer to a question from these passages, best first, in a language of LANGUAGES.
 
     A sentence is emitted as soon as it is whole and a passage is found to say it, with its marks `[1]`; what
-    no passage says is withheld, and so are links and addresses (see Checker and docs/assistant-answers.md).
+    no passage says is withheld, and so are links and addresses (see Checker and
+    docs/explanation/assistant-answers.md).
     With nothing left, or without a model, the sentences of the passages that answer are quoted; where none
     does, or the model says that there is no answer, it is a refusal that names the nearest passages. Where
     the model cannot be asked, a note beneath the quotes says so, see `instead`; where no passage answers, it

@@ -17,7 +17,7 @@ from ragstone_assistant.conversation import Passage
 from ragstone_assistant.languages import LANGUAGES, language, language_of
 
 # Share of a sentence's content words that its passage holds: where the model named the passage, and where we
-# look for it ourselves. docs/assistant-answers.md has what they keep and let through on RAGTruth.
+# look for it ourselves. docs/explanation/assistant-answers.md has what they keep and let through on RAGTruth.
 MARKED, FOUND = 0.35, 0.45
 # The same across languages: how far a cosine similarity is on its way from that of unrelated texts to 1, so
 # that it means the same for embedders whose similarities begin at 0.7 and at 0.

@@ -49,7 +49,7 @@ def processed(model: str, settings: Settings, prompts: Sequence[Prompt]) -> Iter
             raise ModelError(f"{model}: {_first_line(mistake)}. {_INSTEAD}") from None
 
 
-_INSTEAD = "Without GPUs, a llamacpp/ model runs on every worker: see docs/scale-stages.md."
+_INSTEAD = "Without GPUs, a llamacpp/ model runs on every worker: see docs/how-to/scale-stages.md."
 
 
 def _check(model: str, n_gpus: int) -> None:
