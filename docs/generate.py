@@ -22,6 +22,8 @@ from typer.models import OptionInfo
 
 import ragstone
 from ragstone.cli.app import app_of
+from ragstone.features.explain.explaining import Explanation, explanations
+from ragstone.features.explain.words import HEADS
 from ragstone.kernel import config, errors, records
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.judging import judge_names, load_judge
@@ -55,6 +57,7 @@ def pages() -> dict[Path, str]:
         "reference/commands.md": commands_page(),
         "reference/python.md": python_page(),
         "reference/sentences.md": sentences_page(),
+        "how-to/troubleshooting.md": troubleshooting_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
@@ -426,6 +429,53 @@ def sentences_page() -> str:
         ]
         parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
+
+
+TROUBLESHOOTING = """Paste the message into `ragstone explain`: it finds the error with your own names and numbers in it, and
+says what it means, what to do and where to read more. It also takes a status, a cause, an exit code, the outcome of a
+gate, the code of a note, and the class of an error:
+
+```sh
+ragstone explain "port 8080 of 127.0.0.1 is taken: another server runs there."
+ragstone explain over_budget
+ragstone explain exit 3
+ragstone explain NotInLedger --json
+```
+
+`ragstone explain` alone lists all codes. From Python it is `ragstone.explain("over_budget")`, and coding agents have it
+as the tool [`explain`](mcp.md).
+"""
+
+
+def troubleshooting_page() -> str:
+    """Return troubleshooting.md: the errors that people meet by their text, and what other codes mean."""
+    groups: dict[str, list[Explanation]] = {}
+    for explanation in explanations():
+        groups.setdefault(explanation.group, []).append(explanation)
+    parts = [f"# Troubleshooting\n\n{MADE}\n{TROUBLESHOOTING}", f"## {HEADS['error']}\n"]
+    for each in groups["error"]:
+        texts = "; ".join(f"`{message}`" for message in each.messages)
+        example = f"\n```text\n{each.example}\n```\n" if each.example else ""
+        parts.append(
+            f"### {each.title}\n\nCode `{each.code}`, `{each.error}`. The message has: {texts}.\n\n{each.meaning}\n\n"
+            f"**When:** {each.when}\n\n**What to do:** {each.do} More: {_page_link(each.page)}.\n{example}"
+        )
+    for group in ("status", "cause", "gate", "exit code", "error class"):
+        rows = [
+            (f"`{each.code}`", each.title, each.when, f"{each.do} {_page_link(each.page)}")
+            for each in groups[group]
+        ]
+        parts.append(f"## {HEADS[group]}\n\n{_table(('code', 'what it is', 'when', 'what to do'), rows)}")
+    parts.append(f"## {HEADS['note']}\n\nTheir words and conditions: [sentences](../reference/sentences.md).\n")
+    return "\n".join(parts)
+
+
+def _page_link(page: str) -> str:
+    """Return a link from a how-to page to another page of docs, named as its heading is."""
+    path, _, _ = page.partition("#")
+    title = (DOCS / path).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    here = page.removeprefix("how-to/") if page.startswith("how-to/") else f"../{page}"
+    return f"[{title}]({here})"
 
 
 def _heading_of(room: str) -> str | None:

@@ -49,7 +49,7 @@ def find_messages(text: str, most: int = 3) -> list[Message]:
     Those whose own words all are in it, in their order, lead, the longest first. Where there is none, those
     that share most of their rarer words with it.
     """
-    pasted = _plain(text)
+    pasted = plain_text(text)
     whole = [
         (message.n_letters, message.message)
         for message in _known()
@@ -83,7 +83,7 @@ class _Known(msgspec.Struct, frozen=True):
 def _known() -> tuple[_Known, ...]:
     known = []
     for message in every_message():
-        plain = _plain(message.text)
+        plain = plain_text(message.text)
         parts = tuple(part for part in (part.strip() for part in plain.split(HOLE)) if part)
         n_letters = sum(map(str.isalpha, plain))
         known.append(_Known(message, parts, n_letters, _words(plain)))
@@ -98,10 +98,10 @@ def _rarity() -> dict[str, float]:
     return {word: log(1 + len(known) / n) for word, n in counts.items()}
 
 
-def _plain(text: str) -> str:
-    """Return a text as it is compared: without the name of a class before it, case and line breaks."""
-    text = re.sub(r"^\s*(?:ragstone(?:\.\w+)*(?:\.\w+Error)?|\w+Error|Error): ", "", text)
-    return re.sub(r"\s+", " ", text.replace("\u2026", HOLE)).strip().casefold()
+def plain_text(text: str) -> str:
+    """Return a text as it is compared: without case, line breaks, and the name of a class before it."""
+    joined = re.sub(r"\s+", " ", text.replace("\u2026", HOLE)).strip()
+    return re.sub(r"^(?:ragstone(?:\.\w+)*|\w+Error|Error): ", "", joined).casefold()
 
 
 def _words(plain: str) -> frozenset[str]:

@@ -8,13 +8,14 @@ from typing import Literal, get_args
 
 import msgspec
 
-from ragstone.features.explain._messages import HOLE, Message, find_messages
+from ragstone.features.explain._messages import find_messages, plain_text
 from ragstone.kernel.config import shipped
 from ragstone.kernel.errors import DataError, without_frames
 from ragstone.kernel.sentences import tables
 
 Group = Literal["error", "status", "cause", "gate", "exit code", "note", "error class"]
 GROUPS: tuple[Group, ...] = get_args(Group)
+MOST = 3  # explanations of a message
 LONGEST = 4_000  # characters of a pasted text that are looked at
 NOTES_PAGE = "reference/sentences.md"
 OTHER_PAGE = "reference/commands.md"
@@ -84,15 +85,16 @@ def explain(text: str) -> list[Explanation]:
     """Return what a code means, or which errors a pasted message may be, the most likely first.
 
     text: a code such as `gate-failed`, `over_budget`, `DataError` or `exit 3`; or an error message as it was
-    printed, with its own names and numbers. A code has one explanation, a message up to three. Messages are
-    looked for in the sources of the installed package. Raises DataError for neither, with the closest codes.
+    printed, with its own names and numbers. A code has one explanation for each group that has it, a message
+    up to three. Messages are looked for in the sources of the installed package. Raises DataError for what is
+    neither, with the closest codes.
     """
-    entries = {explanation.code.replace("_", "-"): explanation for explanation in explanations()}
+    entries: dict[str, list[Explanation]] = {}
+    for explanation in explanations():
+        entries.setdefault(explanation.code.replace("_", "-"), []).append(explanation)
     code = _code_of(text)
-    if code in entries:
-        return [entries[code]]
-    if f"exit-{code.removeprefix('exit-code-')}" in entries:
-        return [entries[f"exit-{code.removeprefix('exit-code-')}"]]
+    if found := entries.get(code) or entries.get(f"exit-{code.removeprefix('exit-code-')}"):
+        return found
     if " " in text.strip() and (found := _of_message(text[:LONGEST], entries)):
         return found
     raise DataError(_unknown(text, code, entries))
@@ -100,7 +102,7 @@ def explain(text: str) -> list[Explanation]:
 
 def code_for(message: str) -> str | None:
     """Return the code that a terminal names after a message, if that adds to what the message says."""
-    plain = message.casefold()
+    plain = plain_text(message)
     for entry in known_codes().entry:
         if entry.lead and any(_said_in(part, plain) for part in entry.says):
             return entry.code
@@ -110,7 +112,7 @@ def code_for(message: str) -> str | None:
 def _of_entries() -> Iterator[Explanation]:
     notes = {sentence.code: sentence for _, table in tables() for sentence in table}
     for entry in known_codes().entry:
-        note = notes.get(entry.code)
+        note = None if entry.meaning else notes.get(entry.code)
         yield Explanation(
             code=entry.code,
             group=entry.group,
@@ -129,7 +131,7 @@ def _of_entries() -> Iterator[Explanation]:
 
 def _of_notes() -> Iterator[Explanation]:
     codes = known_codes()
-    named = {entry.code for entry in codes.entry}
+    named = {entry.code for entry in codes.entry if not entry.meaning}
     for folder, table in tables():
         for sentence in table:
             if sentence.code not in named:
@@ -152,31 +154,41 @@ def _code_of(text: str) -> str:
     return re.sub(r"[\s_-]+", "-", apart).casefold()
 
 
-def _of_message(text: str, entries: dict[str, Explanation]) -> list[Explanation]:
-    """Return the errors that a message may be: by the parts that entries name, then by the sources."""
-    plain = text.casefold()
-    by_class = {"".join(code.split("-")): explanation for code, explanation in entries.items()}
-    explained: dict[str, Explanation] = {}
+def _of_message(text: str, entries: dict[str, list[Explanation]]) -> list[Explanation]:
+    """Return the errors that a message may be: by what entries quote, longest first, else by the sources."""
+    plain = plain_text(text)
     matches = find_messages(text)
+    shown = [match.shown for match in matches]
+    quoting = _quoting(plain) or _quoting(" ".join(shown).casefold())
+    if quoting:
+        return [
+            msgspec.structs.replace(
+                entries[entry.code.replace("_", "-")][0],
+                messages=[each for each in shown if any(_said_in(part, each.casefold()) for part in entry.says)],
+            )
+            for entry in quoting[:MOST]
+        ]
+    by_class = {code.replace("-", ""): named[0] for code, named in entries.items()}
+    explained: dict[str, Explanation] = {}
     for match in matches:
-        entry = next((each for each in known_codes().entry if _is_of(each, match, plain)), None)
-        if entry:
-            explanation = entries[entry.code.replace("_", "-")]
-        else:
-            explanation = by_class.get(match.error.casefold(), entries["data-error"])
-            explanation = msgspec.structs.replace(explanation, page=_page_of(match.module))
-        known = explained.get(explanation.code, msgspec.structs.replace(explanation, messages=[]))
-        messages = [*dict.fromkeys([*known.messages, match.shown])]
-        explained[explanation.code] = msgspec.structs.replace(known, messages=messages)
-    if not matches:  # without sources, or where the words are of an endpoint
-        for entry in known_codes().entry:
-            if any(_said_in(part, plain) for part in entry.says):
-                explained[entry.code] = entries[entry.code.replace("_", "-")]
+        explanation = by_class.get(match.error.casefold(), entries["data-error"][0])
+        before = explained.get(explanation.code)
+        explained[explanation.code] = msgspec.structs.replace(
+            explanation,
+            page=before.page if before else _page_of(match.module),
+            messages=[*dict.fromkeys([*(before.messages if before else ()), match.shown])],
+        )
     return [*explained.values()]
 
 
-def _is_of(entry: _Entry, message: Message, plain: str) -> bool:
-    return any(part.casefold() in message.shown.casefold() and _said_in(part, plain) for part in entry.says)
+def _quoting(plain: str) -> list[_Entry]:
+    """Return the entries that quote a part of a text, the longest part first."""
+    quoting = []
+    for entry in known_codes().entry:
+        parts = [part for part in entry.says if _said_in(part, plain)]
+        if parts:
+            quoting.append((-max(map(len, parts)), entry))
+    return [entry for _, entry in sorted(quoting, key=lambda each: each[0])]
 
 
 def _said_in(part: str, plain: str) -> bool:
@@ -194,9 +206,9 @@ def _page_of(module: str) -> str:
     return pages.get(name, OTHER_PAGE)
 
 
-def _unknown(text: str, code: str, entries: dict[str, Explanation]) -> str:
+def _unknown(text: str, code: str, entries: dict[str, list[Explanation]]) -> str:
     close = get_close_matches(code, entries, n=3, cutoff=0.6)
-    meant = f" Did you mean {' or '.join(entries[each].code for each in close)}?" if close else ""
+    meant = f" Did you mean {' or '.join(entries[each][0].code for each in close)}?" if close else ""
     shown = f"{text.strip()[:80]}{'…' if len(text.strip()) > 80 else ''}"
     if " " in text.strip():
         return f"No code and no message of Ragstone matches {shown!r}.{meant} Paste the whole line after `ragstone:`."
