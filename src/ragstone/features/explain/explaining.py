@@ -57,6 +57,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     example: str = ""
     error: str = ""
     says: list[str] = []
+    outside: list[str] = []
     lead: bool = False
 
 
@@ -185,7 +186,7 @@ def _quoting(plain: str) -> list[_Entry]:
     """Return the entries that quote a part of a text, the longest part first."""
     quoting = []
     for entry in known_codes().entry:
-        parts = [part for part in entry.says if _said_in(part, plain)]
+        parts = [part for part in (*entry.says, *entry.outside) if _said_in(part, plain)]
         if parts:
             quoting.append((-max(map(len, parts)), entry))
     return [entry for _, entry in sorted(quoting, key=lambda each: each[0])]
