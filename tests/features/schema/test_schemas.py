@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.support.command import check_json, every_command, ragstone
 from tests.support.golden import check_golden
+from tests.support.ledgers import make_ledger
 from tests.support.judged_runs import write_runs_that_differ
 
 from ragstone.features.new.starter import starter_settings
@@ -138,13 +139,13 @@ RUN_ELSEWHERE = {
 ASSISTANT = ROOT / "packages" / "ragstone-assistant" / "assistant_tests" / "command" / "test_command.py"
 RUN_HERE = [
     ["demo", "demo", "--limit", "2", "--offline"],
-    ["run", "demo/ragstone.toml"],
+    ["run", "demo/ragstone.toml", "--force"],
     ["judge", "a/answers.jsonl", "--judge", "no_refusal"],
     ["judge", "a/answers.jsonl", "--judge", "correctness", "--model", "openai/gpt-4o-mini", "--forecast"],
     ["compare", "a", "b"],
     ["compare", "a", "b", "a/judgements.jsonl"],
-    ["note", "a", "q1", "It names wheat."],
-    ["note", "a"],
+    ["note", "demo/runs/starter", "QUESTION", "It names wheat."],
+    ["note", "demo/runs/starter"],
     ["judges", "list"],
     ["judges", "show", "correctness"],
     ["judges", "show", "own.py:own"],
@@ -169,15 +170,16 @@ def test_what_commands_print_fits(folder):
     """Each output is held against its schema where it is printed: see tests.support.command."""
     write_runs_that_differ(folder)
     Path("d.md").write_text("# Wheat\n\nWheat is sown in October.\n")
-    Path("wrong.toml").write_text("kind = 1\n")
     Path("own.py").write_text(
-        "import ragstone\n\n\n@ragstone.judge_function\ndef own(answer):\n    return 1.0\n"
+        "import ragstone\n\n\n@ragstone.judge_function()\ndef own(answer):\n    return 1.0\n"
     )
-    with ledger_in(folder):
-        for words in RUN_HERE:
-            ran = ragstone(*words, "--json")
-            assert (ran.code, ran.out[:1] in "{[") == (0, True), (words, ran.err)
-            assert ran.out.strip(), words
+    make_ledger(folder / ".ragstone" / "ledger.sqlite", [])
+    for words in RUN_HERE:
+        rows = Path("demo/runs/starter/answers.jsonl")
+        question = rows.is_file() and json.loads(rows.read_text().splitlines()[0])["question_id"]
+        ran = ragstone(*[question if word == "QUESTION" else word for word in words], "--json")
+        assert ran.code == 0, (words, ran.err)
+        assert ran.out[:1] in ("{", "["), words
 
 
 def test_every_command_is_run_with_json_by_a_test():
