@@ -77,6 +77,10 @@ def test_keys_have_their_meaning_in_every_table():
     assert kinds["BooleanJudge"]["properties"]["prompt"]["description"]
 
 
+def test_no_name_is_of_two_schemas():
+    assert len(schema_names()) == len({*schema_names()})
+
+
 @pytest.mark.parametrize("name", schema_names())
 def test_every_schema_is_one(name):
     validator(name)
