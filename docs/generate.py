@@ -335,8 +335,9 @@ out, the last line says so, and `--all` shows everything. Progress bars appear i
 terminal. `ragstone --version` prints the version; `--help` after a command prints its part of this page,
 of a long one the options that most people need, and `--help-all` every option.
 
-What is printed with `--json` is described in [json.md](json.md). `ragstone explain` says more about a message, a status
-or an exit code; [troubleshooting](../how-to/troubleshooting.md) has the errors that people meet.
+What is printed with `--json` is described in [json.md](json.md). `ragstone explain` says more about a
+message, a status or an exit code; [troubleshooting](../how-to/troubleshooting.md) has the errors that people
+meet.
 
 | exit code | meaning |
 | --- | --- |
@@ -437,19 +438,21 @@ def sentences_page() -> str:
     return "\n".join(parts)
 
 
-JSON_OUTPUTS = f"""Every command with `--json` prints one JSON document on standard output, and everything else on standard
-error. What it prints has a JSON Schema (draft 2020-12), made from the struct that is written:
+JSON_OUTPUTS = f"""Every command with `--json` prints one JSON document on standard output, and everything
+else on standard error. What it prints has a JSON Schema (draft 2020-12), made from the struct that is
+written:
 
 ```sh
 ragstone schema
 ragstone schema run -o run.schema.json
 ```
 
-The `$id` of a schema ends in its version, now {OUTPUT_VERSION}: `urn:ragstone:schema:run:{OUTPUT_VERSION}`. Within a version fields may be
-added, so a reader should ignore those that it does not know; none is removed, renamed, given another type or another
-meaning. A change that needs this gets a new number and a line in the CHANGELOG. The documents themselves carry no
-version. With `--forecast` every command prints [`forecast`](#forecast). An error is no document: standard output is
-empty, standard error has the message, and the exit code says what kind it is.
+The `$id` of a schema ends in its version, now {OUTPUT_VERSION}:
+`urn:ragstone:schema:run:{OUTPUT_VERSION}`. Within a version fields may be added, so a reader should ignore
+those that it does not know; none is removed, renamed, given another type or another meaning. A change that
+needs this gets a new number and a line in the CHANGELOG. The documents themselves carry no version. With
+`--forecast` every command prints [`forecast`](#forecast). An error is no document: standard error has the
+message, and the exit code says what kind it is.
 
 A `?` marks fields that may be absent. Types with a link are at the end of the page.
 """
@@ -484,7 +487,9 @@ def json_page() -> str:
         shape = "A list; each item:" if many else "An object:"
         parts.append(f"## {name}\n\nPrinted by {printed}. {shape}\n\n{_shape(definitions[top])}")
     parts.append("# Types\n")
-    parts += [f"## {kind}\n\n{_shape(made)}" for kind, made in sorted(inner.items()) if kind.lower() not in RESULTS]
+    parts += [
+        f"## {kind}\n\n{_shape(made)}" for kind, made in sorted(inner.items()) if kind.lower() not in RESULTS
+    ]
     return "\n".join(parts)
 
 
@@ -526,9 +531,9 @@ def _json_type(kind: dict[str, Any]) -> str:
     return PLAIN_TYPES.get(kind.get("type", ""), "anything")
 
 
-TROUBLESHOOTING = """Paste the message into `ragstone explain`: it finds the error with your own names and numbers in it, and
-says what it means, what to do and where to read more. It also takes a status, a cause, an exit code, the outcome of a
-gate, the code of a note, and the class of an error:
+TROUBLESHOOTING = """Paste the message into `ragstone explain`: it finds the error with your own names and
+numbers in it, and says what it means, what to do and where to read more. It also takes a status, a cause, an
+exit code, the outcome of a gate, the code of a note, and the class of an error:
 
 ```sh
 ragstone explain "port 8080 of 127.0.0.1 is taken: another server runs there."
@@ -537,8 +542,8 @@ ragstone explain exit 3
 ragstone explain NotInLedger --json
 ```
 
-`ragstone explain` alone lists all codes. From Python it is `ragstone.explain("over_budget")`, and coding agents have it
-as the tool [`explain`](mcp.md).
+`ragstone explain` alone lists all codes. From Python it is `ragstone.explain("over_budget")`, and coding
+agents have it as the tool [`explain`](mcp.md).
 """
 
 
@@ -552,7 +557,8 @@ def troubleshooting_page() -> str:
         texts = "; ".join(f"`{message}`" for message in each.messages)
         example = f"\n```text\n{each.example}\n```\n" if each.example else ""
         parts.append(
-            f"### {each.title}\n\nCode `{each.code}`, `{each.error}`. The message has: {texts}.\n\n{each.meaning}\n\n"
+            f"### {each.title}\n\nCode `{each.code}`, `{each.error}`. The message has: {texts}.\n\n"
+            f"{each.meaning}\n\n"
             f"**When:** {each.when}\n\n**What to do:** {each.do} More: {_page_link(each.page)}.\n{example}"
         )
     for group in ("status", "cause", "gate", "exit code", "error class"):
@@ -561,7 +567,9 @@ def troubleshooting_page() -> str:
             for each in groups[group]
         ]
         parts.append(f"## {HEADS[group]}\n\n{_table(('code', 'what it is', 'when', 'what to do'), rows)}")
-    parts.append(f"## {HEADS['note']}\n\nTheir words and conditions: [sentences](../reference/sentences.md).\n")
+    parts.append(
+        f"## {HEADS['note']}\n\nTheir words and conditions: [sentences](../reference/sentences.md).\n"
+    )
     return "\n".join(parts)
 
 

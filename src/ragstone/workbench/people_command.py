@@ -60,7 +60,9 @@ def list_(*, json: AsJson = False, config: Config = None) -> None:
     if json:
         rows = [ListedPerson(name=entry.name, role=entry.role, seen=_day(entry.seen)) for entry in people]
         links = [
-            ListedInvitation(role=entry.role, person=entry.person, by=entry.made_by, expires=_day(entry.expires))
+            ListedInvitation(
+                role=entry.role, person=entry.person, by=entry.made_by, expires=_day(entry.expires)
+            )
             for entry in invited
         ]
         show_json(PeopleOutput(people=rows, invitations=links))

@@ -6,7 +6,6 @@ import re
 import shlex
 import socket
 from importlib import import_module
-from inspect import isclass
 from pathlib import Path
 from typing import get_args
 
@@ -106,7 +105,9 @@ def test_what_an_entry_quotes_is_in_a_message_of_its_class(entry):
         assert of & names, f"{part!r} is of {of}"
 
 
-@pytest.mark.parametrize("page", sorted({each.page for each in explanations()} | {*known_codes().pages.values()}))
+@pytest.mark.parametrize(
+    "page", sorted({each.page for each in explanations()} | {*known_codes().pages.values()})
+)
 def test_every_page_and_place_is_there(page):
     path, _, anchor = page.partition("#")
     text = (DOCS / path).read_text(encoding="utf-8")
@@ -141,7 +142,13 @@ def test_every_command_that_is_named_exists_with_its_options():
     assert n > 40
 
 
-ANSWER = {"question_id": "q1", "system": "s", "question": "Is it blue?", "reference": "Yes.", "answer": "Yes."}
+ANSWER = {
+    "question_id": "q1",
+    "system": "s",
+    "question": "Is it blue?",
+    "reference": "Yes.",
+    "answer": "Yes.",
+}
 
 
 def lines(name, *rows):
@@ -262,7 +269,19 @@ def test_without_sources_the_quoted_parts_are_enough(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["gate-fialed", "", "  ", "overbudgt", "\0", "…", "é" * 9000, "exit 9", "../../etc/passwd", "{0.__class__}"]
+    "text",
+    [
+        "gate-fialed",
+        "",
+        "  ",
+        "overbudgt",
+        "\0",
+        "…",
+        "é" * 9000,
+        "exit 9",
+        "../../etc/passwd",
+        "{0.__class__}",
+    ],
 )
 def test_what_is_no_code_is_refused_in_a_sentence(text, says):
     with pytest.raises(DataError) as mistake:
@@ -284,7 +303,10 @@ def test_a_list_fits_on_a_screen():
 
 
 def test_json_is_what_python_gives():
-    assert json.loads(ragstone("explain", "timeout", "--json").out)[0]["code"] == package.explain("timeout")[0].code
+    assert (
+        json.loads(ragstone("explain", "timeout", "--json").out)[0]["code"]
+        == package.explain("timeout")[0].code
+    )
     assert len(json.loads(ragstone("explain", "--json").out)) == len(explanations())
 
 

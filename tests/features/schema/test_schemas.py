@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from tests.support.command import check_json, every_command, ragstone
 from tests.support.golden import check_golden
-from tests.support.ledgers import make_ledger
 from tests.support.judged_runs import write_runs_that_differ
+from tests.support.ledgers import make_ledger
 
 from ragstone.features.new.starter import starter_settings
 from ragstone.features.schema.schemas import PRINTED, RESULTS, printed_by, schema_names, schema_of
@@ -187,7 +187,12 @@ def test_what_commands_print_fits(folder):
 
 
 def test_every_command_is_run_with_json_by_a_test():
-    here = {command for words in RUN_HERE for command in json_commands() if [*command.split()] == words[: len(command.split())]}
+    here = {
+        command
+        for words in RUN_HERE
+        for command in json_commands()
+        if [*command.split()] == words[: len(command.split())]
+    }
     elsewhere = {**{name: ROOT / "tests" / "features" / file for name, file in RUN_ELSEWHERE.items()}}
     elsewhere |= {f"assistant {name}": ASSISTANT for name in ("build", "list", "remove")}
     assert here | elsewhere.keys() == {*json_commands()}

@@ -21,11 +21,11 @@ class CardOutput(ReportCard, frozen=True, kw_only=True):
     corrected: list[CorrectedMean]
     corrected_by_language: list[CorrectedMean]
     parity: list[LanguageParity]
-    sequential: SequentialAgreement | None | msgspec.UnsetType = msgspec.UNSET
+    sequential: SequentialAgreement | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LanguagesOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a judge without labels: whether it judges copies of an answer alike in each language."""
+    """What is known of a judge without labels: does it judge copies of an answer alike in each language?"""
 
     judge: str
     metric: str
@@ -39,4 +39,3 @@ class GapsOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     gaps: list[SpecGaps]
     again: dict[str, list[Flips]]
-

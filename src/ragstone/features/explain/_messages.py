@@ -1,6 +1,7 @@
 """The messages of errors in the sources of the installed package, and which of them a pasted text is.
 
-They are read from the sources when a text is looked up, so no index can be out of date, see docs/decisions/0083.
+They are read from the sources when a text is looked up, so no index can be out of date: see
+docs/decisions/0083.
 """
 
 import ast
@@ -146,7 +147,9 @@ def _sources() -> Iterator[tuple[str, str]]:
 def _error_names(texts: Iterable[str]) -> set[str]:
     """Return the names of RagstoneError and of all classes under it."""
     bases = {
-        name: set(of.split(", ")) for text in texts for name, of in re.findall(r"^class (\w+)\((.+)\):", text, re.M)
+        name: set(of.split(", "))
+        for text in texts
+        for name, of in re.findall(r"^class (\w+)\((.+)\):", text, re.MULTILINE)
     }
     names = {"RagstoneError"}
     while more := {name for name, of in bases.items() if of & names} - names:
@@ -217,7 +220,9 @@ class _Module:
 
     def _explained(self, node: ast.Call) -> Iterator[Message]:
         """Yield the messages of `with explaining(what, fix)`."""
-        kinds = [key.value.id for key in node.keywords if isinstance(key.value, ast.Name) and key.arg == "error"]
+        kinds = [
+            key.value.id for key in node.keywords if isinstance(key.value, ast.Name) and key.arg == "error"
+        ]
         what = self._texts(node.args[0]) if node.args else []
         fixes = self._texts(node.args[1]) if len(node.args) > 1 else [""]
         for begins, fix in product(what, fixes):

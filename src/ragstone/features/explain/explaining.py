@@ -1,4 +1,4 @@
-"""A code, or a message that somebody pasted -> what it means, when it is said, what to do, and where it is documented."""
+"""A code, or a pasted message -> what it means, when it is said, what to do, and where it is documented."""
 
 import re
 from collections.abc import Iterator
@@ -75,10 +75,11 @@ def known_codes() -> _Codes:
     return msgspec.toml.decode(shipped("ragstone.features.explain", "codes.toml").read_bytes(), type=_Codes)
 
 
-def explanations() -> list[Explanation]:
+@cache
+def explanations() -> tuple[Explanation, ...]:
     """Return every code with what it means: errors, statuses, causes, gates, exit codes, notes, classes."""
     found = [*_of_entries(), *_of_notes()]
-    return sorted(found, key=lambda each: GROUPS.index(each.group))
+    return tuple(sorted(found, key=lambda each: GROUPS.index(each.group)))
 
 
 @without_frames()
@@ -165,7 +166,9 @@ def _of_message(text: str, entries: dict[str, list[Explanation]]) -> list[Explan
         return [
             msgspec.structs.replace(
                 entries[entry.code.replace("_", "-")][0],
-                messages=[each for each in shown if any(_said_in(part, each.casefold()) for part in entry.says)],
+                messages=[
+                    each for each in shown if any(_said_in(part, each.casefold()) for part in entry.says)
+                ],
             )
             for entry in quoting[:MOST]
         ]
@@ -212,5 +215,8 @@ def _unknown(text: str, code: str, entries: dict[str, list[Explanation]]) -> str
     meant = f" Did you mean {' or '.join(entries[each][0].code for each in close)}?" if close else ""
     shown = f"{text.strip()[:80]}{'…' if len(text.strip()) > 80 else ''}"
     if " " in text.strip():
-        return f"No code and no message of Ragstone matches {shown!r}.{meant} Paste the whole line after `ragstone:`."
+        return (
+            f"No code and no message of Ragstone matches {shown!r}.{meant} Paste the whole line after "
+            "`ragstone:`."
+        )
     return f"There is no code {shown!r}.{meant} See all: ragstone explain"

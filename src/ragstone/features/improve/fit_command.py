@@ -56,7 +56,6 @@ def fit(
     - `ragstone judges fit runs/answers labels.jsonl --cheap coverage`
     - `ragstone judges fit judgements.jsonl labels.jsonl --cheap coverage --dear correctness --agreement 0.9`
     """
-    import msgspec
 
     from ragstone.features.improve._fit_words import fit_document
     from ragstone.features.improve._output import FitOutput

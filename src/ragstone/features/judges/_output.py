@@ -18,7 +18,7 @@ class ListedPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedCard(msgspec.Struct, frozen=True, kw_only=True):
-    """The report card that says most of a judge. measure, estimate: of agreement beyond chance, if defined."""
+    """The report card that says most of a judge. measure, estimate: agreement beyond chance, if defined."""
 
     metric: str
     model: str
@@ -30,7 +30,7 @@ class ListedCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge of the list. wrong: why a file of the project is no judge; most other fields are then absent."""
+    """A judge of the list. wrong: why a file of the project is no judge; most fields are then absent."""
 
     name: str
     about: str | None
@@ -41,10 +41,10 @@ class JudgeLine(msgspec.Struct, frozen=True, kw_only=True):
     scale: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
     needs_model: bool | msgspec.UnsetType = msgspec.UNSET
     path: str | None
-    card: ListedCard | None | msgspec.UnsetType = msgspec.UNSET
+    card: ListedCard | msgspec.UnsetType | None = msgspec.UNSET
     n_cards: int | msgspec.UnsetType = msgspec.UNSET
-    price: ListedPrice | None | msgspec.UnsetType = msgspec.UNSET
-    wrong: str | None | msgspec.UnsetType = msgspec.UNSET
+    price: ListedPrice | msgspec.UnsetType | None = msgspec.UNSET
+    wrong: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class JudgeOutput(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,7 +96,7 @@ class DocumentTexts:
 
 
 class ReviewOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What `ragstone review --json` prints. certificate: None where the set has none. files: those written."""
+    """What `ragstone review --json` prints. certificate: None where the set has none."""
 
     review: ReviewNumbers
     certificate: Certificate | None

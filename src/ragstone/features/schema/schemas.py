@@ -13,8 +13,8 @@ from ragstone.kernel.version import __version__
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 OUTPUT_VERSION = 1
-"""Of what --json prints, in each schema's $id. Within a version fields are added; none goes, changes its type or
-means something else. A field that has to gets a new number, and its old form stays for a minor version."""
+"""Of what --json prints, in each schema's $id. Within a version fields are added; none goes, changes its type
+or means something else. What has to takes a new number."""
 FILES = {"settings": "ragstone.toml", "judge": "the file of a judge"}
 ROWS = ("question", "answer", "judgement", "label", "document", "chunk", "ranking")
 RESULTS = {
@@ -133,7 +133,13 @@ def result_type(name: str) -> Any:  # noqa: ANN401 - a struct, or a list of one
 
 
 def _headed(name: str, schema: dict[str, Any], title: str) -> dict[str, Any]:
-    return {"$schema": DRAFT, "$id": f"urn:ragstone:schema:{name}:{OUTPUT_VERSION}", "title": title, "$comment": f"Ragstone {__version__}", **schema}
+    return {
+        "$schema": DRAFT,
+        "$id": f"urn:ragstone:schema:{name}:{OUTPUT_VERSION}",
+        "title": title,
+        "$comment": f"Ragstone {__version__}",
+        **schema,
+    }
 
 
 def _settings() -> dict[str, Any]:

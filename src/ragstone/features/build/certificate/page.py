@@ -84,7 +84,7 @@ MIDDLE = (
 
 
 class BuildOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What `ragstone build --json` prints: the certificate, what was asked, and the files that were written."""
+    """What `ragstone build --json` prints: the certificate, what was asked, and the files written."""
 
     certificate: Certificate
     calls: Calls
