@@ -15,6 +15,8 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
+from ragstone.features.explain.explaining import explain
+from ragstone.features.explain.words import explained_text
 from ragstone.features.judges.library import figure_text, list_judges, named_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
@@ -227,6 +229,16 @@ class Tools:
         """Say what `ragstone run` would ask of models for this project, and the cost; no model is asked."""
         lines = forecast_lines(forecast_run(self.project.settings))
         return fenced("No model was asked.", "\n".join(lines), page)
+
+    def explain(self, code: str, page: int = 1) -> str:
+        """Explain a code or an error message: what it means, when it is said, what to do, which page of docs.
+
+        code: a status, cause, exit code, outcome of a gate, code of a note, class of an error, or the
+        message as it was printed.
+        """
+        explanations = explain(code)
+        head = f"{plural(len(explanations), 'explanation')}, from Ragstone's own docs."
+        return fenced(head, explained_text(explanations), page)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.

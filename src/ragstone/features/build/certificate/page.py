@@ -83,6 +83,14 @@ MIDDLE = (
 )
 
 
+class BuildOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone build --json` prints: the certificate, what was asked, and the files written."""
+
+    certificate: Certificate
+    calls: Calls
+    files: list[str]
+
+
 class EvaluationSet(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """What `ragstone build` gives back: the accepted questions, in the order of their documents.
 
