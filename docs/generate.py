@@ -55,6 +55,7 @@ def pages() -> dict[Path, str]:
         "reference/commands.md": commands_page(),
         "reference/python.md": python_page(),
         "reference/sentences.md": sentences_page(),
+        "explanation/decisions.md": decisions_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
@@ -393,6 +394,7 @@ def python_page() -> str:
     return "\n".join(parts)
 
 
+DECISIONS = "One page each: the problem, the choice, what was rejected, and what would change our mind.\n"
 SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
 words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
 beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
@@ -426,6 +428,16 @@ def sentences_page() -> str:
         ]
         parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
+
+
+def decisions_page() -> str:
+    """Return decisions.md: the headings of docs/decisions/, in their order."""
+    headings = (
+        (path.name, path.read_text("utf-8").partition("\n")[0].removeprefix("# "))
+        for path in sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    )
+    items = "".join(f"- [{heading}](../decisions/{name})\n" for name, heading in headings)
+    return f"# Why it is built this way\n\n{MADE}\n{DECISIONS}\n{items}"
 
 
 def _heading_of(room: str) -> str | None:
