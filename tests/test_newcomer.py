@@ -218,7 +218,9 @@ def test_every_command_of_readmes_table_works_or_names_its_extra(newcomer):
     shutil.copy(newcomer.cwd / "manual" / "questions.csv", newcomer.cwd)
     write_jsonl(newcomer.cwd / "traces.jsonl", [*langsmith_runs()])
     newcomer.works("judge", "labelled.jsonl", "--judge", "containment", "-o", "verdicts.jsonl", says=[])
-    shutil.rmtree(newcomer.cwd / "runs" / "answers")
+    for made in ("runs/answers", "questions"):
+        shutil.rmtree(newcomer.cwd / made)
+    (newcomer.cwd / "answers.jsonl").unlink()
     commands = ROW.findall(README)
     assert len(commands) >= 12
     lack = set()
