@@ -61,6 +61,7 @@ def pages() -> dict[Path, str]:
         "reference/sentences.md": sentences_page(),
         "how-to/troubleshooting.md": troubleshooting_page(),
         "reference/json.md": json_page(),
+        "explanation/decisions.md": decisions_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
@@ -403,6 +404,7 @@ def python_page() -> str:
     return "\n".join(parts)
 
 
+DECISIONS = "One page each: the problem, the choice, what was rejected, and what would change our mind.\n"
 SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
 words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
 beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
@@ -579,6 +581,16 @@ def _page_link(page: str) -> str:
     title = (DOCS / path).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     here = page.removeprefix("how-to/") if page.startswith("how-to/") else f"../{page}"
     return f"[{title}]({here})"
+
+
+def decisions_page() -> str:
+    """Return decisions.md: the headings of docs/decisions/, in their order."""
+    headings = (
+        (path.name, path.read_text("utf-8").partition("\n")[0].removeprefix("# "))
+        for path in sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    )
+    items = "".join(f"- [{heading}](../decisions/{name})\n" for name, heading in headings)
+    return f"# Why it is built this way\n\n{MADE}\n{DECISIONS}\n{items}"
 
 
 def _heading_of(room: str) -> str | None:
