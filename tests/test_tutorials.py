@@ -1,0 +1,76 @@
+"""Each tutorial is followed from an empty folder, in order, by somebody without a key.
+
+The blocks run as those of other pages do (tests/test_docs.py), and besides:
+
+- a file of docs/tutorials/data that the text links to is downloaded: copied into the folder;
+- what a paragraph starts "in a second terminal" runs as a program of its own until the end of the page;
+- ports that a page names are free ones of this machine, which the page's output does not show.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.tutorials import TUTORIALS, following
+from tests.test_docs import ROOT, blocks_of
+
+from ragstone.kernel.console import printing as console
+
+MOST_LINES = 200
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """An empty folder of a user who has neither a key nor a cached model."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    console.console.cache_clear()
+    return tmp_path / "work"
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorial_is_followed_from_an_empty_folder(page, empty, capfd):
+    with following(page, capfd) as lesson:
+        assert lesson.n_commands >= 3
+        assert lesson.n_checked >= 2
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorial_is_one_path_of_at_most_200_lines(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[-2:] == ["What you have now", "Where next"]
+    assert {block.kind for block in blocks_of(text)} <= {
+        "sh", "python", "toml", "jsonl", "csv", "yaml", "text", "text checked",
+    }  # fmt: skip
+
+
+def test_first_report_takes_five_commands_at_most():
+    text = (ROOT / "docs/tutorials/first-report.md").read_text(encoding="utf-8")
+    before, picture, _ = text.partition("![")
+    assert picture
+    lines = [line for block in blocks_of(before) if block.kind == "sh" for line in block.text.splitlines()]
+    assert len(lines) <= 5
+    assert any(line.startswith("ragstone run") for line in lines)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_what_a_tutorial_offers_for_download_is_there(page):
+    for name in re.findall(r"\]\((data/[^)]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / name).is_file()
+
+
+def test_no_file_for_download_is_left_over():
+    linked = {
+        name
+        for page in TUTORIALS
+        for name in re.findall(r"\]\(data/([^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+    there = {file.name for file in Path(TUTORIALS[0].parent / "data").iterdir()}
+    assert there == linked
