@@ -8,10 +8,15 @@ The blocks run as those of other pages do (tests/test_docs.py), and besides:
 """
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import pytest
-from tests.support.tutorials import TUTORIALS, following
+import yaml
+from tests.support.tutorials import FOLDER, TUTORIALS, following
 from tests.test_docs import ROOT, blocks_of
 
 from ragstone.kernel.console import printing as console
@@ -74,3 +79,27 @@ def test_no_file_for_download_is_left_over():
     }
     there = {file.name for file in Path(TUTORIALS[0].parent / "data").iterdir()}
     assert there == linked
+
+
+@pytest.mark.docs
+def test_workflow_of_the_gate_fails_the_harmful_change(empty, capfd):
+    with following(FOLDER / "gate-in-ci.md", capfd):
+        workflow = yaml.safe_load(Path(".github/workflows/gate.yml").read_text(encoding="utf-8"))
+        checkouts = ignore_patterns("runs", "baseline", ".ragstone", "__pycache__")
+        for branch in ("main", "pull"):
+            copytree(Path.cwd(), empty / branch, ignore=checkouts)
+    harmless = next(
+        block.text
+        for block in blocks_of((FOLDER / "gate-in-ci.md").read_text(encoding="utf-8"))
+        if "best_passages(question)" in block.text and "split" not in block.text and "re." not in block.text
+    )
+    (empty / "main" / "farm_app.py").write_text(harmless, encoding="utf-8")
+    codes = []
+    for step in workflow["jobs"]["gate"]["steps"]:
+        words = shlex.split(step.get("run", ""))
+        if words[:1] == ["ragstone"]:
+            command = [sys.executable, "-m", *words]
+            folder = empty / step["working-directory"]
+            codes.append(subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode)
+    assert codes == [0, 0, 1]
+    assert (empty / "pull" / "comparison.md").is_file()

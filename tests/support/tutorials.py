@@ -125,12 +125,20 @@ def _run(lesson: Lesson, block: Block, names: dict[str, object]) -> None:
 
 def _run_line(lesson: Lesson, line: str) -> None:
     expected = docs.EXIT_CODE.search(line)
-    match shlex.split(line, comments=True):
-        case ["python", *arguments]:
-            command = [sys.executable, *arguments]
-            ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if " && " in line:
+        for part in line.split(" && "):
+            _run_line(lesson, part)
+        return
+    match shlex.split(lesson.real(line), comments=True):
+        case ["ragstone" | "python" as program, *arguments]:
+            command = [sys.executable, *(["-m", "ragstone"] if program == "ragstone" else []), *arguments]
+            ended = subprocess.run(
+                command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=120
+            )
             print(ended.stdout, end="")  # noqa: T201
-            assert ended.returncode == int(expected[1] if expected else 0), f"{line}: {ended.stderr}"
+            print(ended.stderr, end="", file=sys.stderr)  # noqa: T201
+            code = int(expected[1] if expected else 0)
+            assert ended.returncode == code, f"{line}: exit code {ended.returncode}, not {code}"
         case ["mkdir", name]:
             Path(name).mkdir()
         case ["cp", "-r", source, target]:

@@ -40,13 +40,13 @@ class Shot(NamedTuple):
 OPEN = """(id) => { const row = document.getElementById(id); row.open = true; }"""
 SHOTS = {
     "first-report": {
-        "first-report": Shot("runs/starter/report.html", "header", "div.answers", width=900, most=800),
+        "first-report": Shot("runs/starter/report.html", "header", "div.answers", width=1000, most=800),
         "first-report-question": Shot(
             "runs/starter/report.html",
             "#q-agxqa-q20",
             "#q-agxqa-q20",
             before="document.getElementById('q-agxqa-q20').open = true",
-            most=900,
+            most=822,
         ),
     },
     "from-a-spreadsheet": {
