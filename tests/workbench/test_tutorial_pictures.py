@@ -37,7 +37,6 @@ class Shot(NamedTuple):
     width: int = WIDTH
 
 
-OPEN = """(id) => { const row = document.getElementById(id); row.open = true; }"""
 SHOTS = {
     "first-report": {
         "first-report": Shot("runs/starter/report.html", "header", "div.answers", width=1000, most=800),
@@ -52,6 +51,11 @@ SHOTS = {
     "from-a-spreadsheet": {
         "from-a-spreadsheet": Shot(
             "runs/quiz-bot/report.html", "details.question >> nth=3", "details.question >> nth=8"
+        ),
+    },
+    "watch-production": {
+        "watch-production": Shot(
+            ".ragstone/monitor/monitor.html", "#alarms", "figure.plotted >> nth=1", most=1000
         ),
     },
     "trust-your-judge": {
