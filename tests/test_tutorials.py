@@ -7,6 +7,7 @@ The blocks run as those of other pages do (tests/test_docs.py), and besides:
 - ports that a page names are free ones of this machine, which the page's output does not show.
 """
 
+import csv
 import re
 import shlex
 import subprocess
@@ -76,6 +77,16 @@ def test_no_file_for_download_is_left_over():
     }
     there = {file.name for file in Path(TUTORIALS[0].parent / "data").iterdir()}
     assert there == linked
+
+
+@pytest.mark.docs
+def test_labels_to_download_are_of_the_answers_that_the_reader_draws(empty, capfd):
+    with following(FOLDER / "trust-your-judge.md", capfd):
+        drawn, labels = (
+            [row["question_id"] for row in csv.DictReader(Path(name).open(encoding="utf-8-sig"))]
+            for name in ("to-label.csv", "labels.csv")
+        )
+    assert sorted(drawn) == sorted(labels)
 
 
 @pytest.mark.docs

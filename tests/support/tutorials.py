@@ -1,14 +1,14 @@
 """Following a tutorial as a reader does: its blocks in order, downloads, programs in a second terminal.
 
-    with following(page, capfd) as lesson:          # in an empty folder
-        lesson.addresses                            # {"8000": "http://127.0.0.1:41231"}: what it has started
+with following(page, capfd) as lesson:          # in an empty folder
+    lesson.addresses                            # {"8000": "http://127.0.0.1:41231"}: what it has started
 """
 
 import contextlib
 import os
 import re
-import shutil
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -61,9 +61,7 @@ class Lesson:
                 command = [sys.executable, *arguments]
             case _:
                 raise AssertionError(f"a program that no test knows how to start: {line}")
-        self._programs.append(
-            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        )
+        self._programs.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         end = time.monotonic() + START_S
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(free)), 1):
@@ -135,8 +133,8 @@ def _run_line(lesson: Lesson, line: str) -> None:
             ended = subprocess.run(
                 command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=120
             )
-            print(ended.stdout, end="")  # noqa: T201
-            print(ended.stderr, end="", file=sys.stderr)  # noqa: T201
+            print(ended.stdout, end="")
+            print(ended.stderr, end="", file=sys.stderr)
             code = int(expected[1] if expected else 0)
             assert ended.returncode == code, f"{line}: exit code {ended.returncode}, not {code}"
         case ["mkdir", name]:

@@ -4,7 +4,6 @@ Each tutorial is followed in an empty folder, and then its pages are looked at. 
 the pictures anew: look before you keep them.
 """
 
-import os
 import re
 import time
 from pathlib import Path
@@ -91,7 +90,10 @@ def take(name, address, shot):
         first, last = (tab.page.locator(one).first for one in (shot.first, shot.last))
         height = last.bounding_box()["y"] + last.bounding_box()["height"] - first.bounding_box()["y"]
         tab.page.set_viewport_size({"width": shot.width, "height": round(height) + 400})
-        tab.run_with("(pixels) => window.scrollTo(0, pixels)", first.bounding_box()["y"] - 80 + tab.run("window.scrollY"))
+        tab.run_with(
+            "(pixels) => window.scrollTo(0, pixels)",
+            first.bounding_box()["y"] - 80 + tab.run("window.scrollY"),
+        )
         top, bottom = first.bounding_box(), last.bounding_box()
         end = min(bottom["y"] + bottom["height"] + 12, top["y"] + shot.most)
         clip = {"x": 0.0, "y": max(top["y"] - 12, 0.0), "width": float(shot.width)}
@@ -108,5 +110,7 @@ def test_each_picture_is_of_its_tutorial_and_says_in_words_what_is_to_be_seen():
     assert {page: set(pictures.values()) for page, pictures in shown.items() if pictures} == {
         page: set(shots) for page, shots in SHOTS.items()
     }
-    assert {file.stem for file in (IMAGES / "tutorials").iterdir()} == {n for one in SHOTS.values() for n in one}
+    assert {file.stem for file in (IMAGES / "tutorials").iterdir()} == {
+        n for one in SHOTS.values() for n in one
+    }
     assert all(len(words.split()) >= 8 for pictures in shown.values() for words in pictures)
