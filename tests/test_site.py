@@ -50,5 +50,5 @@ def test_decisions_are_listed_in_order(hook):
     ],
 )
 def test_a_page_is_made_as_mkdocs_reads_it(hook, page, markdown, becomes):
-    given = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+    given = SimpleNamespace(file=SimpleNamespace(src_uri=page), meta={})
     assert hook.on_page_markdown(markdown, given, {"repo_url": "HERE"}) == becomes
