@@ -1,11 +1,10 @@
 """The parts of the docs that follow from the code. Run: python docs/generate.py
 
-commands.md and python.md are written whole. Elsewhere a table between `<!-- table: NAME -->` and
+commands.md, python.md and the pages of python/ are written whole. Elsewhere a table between `<!-- table: NAME -->` and
 `<!-- end -->` is written anew; its last column, the meaning, is kept from the page. tests/test_docs.py
 fails while a page differs from what this file makes of it.
 """
 
-import ast
 import importlib
 import inspect
 import json
@@ -14,15 +13,14 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
+from python_pages import python_pages
 from typer.models import OptionInfo
 
-import ragstone
 from ragstone.cli.app import app_of
-from ragstone.kernel import config, errors, records
+from ragstone.kernel import config, records
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.fields import Example, Member
@@ -53,7 +51,7 @@ def pages() -> dict[Path, str]:
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
     written = {
         "reference/commands.md": commands_page(),
-        "reference/python.md": python_page(),
+        **python_pages(MADE),
         "reference/sentences.md": sentences_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
@@ -341,58 +339,6 @@ of a long one the options that most people need, and `--help-all` every option.
 """
 
 
-# Where a name is defined -> the heading that it stands under, in the order of the page.
-HEADINGS = {
-    "Stages": ("kernel.stages", *map("features.{}".format, ("answer", "judge", "retrieve", "tag", "sample"))),
-    "What a user does": ("features",),
-    "Progress": ("kernel.console",),
-    "Files": ("kernel.tables",),
-    "Corpus": ("kernel.corpus",),
-    "Evaluation sets": ("kernel.dataset",),
-    "Retrieval": ("kernel.retrieval",),
-    "Judges": ("kernel.judging",),
-    "How good the judge is": ("kernel.agreement",),
-    "The assistant": ("assistant",),
-    "Watching an application": ("features.watch",),
-    "Runs and reports": ("kernel.runs", "features.report"),
-    "Statistics": ("kernel.statistics",),
-    "Models": ("kernel.llm",),
-    "Settings": ("kernel.config",),
-    "Rows": ("kernel.records",),
-    "Errors": ("kernel.errors",),
-}
-OPENING = """\
-`import ragstone` gives the names below and opens, reads and calls nothing. The stages are functions from
-rows to rows; the rows are frozen structs (of `msgspec`), made with keyword arguments. Functions that ask a
-model are synchronous, and work in a script as well as in a notebook whose event loop is running.
-
-```python
-import ragstone
-
-judgements = ragstone.judge(
-    [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "It was Jane Austen."}],
-    judges=["containment", "token_f1"],
-)
-for metric in ragstone.summarise(judgements):
-    print(metric.judge, metric.estimate.value, metric.statuses)
-```
-"""
-
-
-def python_page() -> str:
-    """Return python.md: the public API from the docstrings of the names in __init__.pyi."""
-    under: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
-    for room, name in public_names():
-        heading = _heading_of(room)
-        if heading is not None:
-            under[heading].append(name)
-    parts = [f"# The Python API\n\n{MADE}", OPENING]
-    for heading, names in under.items():
-        parts.append(f"## {heading}\n")
-        parts += [_entry(name) for name in sorted(names, key=lambda name: name[0].isupper())]
-    return "\n".join(parts)
-
-
 SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
 words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
 beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
@@ -426,107 +372,6 @@ def sentences_page() -> str:
         ]
         parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
-
-
-def _heading_of(room: str) -> str | None:
-    """Return the heading that a room's names stand under: that of the room, else of the folder it is in."""
-    for place in (room, room.partition(".")[0]):
-        for heading, rooms in HEADINGS.items():
-            if place in rooms:
-                return heading
-    return None
-
-
-def public_names() -> list[tuple[str, str]]:
-    """Return (room, name) of everything that __init__.pyi exports, in its order."""
-    tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    return [
-        (".".join((node.module or "").split(".")[:2]), alias.asname or alias.name)
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    ]
-
-
-def _entry(name: str) -> str:
-    value = getattr(ragstone, name)
-    told = _readable(inspect.getdoc(value) or "")
-    if value is ragstone.RagstoneError:
-        tree = str(errors.__doc__).split("\n\n")[1]
-        return f"### {name}\n\n```text\n{tree.strip()}\n```\n"
-    if inspect.isclass(value) and issubclass(value, Exception):
-        return f"### {name}\n\n{told}\n"
-    if isinstance(value, UnionType):
-        members = "\n    | ".join(member.__name__ for member in get_args(value))
-        return f"### {name}\n\n```pyi\n{name} = (\n    {members}\n)\n```\n\n{_members(value)}\n"
-    signature = _fields_as_code(value) if inspect.isclass(value) else _signature(value)
-    return f"### {name}\n\n```pyi\n{signature}\n```\n\n{told}\n"
-
-
-def _members(union: UnionType) -> str:
-    """Return what the members of a union are, each after those whose keys it has too."""
-    kinds = dict.fromkeys(kind for member in get_args(union) for kind in reversed(member.__mro__[:-4]))
-    told = {kind.__name__: _readable(inspect.getdoc(kind) or "") for kind in kinds}
-    return "\n\n".join(f"**{name}**: {text}" for name, text in told.items())
-
-
-def _signature(function: Callable[..., object]) -> str:
-    """Return a function's signature as its source has it, one parameter a line if it is long."""
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return _signature_of(node)
-
-
-def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    parameters = [_code(argument) for argument in node.args.args]
-    first = len(parameters) - len(node.args.defaults)
-    for place, default in enumerate(node.args.defaults, first):
-        parameters[place] += f" = {_code(default)}"
-    if node.args.kwonlyargs:
-        parameters.append("*")
-    for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-        parameters.append(_code(argument) + (f" = {_code(given)}" if given else ""))
-    returns = f" -> {_code(node.returns)}" if node.returns else ""
-    line = f"def {node.name}({', '.join(parameters)}){returns}: ..."
-    if len(line) <= 100:
-        return line
-    body = "".join(f"    {parameter},\n" for parameter in parameters)
-    return f"def {node.name}(\n{body}){returns}: ..."
-
-
-def _code(node: ast.AST) -> str:
-    return ast.unparse(node).replace("'", '"')
-
-
-def _fields_as_code(kind: type) -> str:
-    """Return a struct's fields as its source has them, those of the structs that it extends included."""
-    node = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(node, ast.ClassDef)
-    fields = [_code(part) for part in node.body if isinstance(part, ast.AnnAssign)]
-    own = [
-        f"@property\ndef {part.name}(self) -> {_code(part.returns)}: ..."
-        for part in node.body
-        if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
-    ]
-    methods = [
-        f"# {(ast.get_docstring(part) or '').partition(chr(10))[0]}\n{_signature_of(part)}"
-        for part in node.body
-        if isinstance(part, ast.FunctionDef) and part.returns and _is_public_method(part)
-    ]
-    return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own, *methods]) or "...", "    ")
-
-
-def _is_public_method(node: ast.FunctionDef) -> bool:
-    return not (node.name.startswith("_") or node.decorator_list)
-
-
-def _is_property(node: ast.FunctionDef) -> bool:
-    return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
-
-
-def _readable(told: str) -> str:
-    """Return a docstring as Markdown: its paragraphs as they are."""
-    return told.replace("<", "&lt;")
 
 
 def main() -> None:

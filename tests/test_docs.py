@@ -9,11 +9,12 @@ of kind `text checked` is what the block before it prints; a line "…" stands f
 import ast
 import asyncio
 import csv
-import importlib.util
+import importlib
 import os
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -293,12 +294,11 @@ KINDS: dict[str, Callable[[Block, dict[str, object]], object]] = {
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(DOCS))  # as for `python docs/generate.py`, which is in several files
+    try:
+        return importlib.import_module("generate")
+    finally:
+        sys.path.remove(str(DOCS))
 
 
 def test_what_is_made_from_the_code_is_current(generate):
