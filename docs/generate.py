@@ -1,8 +1,8 @@
 """The parts of the docs that follow from the code. Run: python docs/generate.py
 
-commands.md, python.md and the pages of python/ are written whole. Elsewhere a table between `<!-- table: NAME -->` and
-`<!-- end -->` is written anew; its last column, the meaning, is kept from the page. tests/test_docs.py
-fails while a page differs from what this file makes of it.
+commands.md, python.md and the pages of python/ are written whole. Elsewhere a table between
+`<!-- table: NAME -->` and `<!-- end -->` is written anew; its last column, the meaning, is kept from the
+page. tests/test_docs.py fails while a page differs from what this file makes of it.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import msgspec
-from python_pages import python_pages
+import python_pages
 from typer.models import OptionInfo
 
 from ragstone.cli.app import app_of
@@ -49,9 +49,11 @@ def pages() -> dict[Path, str]:
     found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in with_tables}
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
+    in_files = dict(BLOCK.findall(found[DOCS / "reference" / "files.md"]))
+    rows = {kind.__name__: _plain_meanings(in_files[kind.__name__]) for kind in ROWS}
     written = {
         "reference/commands.md": commands_page(),
-        **python_pages(MADE),
+        **python_pages.python_pages(MADE, rows),
         "reference/sentences.md": sentences_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
@@ -64,11 +66,16 @@ def _meanings_of_keys(pages: dict[Path, str]) -> str:
     for page in pages.values():
         for name, table in BLOCK.findall(page):
             if name in SECTIONS or name == "judge_file":
-                plain = re.sub(r"\[([^]]+)]\([^)]+\)", r"\1", table)  # a link means nothing in an editor
-                named = {re.sub(r"[`?]", "", key): words for key, words in _meanings(plain).items()}
-                tables[name] = {key: words for key, words in named.items() if key.isidentifier()}
+                tables[name] = _plain_meanings(table)
                 tables[name].pop("key", None)
     return json.dumps(dict(sorted(tables.items())), indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain_meanings(table: str) -> dict[str, str]:
+    """Return name -> meaning of a table's rows, without links, which mean nothing elsewhere."""
+    plain = re.sub(r"\[([^]]+)]\([^)]+\)", r"\1", table)
+    named = {re.sub(r"[`?]", "", key): words for key, words in _meanings(plain).items()}
+    return {key: words for key, words in named.items() if key.isidentifier()}
 
 
 def tree() -> str:

@@ -4,6 +4,8 @@ They run in the folder that `ragstone new` makes, with `ragstone run` before the
 tests/test_docs.py runs them page by page.
 """
 
+# ruff: noqa: ARG001, F821, T201 - they print, and read what an example above them made
+
 import asyncio
 import json
 from pathlib import Path
@@ -189,8 +191,26 @@ def next_to_label() -> None:
 def pairs_to_label() -> None:
     """Draw pairs of answers to label."""
     answers = list(ragstone.read_rows("labelled.jsonl", ragstone.Answer))[:30]
-    other = [{"id": row.question_id, "question": row.question, "answer": "No idea.", "system": "new", "reference": row.reference} for row in answers]
-    before = [{"id": row.question_id, "question": row.question, "answer": row.answer, "system": "old", "reference": row.reference} for row in answers]
+    other = [
+        {
+            "id": row.question_id,
+            "question": row.question,
+            "answer": "No idea.",
+            "system": "new",
+            "reference": row.reference,
+        }
+        for row in answers
+    ]
+    before = [
+        {
+            "id": row.question_id,
+            "question": row.question,
+            "answer": row.answer,
+            "system": "old",
+            "reference": row.reference,
+        }
+        for row in answers
+    ]
     rows = ragstone.pairs_to_label(
         ragstone.judge(before, judges=["token_f1"]), ragstone.judge(other, judges=["token_f1"]), n=4
     )
@@ -224,7 +244,9 @@ def write_cascade() -> None:
 
 def compare() -> None:
     """Compare two files of answers."""
-    old = [{"id": f"q{n}", "question": f"{n} + 1?", "reference": f"{n + 1}", "answer": "2"} for n in range(20)]
+    old = [
+        {"id": f"q{n}", "question": f"{n} + 1?", "reference": f"{n + 1}", "answer": "2"} for n in range(20)
+    ]
     new = [{**row, "answer": row["reference"]} for row in old]
     judges = ["containment"]
     comparison = ragstone.compare(ragstone.judge(old, judges=judges), ragstone.judge(new, judges=judges))
@@ -284,7 +306,9 @@ def bench_retrievers() -> None:
 
 def bench_answerers() -> None:
     """Compare prompts and models by the settings."""
-    summary = ragstone.bench_answerers(ragstone.load_settings("ragstone.toml"), budget="1000calls", force=True)
+    summary = ragstone.bench_answerers(
+        ragstone.load_settings("ragstone.toml"), budget="1000calls", force=True
+    )
     print(summary.board)
 
 
@@ -497,7 +521,12 @@ def watch() -> None:
 def store_spans() -> None:
     """Keep the spans of a request."""
     text = {"key": "output.value", "value": {"stringValue": "In October."}}
-    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "chat", "attributes": [text]}
+    span = {
+        "traceId": "5b8efff798038103d269b633813fc60c",
+        "spanId": "eee19b7ec3c1b174",
+        "name": "chat",
+        "attributes": [text],
+    }
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
     print(ragstone.store_spans(body, encoding="json").spans)
 

@@ -49,12 +49,21 @@ GROUPS = {
     "agreement": Group(
         "Agreement with people",
         "How good a judge is: report cards, corrected means, which answers to label, and better judges.",
-        ("bench_judges", "JudgeBenchSummary", "kernel.agreement", *map("features.{}".format, ("agree", "label", "improve"))),
+        (
+            "bench_judges",
+            "JudgeBenchSummary",
+            "kernel.agreement",
+            *map("features.{}".format, ("agree", "label", "improve")),
+        ),
     ),
     "compare": Group(
         "Compare and explain",
         "Better, worse or cannot tell; what lost the points; how far a judge can be moved.",
-        ("compare_rankings", "best_and_indistinguishable", *map("features.{}".format, ("compare", "bench", "blame", "attack", "simulate"))),
+        (
+            "compare_rankings",
+            "best_and_indistinguishable",
+            *map("features.{}".format, ("compare", "bench", "blame", "attack", "simulate")),
+        ),
         needs_run=True,
     ),
     "data-sets": Group(
@@ -70,7 +79,14 @@ GROUPS = {
     "documents": Group(
         "Documents and retrieval",
         "Files to documents, documents to chunks, topics and tags, embedders, and how rankings are measured.",
-        ("kernel.corpus", "kernel.embedding", "kernel.retrieval", "features.tag", "read_qrels", "read_trec_run"),
+        (
+            "kernel.corpus",
+            "kernel.embedding",
+            "kernel.retrieval",
+            "features.tag",
+            "read_qrels",
+            "read_trec_run",
+        ),
     ),
     "runs": Group(
         "Runs and export",
@@ -104,18 +120,90 @@ GROUPS = {
     "errors": Group("Errors", "What can be raised. All derive from `RagstoneError`.", ("kernel.errors",)),
 }
 
-# Parameters that mean the same everywhere; said where a docstring does not.
+# What parameters mean where no docstring says it: one of every function, or of one (FUNCTION.PARAMETER).
 SHARED = {
     "settings": "what `load_settings` returns; default: `ragstone.toml` in the current folder, if there is one",
     "model": "the model to use, in place of the one in `settings`: `transport/model`",
     "budget": "spend at most this: `100calls`, `200000tokens`, `2usd`, or several with commas",
     "deadline": "stop after this time: `90s`, `30m`, `1h30m`",
     "offline": "answer from the ledger alone; call no model",
-    "progress": "called as the work goes on; `progress_line()` shows a line in a terminal",
+    "progress": "called as the work goes on; give `ragstone.progress_line` to see it",
     "seed": "of the random draws: the same seed gives the same result",
     "force": "replace what is there",
     "columns": "field -> column of your file, where the name is not understood",
     "batch": "use the provider's batch API: cheaper, but takes up to a day",
+    "judgements": "rows of judgements, as `judge` and `read_rows` return them",
+    "labels": "rows of people's labels, as `read_rows` returns them",
+    "questions": "rows of questions",
+    "documents": "rows of documents",
+    "chunks": "rows of chunks",
+    "rankings": "rows of rankings, of one retriever",
+    "path": "of the file",
+    "folder": "its path",
+    "run": "what `read_run` returns",
+    "resamples": "of the bootstrap",
+    "level": "coverage of the interval",
+    "measure": "of the questions, such as `mrr`",
+    "alpha": "a difference counts where its p, after Holm's correction, is at most this",
+    "options": "how files are read",
+    "row_type": "the kind of row, such as `Answer`",
+    "clusters": "question id -> what it shares with other questions, such as their document",
+    "ask.question": "its text",
+    "attack.judges": "names, files or functions",
+    "best_and_indistinguishable.queries": "as of `compare_rankings`",
+    "build_facts.documents": "rows of documents or of chunks",
+    "build_knowledge.sources": "files and folders",
+    "build_questions.documents": "rows of documents or of chunks",
+    "apply_review.decisions": "what `read_decisions` returns",
+    "chosen_to_label.metric": "the metric to label",
+    "corrected_means.mapping": "as of `report_cards`",
+    "corrected_means.policy": "as of `report_cards`",
+    "corrected_means.threshold": "as of `report_cards`",
+    "freeze_judge.development": "what `develop_judge` returned for it",
+    "freeze_judge.judge": "its file",
+    "gaps_to_label.answers": "rows with the texts to read",
+    "gaps_to_label.metric": "the metric to label",
+    "gaps_to_label.n": "at most so many answers",
+    "import_set.source": "a file or a folder, or several",
+    "ingest.sources": "files, folders, archives and patterns",
+    "likeness.log": "files, folders, or rows",
+    "likeness.rows": "as `converse` returns them",
+    "load_judge.name": "of a judge that ships, a path that ends in .toml, or a function",
+    "mask_personal_data.text": "any text",
+    "next_to_label.n": "how many answers",
+    "next_to_label.strata": "what `stratified` spreads the answers over: `system`, `score`, or a tag's name",
+    "open_embedder.cache": "the folder of its store; None for none",
+    "open_embedder.name": "such as `packaged`, or `transport/model`",
+    "pairs_to_label.answers_a": "rows with the texts of the answers",
+    "pairs_to_label.answers_b": "rows with the texts of the answers",
+    "pairs_to_label.metric": "the metric to label",
+    "pairs_to_label.n": "how many questions",
+    "gaps_to_label.policy": "only labels given under these instructions, by their digest",
+    "measure_queries.rank_score_k": "the last place that counts in the rank score",
+    "progress_line.stage": "what is being done",
+    "progress_line.state": "gives what was spent so far",
+    "progress_line.total": "how many rows there are; None where nobody knows",
+    "question_digest.question": "its text",
+    "question_digest.question_id": "counts where there is no text",
+    "read_corpus.sources": "as of `ingest`",
+    "remember_sources.question": "a question with evidence",
+    "sample_log.count": "how many questions",
+    "sample_log.keep_personal_data": "mask nothing",
+    "store_spans.body": "of the request",
+    "store_spans.encoding": "of the request",
+    "store_spans.folder": "where the spans are kept",
+    "summarise_goals.rows": "as `converse` returns them",
+    "tag.rows": "documents or chunks",
+    "translate.rows": "questions, or documents",
+    "try_prompt.limit": "the first so many rows, where `questions` names none",
+    "try_prompt.run": "its folder",
+    "watch.tell": "called with what is known, each time that there were new rows (with `follow`)",
+    "write_cascade.fit": "what `fit_cascade` returned",
+    "write_rows.rows": "of that kind",
+    **{
+        f"look_at_test.{name}": "as of `develop_judge`"
+        for name in ("judge", "labels", "answers", "questions", "threshold", "mapping")
+    },
 }
 
 OPENING = """\
@@ -148,9 +236,14 @@ class Described(NamedTuple):
     notes: Sequence[str]
 
 
-def python_pages(made: str) -> dict[str, str]:
-    """Return file name -> page: an overview of all names, and a page of each group. made: its first line."""
-    pages = {f"reference/python/{name}.md": _page(name, group, made) for name, group in GROUPS.items()}
+def python_pages(made: str, meanings: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return file name -> page: an overview of all names, and a page of each group.
+
+    made: the line at its top. meanings: row -> field -> what it is, as the tables of reference/files.md say.
+    """
+    pages = {
+        f"reference/python/{name}.md": _page(name, group, made, meanings) for name, group in GROUPS.items()
+    }
     return {"reference/python.md": _overview(made), **pages}
 
 
@@ -163,12 +256,19 @@ def _overview(made: str) -> str:
             # Before the pages were split, names were found here: python/#judge still leads to the line.
             anchor = "" if name.lower() in anchors else f'<a id="{name.lower()}"></a>'
             anchors.add(name.lower())
-            rows.append([f"{anchor}[`{name}`](python/{slug}.md#{anchor_of(name, slug)})", _about(name)])
-        parts.append(f"## [{group.title}](python/{slug}.md)\n\n{group.about}\n\n{table(['name', 'what it is'], rows)}")
+            rows.append(
+                [
+                    f"{anchor}[`{name}`](python/{slug}.md#{heading_of(name, slug).lower().replace(' ', '-')})",
+                    _about(name),
+                ]
+            )
+        parts.append(
+            f"## [{group.title}](python/{slug}.md)\n\n{group.about}\n\n{table(['name', 'what it is'], rows)}"
+        )
     return "\n".join(parts)
 
 
-def _page(slug: str, group: Group, made: str) -> str:
+def _page(slug: str, group: Group, made: str, meanings: Mapping[str, Mapping[str, str]]) -> str:
     run = ", after `ragstone run`" if group.needs_run else ""
     first = f"{group.about}\n\nThe examples read the files of a folder that `ragstone new` makes{run}.\n"
     opening = "```sh\nragstone run\n```\n" if group.needs_run else ""
@@ -176,13 +276,13 @@ def _page(slug: str, group: Group, made: str) -> str:
     lines = [line for word, line in IMPORTS.items() if f"{word}." in code or f"{word}(" in code]
     imports = "```python\n" + "\n".join([*lines, *[""] * bool(lines), "import ragstone"]) + "\n```\n"
     parts = [f"# Python: {group.title}\n\n{made}", first, *filter(None, [opening]), imports]
-    return "\n".join([*parts, *(_entry(name) for name in names_of(slug))])
+    return "\n".join([*parts, *(_entry(name, meanings.get(name, {})) for name in names_of(slug))])
 
 
-def anchor_of(name: str, slug: str) -> str:
-    """Return the anchor of a name on its page: of two that differ in letter case the second gets `_1`."""
+def heading_of(name: str, slug: str) -> str:
+    """Return the heading of a name; one that differs in letter case alone from another has one of its own."""
     alike = [other for other in names_of(slug) if other.lower() == name.lower()]
-    return name.lower() + ("" if alike[0] == name else "-1")
+    return name if alike[0] == name else f"class {name}"
 
 
 def names_of(slug: str) -> list[str]:
@@ -227,7 +327,11 @@ def examples() -> dict[str, str]:
 def without_example() -> list[str]:
     """Return the public functions that have no example."""
     shown = examples()
-    return [name for _, name in public_names() if inspect.isfunction(getattr(ragstone, name)) and name not in shown]
+    return [
+        name
+        for _, name in public_names()
+        if inspect.isfunction(getattr(ragstone, name)) and name not in shown
+    ]
 
 
 def without_meaning() -> list[str]:
@@ -236,9 +340,13 @@ def without_meaning() -> list[str]:
     for _, name in public_names():
         value = getattr(ragstone, name)
         if inspect.isfunction(value):
-            known = {**SHARED, **described(inspect.getdoc(value) or "", _parameters(value)).meanings}
-            missing += [f"{name}.{parameter}" for parameter in _parameters(value) if parameter not in known]
+            own = described(inspect.getdoc(value) or "", _parameters(value)).meanings
+            missing += [f"{name}.{one}" for one in _parameters(value) if not _meaning(name, one, own)]
     return missing
+
+
+def _meaning(function: str, parameter: str, own: Mapping[str, str]) -> str:
+    return own.get(parameter) or SHARED.get(f"{function}.{parameter}") or SHARED.get(parameter, "")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -253,7 +361,7 @@ def _about(name: str) -> str:
     return described(inspect.getdoc(value) or "", ()).about
 
 
-def _entry(name: str) -> str:
+def _entry(name: str, meanings: Mapping[str, str]) -> str:
     value = getattr(ragstone, name)
     doc = inspect.getdoc(value) or ""
     if value is ragstone.RagstoneError:
@@ -264,7 +372,9 @@ def _entry(name: str) -> str:
     if isinstance(value, UnionType):
         members = "\n    | ".join(member.__name__ for member in get_args(value))
         return f"## {name}\n\n```pyi\n{name} = (\n    {members}\n)\n```\n\n{_members(value)}\n"
-    return _class_entry(name, value, doc) if inspect.isclass(value) else _function_entry(name, value, doc)
+    if inspect.isclass(value):
+        return _class_entry(name, value, doc, meanings)
+    return _function_entry(name, value, doc)
 
 
 def _function_entry(name: str, function: Callable[..., object], doc: str) -> str:
@@ -276,7 +386,7 @@ def _function_entry(name: str, function: Callable[..., object], doc: str) -> str
             f"`{argument.arg}`",
             _type(argument.annotation),
             "required" if default is None else _default(default, defaults[argument.arg].default),
-            _cell(parts.meanings.get(argument.arg) or SHARED.get(argument.arg, "")),
+            _cell(_meaning(name, argument.arg, parts.meanings)),
         ]
         for argument, default in _arguments(node)
     ]
@@ -293,7 +403,7 @@ def _function_entry(name: str, function: Callable[..., object], doc: str) -> str
     )
 
 
-def _class_entry(name: str, kind: type, doc: str) -> str:
+def _class_entry(name: str, kind: type, doc: str, meanings: Mapping[str, str]) -> str:
     node = _definition(kind)
     assert isinstance(node, ast.ClassDef)
     fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
@@ -304,13 +414,15 @@ def _class_entry(name: str, kind: type, doc: str) -> str:
             f"`{field}`",
             _type(part.annotation),
             f"`{_code(part.value)}`" if part.value is not None else "required",
-            _cell(parts.meanings.get(field, "")),
+            meanings.get(field) or _cell(parts.meanings.get(field, "")),
         ]
         for field, part in zip(names, fields, strict=True)
     ]
-    bases = [ast.unparse(base) for base in node.bases if ast.unparse(base) not in ("msgspec.Struct", "NamedTuple")]
+    bases = [
+        ast.unparse(base) for base in node.bases if ast.unparse(base) not in ("msgspec.Struct", "NamedTuple")
+    ]
     return _joined(
-        f"## {name}",
+        f"## {heading_of(name, next(slug for slug in GROUPS if name in names_of(slug)))}",
         parts.about,
         f"Has the fields of `{bases[0]}` too." if bases and fields else "",
         table(["field", "type", "default", "meaning"], rows).strip() if rows else "",
@@ -331,7 +443,11 @@ def _methods(node: ast.ClassDef) -> str:
     """Return a class's properties and methods, each with what it gives."""
     lines = []
     for part in node.body:
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and not part.name.startswith("_") and part.returns:
+        if (
+            isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+            and not part.name.startswith("_")
+            and part.returns
+        ):
             marks = {ast.unparse(mark) for mark in part.decorator_list}
             about = described(ast.get_docstring(part) or "", ()).about
             if marks & {"property", "functools.cached_property", "cached_property"}:
@@ -375,7 +491,8 @@ def _take(text: str, names: Sequence[str], meanings: dict[str, str]) -> str:
     if not names:
         return text
     one = "|".join(sorted(names, key=len, reverse=True))
-    marks = list(re.finditer(rf"(?:^|(?<=[.;)] ))((?:{one})(?:(?:, | and )(?:{one}))*): ", text))
+    one = rf"(?:{one})(?: \([^)]*\))?"
+    marks = list(re.finditer(rf"(?:^|(?<=[.;)] ))({one}(?:(?:, | and ){one})*): ", text))
     if not marks:
         return text
     left = [text[: marks[0].start()]]
@@ -385,7 +502,8 @@ def _take(text: str, names: Sequence[str], meanings: dict[str, str]) -> str:
             meaning, *others = SENTENCE_END.split(meaning, maxsplit=1)
             left += others
         for name in re.split(r", | and ", mark[1]):
-            said = meaning.strip().removesuffix(";").removesuffix(".")
+            name, _, more = name.partition(" ")  # as in `budget (of a day): ...`
+            said = f"{more} {meaning}".strip().removesuffix(";").removesuffix(".")
             meanings[name] = f"{meanings[name]}; {said}" if name in meanings else said
     return " ".join(part.strip() for part in left if part.strip())
 
@@ -432,7 +550,10 @@ def _arguments(node: ast.AST) -> list[tuple[ast.arg, ast.expr | None]]:
 def _signature_of(node: ast.AST) -> str:
     """Return a signature, one parameter a line if it is long."""
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    parts = [_code(argument) + (f" = {_code(default)}" if default else "") for argument, default in _arguments(node)]
+    parts = [
+        _code(argument) + (f" = {_code(default)}" if default else "")
+        for argument, default in _arguments(node)
+    ]
     if node.args.kwonlyargs:
         parts.insert(len(node.args.args), "*")
     returns = f" -> {_code(node.returns)}" if node.returns else ""

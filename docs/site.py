@@ -48,14 +48,14 @@ Ragstone is a Python tool: `pip install ragstone`, then `ragstone demo` runs eve
 address below is a page as Markdown; the same address without `.md` is the page for a browser.
 """
 
-# Of the build that is under way: a page's file -> its Markdown as MkDocs reads it, and its page; the navigation.
+# Of the build that is under way: a page's file -> its Markdown as MkDocs reads it, its page; the navigation.
 MARKDOWN: dict[str, str] = {}
 PAGES: dict[str, Any] = {}
 NAVIGATION: list[Any] = []
 
 
 def on_config(config: Any) -> Any:  # noqa: ANN401 - MkDocs' own type
-    """Put every page of decisions/ into the navigation, in order; offer other versions where mike keeps them."""
+    """Put every page of decisions/ into the navigation; offer other versions where mike keeps them."""
     decisions = [f"decisions/{path.name}" for path in sorted((DOCS / "decisions").glob("*.md"))]
     config["nav"] = [
         {DECISIONS: decisions} if entry == {DECISIONS: "decisions/"} else entry for entry in config["nav"]
@@ -101,7 +101,7 @@ def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ANN401
 
 
 def on_post_build(config: Any) -> None:  # noqa: ANN401
-    """Write what stands beside MkDocs' pages: Markdown, llms.txt, redirects; put the keywords into the index."""
+    """Write Markdown, llms.txt and redirects beside MkDocs' pages; put the keywords into the search."""
     site = Path(config["site_dir"])
     keywords = read_table("keywords.toml")
     for name in keywords.keys() - PAGES.keys():
@@ -131,12 +131,16 @@ def write_redirects(site: Path) -> None:
     """Write a page for each old address that leads to the one in use now, the part after # included."""
     for old, new in read_table("redirects.toml").items():
         if old in PAGES or new not in PAGES:
-            LOG.warning("redirects.toml: %s leads to %s; the first may be no page, the second must be", old, new)
+            LOG.warning(
+                "redirects.toml: %s leads to %s; the first may be no page, the second must be", old, new
+            )
             continue
         address = old.removesuffix(".md")
         target = site / address / "index.html"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(REDIRECT.format(to=f"{posixpath.relpath(PAGES[new].url, address)}/"), encoding="utf-8")
+        target.write_text(
+            REDIRECT.format(to=f"{posixpath.relpath(PAGES[new].url, address)}/"), encoding="utf-8"
+        )
 
 
 def add_keywords(index: Path, keywords: dict[str, list[str]]) -> None:
@@ -204,7 +208,9 @@ def joined() -> str:
 
 def first_sentence(markdown: str) -> str:
     """Return the first sentence of a page's text, without marks of Markdown."""
-    text_alone = re.sub(r"^```.*?^```$|^#+ .*?$|\*\*Problem\.\*\* ", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    text_alone = re.sub(
+        r"^```.*?^```$|^#+ .*?$|\*\*Problem\.\*\* ", "", markdown, flags=re.MULTILINE | re.DOTALL
+    )
     texts = (part.strip() for part in text_alone.split("\n\n"))
     text = next((part for part in texts if part and not part.startswith(("|", "!", ">", "-"))), "")
     words = " ".join(re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text).split())

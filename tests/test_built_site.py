@@ -106,11 +106,11 @@ def wrong_links(base, links, site, pages):
         if not address.startswith("http://site/"):
             continue
         page = pages.get(address.replace("http://site", HERE))
-        there = site / unquote(address.removeprefix("http://site/"))
-        if page is None and not there.is_file():
-            wrong.append(link)
-        elif anchor and page is not None and unquote(anchor) not in page.anchors:
-            wrong.append(link)
+        if page is None:
+            found = (site / unquote(address.removeprefix("http://site/"))).is_file()
+        else:
+            found = not anchor or unquote(anchor) in page.anchors
+        wrong += [] if found else [link]
     return wrong
 
 
@@ -143,7 +143,21 @@ def test_pages_load_nothing_from_another_host(site, pages):
 @pytest.mark.docs
 def test_the_site_holds_no_source_and_no_scratch(site):
     endings = {path.suffix for path in site.rglob("*") if path.is_file()}
-    expected = {".html", ".md", ".txt", ".css", ".js", ".map", ".json", ".xml", ".gz", ".png", ".webp", ".svg", ".yml"}
+    expected = {
+        ".html",
+        ".md",
+        ".txt",
+        ".css",
+        ".js",
+        ".map",
+        ".json",
+        ".xml",
+        ".gz",
+        ".png",
+        ".webp",
+        ".svg",
+        ".yml",
+    }
     assert endings <= expected
     assert [path for path in site.rglob("*") if "__pycache__" in path.name] == []
 
@@ -264,7 +278,6 @@ def found_first(tab, words):
     tab.page.keyboard.type(words)
     tab.until("document.querySelectorAll('.md-search-result__item').length > 0", True)
     tab.page.wait_for_timeout(400)  # what was found for less than the last letter is replaced
-    links = tab.run(
-        "[...document.querySelectorAll('.md-search-result__item > a')].map((link) => link.href.split('?')[0].split('#')[0])"
-    )
+    items = "[...document.querySelectorAll('.md-search-result__item > a')]"
+    links = tab.run(f"{items}.map((link) => link.href.split('?')[0].split('#')[0])")
     return links[:3]

@@ -10,6 +10,7 @@ import ast
 import asyncio
 import csv
 import importlib
+import inspect
 import os
 import re
 import shlex
@@ -304,6 +305,48 @@ def generate() -> ModuleType:
 def test_what_is_made_from_the_code_is_current(generate):
     for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"
+
+
+# Public functions without an example in docs/python_examples.py: names may only leave this list.
+NO_EXAMPLE_YET = {
+    *("bench_judges", "bench_languages", "develop_judge", "freeze_judge", "gaps_to_label", "learn_judge"),
+    *("log_to_mlflow", "look_at_test", "open_embedder", "read_certificate", "remember_sources"),
+    *("same_documents", "send_judgements"),
+}
+
+
+def test_every_public_function_has_an_example_or_is_a_known_gap(generate):
+    pages = generate.python_pages
+    assert set(pages.without_example()) == NO_EXAMPLE_YET, "a gap that is filled leaves the list"
+    assert pages.examples().keys() <= {name for _, name in pages.public_names()}
+
+
+def test_every_parameter_of_a_public_function_has_a_meaning(generate):
+    assert generate.python_pages.without_meaning() == []
+
+
+def test_every_public_name_is_on_one_page(generate):
+    pages = generate.python_pages
+    listed = [name for slug in pages.GROUPS for name in pages.names_of(slug)]
+    assert sorted(listed) == sorted({name for _, name in pages.public_names()} - {"__version__"})
+
+
+def test_a_docstring_is_taken_apart(generate):
+    doc = """Return the mean. Of equal ones the first.
+
+    a, b: two numbers, e.g. `1` and `2`; c (of a day): `x: y`; d: said
+    over two lines. What is left. Raises DataError for none, and so on.
+    """
+    parts = generate.python_pages.described(inspect.cleandoc(doc), ["a", "b", "c", "d", "x"])
+    assert parts.about == "Return the mean."
+    assert parts.meanings == {
+        "a": "two numbers, e.g. `1` and `2`",
+        "b": "two numbers, e.g. `1` and `2`",
+        "c": "(of a day) `x: y`",
+        "d": "said over two lines",
+    }
+    assert parts.raises == "DataError for none, and so on."
+    assert parts.notes == ["Of equal ones the first.", "What is left."]
 
 
 def test_table_without_a_meaning_is_refused(generate):
