@@ -1,6 +1,6 @@
 """The parts of the docs that follow from the code. Run: python docs/generate.py
 
-commands.md, python.md and the pages of python/ are written whole. Elsewhere a table between
+commands.md, judge-library.md, python.md and the pages of python/ are written whole. Elsewhere a table between
 `<!-- table: NAME -->` and `<!-- end -->` is written anew; its last column, the meaning, is kept from the
 page. tests/test_docs.py fails while a page differs from what this file makes of it.
 """
@@ -9,6 +9,7 @@ import importlib
 import inspect
 import json
 import re
+import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import msgspec
+import judge_pages
 import python_pages
 from typer.models import OptionInfo
 
@@ -54,6 +56,7 @@ def pages() -> dict[Path, str]:
     written = {
         "reference/commands.md": commands_page(),
         **python_pages.python_pages(MADE, rows),
+        "reference/judge-library.md": judge_pages.judge_page(MADE),
         "reference/sentences.md": sentences_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
@@ -382,7 +385,9 @@ def sentences_page() -> str:
 
 
 def main() -> None:
-    """Write every page that differs."""
+    """Write every page that differs; with --cards measure the judges that ask no model first."""
+    if "--cards" in sys.argv:
+        judge_pages.CARDS.write_text(judge_pages.measured_cards(), encoding="utf-8")
     importlib.invalidate_caches()
     for path, text in pages().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:

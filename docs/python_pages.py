@@ -122,7 +122,7 @@ GROUPS = {
 
 # What parameters mean where no docstring says it: one of every function, or of one (FUNCTION.PARAMETER).
 SHARED = {
-    "settings": "what `load_settings` returns; default: `ragstone.toml` in the current folder, if there is one",
+    "settings": "what `load_settings` returns; default: `ragstone.toml` of this folder, if there is one",
     "model": "the model to use, in place of the one in `settings`: `transport/model`",
     "budget": "spend at most this: `100calls`, `200000tokens`, `2usd`, or several with commas",
     "deadline": "stop after this time: `90s`, `30m`, `1h30m`",
@@ -256,12 +256,8 @@ def _overview(made: str) -> str:
             # Before the pages were split, names were found here: python/#judge still leads to the line.
             anchor = "" if name.lower() in anchors else f'<a id="{name.lower()}"></a>'
             anchors.add(name.lower())
-            rows.append(
-                [
-                    f"{anchor}[`{name}`](python/{slug}.md#{heading_of(name, slug).lower().replace(' ', '-')})",
-                    _about(name),
-                ]
-            )
+            place = heading_of(name, slug).lower().replace(" ", "-")
+            rows.append([f"{anchor}[`{name}`](python/{slug}.md#{place})", _about(name)])
         parts.append(
             f"## [{group.title}](python/{slug}.md)\n\n{group.about}\n\n{table(['name', 'what it is'], rows)}"
         )

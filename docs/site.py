@@ -186,7 +186,9 @@ def contents(config: Any, keywords: dict[str, list[str]], size: int) -> str:  # 
         for item in NAVIGATION
         if item.is_section
     ]
-    everything = f"- [All pages but the decisions in one file]({base}llms-full.txt): {size / 1e6:.1f} MB.\n"
+    everything = (
+        f"- [All pages]({base}llms-full.txt): all but the decisions, in one file of {size / 1e6:.1f} MB.\n"
+    )
     head = f"# {config['site_name']}\n\n> {config['site_description']}\n\n{ABOUT}"
     return "\n".join([head, part("Overview", top) + everything, *sections])
 

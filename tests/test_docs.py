@@ -40,6 +40,7 @@ from ragstone.features.simulate._persona import load_personas
 from ragstone.kernel import records
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console import printing as console
+from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.llm import door
 from ragstone.kernel.llm._decisions import open_decisions
@@ -347,6 +348,25 @@ def test_a_docstring_is_taken_apart(generate):
     }
     assert parts.raises == "DataError for none, and so on."
     assert parts.notes == ["Of equal ones the first.", "What is left."]
+
+
+@pytest.mark.docs
+def test_what_judges_agree_on_is_what_is_measured_now(generate):
+    """The cards on the page of judges are recorded, for they take half a minute."""
+    pages = generate.judge_pages
+    assert pages.CARDS.read_text(encoding="utf-8") == pages.measured_cards(), (
+        "judge_cards.json is not current. Run: python docs/generate.py --cards"
+    )
+
+
+def test_the_page_of_judges_has_all_that_ship_and_a_price_of_those_that_ask_a_model():
+    page = (DOCS / "reference/judge-library.md").read_text(encoding="utf-8")
+    for judge in map(load_judge, judge_names()):
+        [section] = re.findall(rf"^### {judge.name}\n(.*?)(?=^##)", f"{page}\n## ", re.MULTILINE | re.DOTALL)
+        [price] = re.findall(r"^\| price \| (.+) \|$", section, re.MULTILINE)
+        asks = bool(re.fullmatch(r"(up to )?0\.\d{4} USD( for 100 pairs)?", price))
+        assert (asks, price == "asks no language model") == (judge.needs_model, not judge.needs_model)
+        assert ("````text" in section) == bool(judge.every_key().get("prompt")), judge.name
 
 
 def test_table_without_a_meaning_is_refused(generate):
