@@ -12,16 +12,16 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import msgspec
 import judge_pages
+import msgspec
 import python_pages
 from typer.models import OptionInfo
 
-from ragstone.cli.app import app_of
+from ragstone.cli.app import PANELS, app_of
 from ragstone.kernel import config, records
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.judging import judge_names, load_judge
@@ -265,30 +265,49 @@ TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
 
 def commands_page() -> str:
     """Return commands.md: what `ragstone COMMAND --help` says, as tables that no terminal's width bends."""
-    parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app_of().info.help), 100)}\n", COMMON]
-    groups = [group.typer_instance for group in app_of().registered_groups if group.typer_instance]
-    for place, commands in [
-        ("ragstone", app_of()),
-        *((f"ragstone {group.info.name}", group) for group in groups),
-    ]:
-        for info in commands.registered_commands:
+    listed: dict[str, list[Sequence[str]]] = {}
+    parts = []
+    for panel, name, command in _commands():
+        about = (inspect.getdoc(command) or "").partition("\n")[0]
+        listed.setdefault(panel, []).append([f"[`{name}`](#{name.replace(' ', '-')})", about])
+        parts.append(_command(name, command))
+    contents = [
+        f"**{panel}**\n\n{_table(['command', 'what it does'], rows)}" for panel, rows in listed.items()
+    ]
+    opening = f"{textwrap.fill(str(app_of().info.help), 100)}\n"
+    shapes = DOCS / "reference" / "json.md"
+    json_too = (
+        f"What each prints with `--json` is in [{shapes.name}]({shapes.name}).\n" if shapes.exists() else ""
+    )
+    return "\n".join([f"# Commands\n\n{MADE}", opening, COMMON, *filter(None, [json_too]), *contents, *parts])
+
+
+def _commands() -> Iterator[tuple[str, str, Callable[..., object]]]:
+    """Yield (panel of the help, name, function) of each command; those of groups come last in their panel."""
+    top = app_of()
+    for panel in PANELS:
+        own = [info for info in top.registered_commands if info.rich_help_panel == panel]
+        inside = [
+            (f"ragstone {group.typer_instance.info.name}", info)
+            for group in top.registered_groups
+            if group.rich_help_panel == panel and group.typer_instance
+            for info in group.typer_instance.registered_commands
+        ]
+        for place, info in [*(("ragstone", info) for info in own), *inside]:
             if info.callback:
                 command = inspect.unwrap(info.callback)
-                parts.append(_command(f"{place} {info.name or command.__name__}", command))
-    return "\n".join(parts)
+                yield panel, f"{place} {info.name or command.__name__}", command
 
 
 def _command(name: str, command: Callable[..., object]) -> str:
     parameters = sorted(_parameters(command), key=lambda parameter: parameter.option)
-    places = [
-        p.spelling if p.default == "required" else f"[{p.spelling}]" for p in parameters if not p.option
-    ]
+    places = [p.name if p.default == "required" else f"[{p.name}]" for p in parameters if not p.option]
     options = ["[OPTIONS]"] if len(places) < len(parameters) else []
     usage = " ".join([name, *places, *options])
-    rows = [[f"`{p.spelling}`", p.told.replace("|", "\\|"), p.default] for p in parameters]
+    rows = [[f"`{p.name}`", p.kind, p.default, p.meaning.replace("|", "\\|")] for p in parameters]
     return (
         f"## {name}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
-        f"{_table(['', 'meaning', 'default'], rows)}"
+        f"{_table(['name', 'type', 'default', 'meaning'], rows)}"
     )
 
 
@@ -296,32 +315,43 @@ class Parameter(msgspec.Struct, frozen=True):
     """An argument or option of a command, as a reader sees it."""
 
     option: bool
-    spelling: str
-    told: str
+    name: str
+    kind: str
     default: str
+    meaning: str
 
 
 def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
     """Yield the parameters of a command; read from its signature, for Typer's inside changes often."""
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
-        kind, told = get_args(hints[name])[:2]
-        option = isinstance(told, OptionInfo)
-        if option and told.hidden:  # removed: it only says so
+        kind, typer_info = get_args(hints[name])[:2]
+        option = isinstance(typer_info, OptionInfo)
+        if option and typer_info.hidden:  # removed: it only says so
             continue
-        words = _value_word(kind)
-        spelling = f"{', '.join(_names(told) or ['--' + name])} {words}".strip() if option else name.upper()
-        yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))
+        yield Parameter(
+            option,
+            ", ".join(_names(typer_info) or ["--" + name]) if option else name.upper(),
+            _value_kind(kind),
+            _default_shown(parameter),
+            typer_info.help or "The file to write.",
+        )
 
 
-def _names(told: OptionInfo) -> list[str]:
+def _names(typer_info: OptionInfo) -> list[str]:
     """Return what an option is called; in `Annotated` Typer takes the first name for a default."""
-    return [str(name) for name in (told.default, *(told.param_decls or ())) if str(name).startswith("-")]
+    every = (typer_info.default, *(typer_info.param_decls or ()))
+    return [str(name) for name in every if str(name).startswith("-")]
 
 
-def _value_word(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
-    names = {"Path": "PATH", "str": "TEXT", "int": "N", "float": "X", "Literal": "TEXT", "bool": ""}
-    return next(word for name, word in names.items() if name in str(kind))
+def _value_kind(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
+    """Return what a value is, in a reader's words; the option of a list may be given more than once."""
+    choices = re.search(r"Literal\[(.*?)\]", str(kind))
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in re.findall(r"'([^']*)'", choices[1]))
+    names = {"Path": "path", "str": "text", "int": "whole number", "float": "number", "bool": "flag"}
+    word = next(word for name, word in names.items() if name in str(kind))
+    return f"{word}, repeatable" if "list" in str(kind) else word
 
 
 def _default_shown(parameter: inspect.Parameter) -> str:
