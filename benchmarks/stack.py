@@ -243,7 +243,7 @@ def ask_in_form(asked: Asked, doubted: Doubted, name: str, members: Sequence[str
         digests = {question_digest("", question) for question in questions}
         source = (
             f"weights fitted on {len(questions)} EVOUNA answers that right is unsure of; "
-            "see docs/reference/judges.md"
+            "see docs/judges.md"  # `source` counts in a judge's digest
         )
         write(name, members, fitted(rows, members), digests, source, fitted_with=FITTED_WITH)
 

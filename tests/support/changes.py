@@ -165,7 +165,7 @@ UNTRIED: dict[str, str] = {
     "features.improve.judge_files:replaced_line": SETTING,
     "features.new._own_data:_commented": SETTING,
     "kernel.runs.matrix:_axis": SETTING,
-    "mcp.tools:_chosen": NAME,
+    "mcp.tools:Tools._named": NAME,
     "kernel.document.plots._pen:lone": UNICODE,
     "workbench._browser_words:browser_notes": "a sentence of ours for a terminal, in words for a browser",
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",

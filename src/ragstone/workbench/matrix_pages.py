@@ -18,6 +18,7 @@ from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
+from ragstone.kernel.tables.where import value_in_filter
 from ragstone.workbench.bare_files import link_cell, links_in
 from ragstone.workbench.run_list_pages import chosen
 from ragstone.workbench.run_table import RunColumn, format_cost, means_of, metric_columns
@@ -100,8 +101,7 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
 
 def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
     """Return the address of the rows of a mean; where a run has several systems, of that system."""
-    mark = "'" if '"' in mean.system else '"'
-    query = f"?where={quote(f'system = {mark}{mean.system}{mark}')}" if several else ""
+    query = f"?where={quote(f'system = {value_in_filter(mean.system)}')}" if several else ""
     return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
 
 

@@ -227,18 +227,13 @@ def _joinable(where: str, opened: Sequence[TableRun]) -> str:
 
 
 def _condition(query: TableQuery, kinds: Mapping[str, Kind]) -> str:
-    """Return the condition of the menu as text. Raises DataError for a text that no filter can hold."""
+    """Return the condition of the menu as text."""
     name = name_in_filter(query.add)
     if query.sign in ("none", "any"):
         return f"{name} {'=' if query.sign == 'none' else '!='} none"
     kind, value = kinds.get(query.add, "text"), query.value.strip()
     if kind in ("text", "search"):
-        quoted = value_in_filter(value)
-        if quoted is None:
-            raise DataError(
-                "The text has both kinds of quotes, which a filter cannot hold: give a part of it."
-            )
-        return f"{name} {'~' if kind == 'search' else query.sign} {quoted}"
+        return f"{name} {'~' if kind == 'search' else query.sign} {value_in_filter(value)}"
     return f"{name} {query.sign} {value}"
 
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.golden import check_golden
 
+from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.kernel.judging.variant import load_members
@@ -291,3 +293,9 @@ def test_the_digest_of_a_judge_is_that_of_runs_made_when_all_kinds_were_one_type
     for same in (judge, load_members(judge, "tone.toml")):
         said = msgspec.json.encode(same.every_key())
         assert hashlib.sha256(said).hexdigest()[:16] == digest
+
+
+def test_judges_that_ship_have_the_digests_they_had():
+    """With another digest a judge is not that of an earlier run: compare says so, and no card fits."""
+    digests = (f"{name} {load_judge(name).version} {digest_of(load_judge(name))}" for name in judge_names())
+    check_golden("judge_digests.txt", "".join(f"{line}\n" for line in digests))
