@@ -140,6 +140,37 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
     return ["field", "type"], rows, True
 
 
+def setting_examples() -> dict[str, dict[str, str]]:
+    """Return table -> key -> an example of its value, as settings_examples.toml has it."""
+    found: dict[str, dict[str, str]] = {}
+    for line in (DOCS / "settings_examples.toml").read_text(encoding="utf-8").splitlines():
+        key, is_value, value = line.partition(" = ")
+        if line.startswith("["):
+            found[line.strip('[]"')] = {}
+        elif is_value and not line.startswith("#"):
+            [*found.values()][-1][key] = value
+    return found
+
+
+def without_setting_example() -> list[str]:
+    """Return `table.key` of all settings that have neither a default nor an example."""
+    shown = setting_examples()
+    return [
+        f"{name}.{row[0].strip('`')}"
+        for name, section in SETTINGS.items()
+        for row in _keys(section)[1]
+        if row[2] in ("", "required", *EMPTY) and row[0].strip("`") not in shown.get(name, {})
+    ]
+
+
+def _settings(name: str, section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
+    """Return the keys of a table of ragstone.toml, with an example where the default is none."""
+    examples = setting_examples().get(name, {})
+    heads, rows, with_meaning = _keys(section)
+    cells = ((row, examples.get(row[0].strip("`"))) for row in rows)
+    return [*heads, "example"], [[*row, f"`{shown}`" if shown else ""] for row, shown in cells], with_meaning
+
+
 def _keys(section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
     """Return the keys of a table of ragstone.toml or of a judge file, with their defaults."""
     rows = [
@@ -253,6 +284,13 @@ SECTIONS = {
     "retrievers.rerank": config.RerankSettings,
     "retrievers.http": config.HttpSettings,
 }
+EMPTY = ("`[]`", "`{}`", '`""`')  # defaults that show nothing of what a value looks like
+# Table of ragstone.toml -> its type; of those that are tables of tables the inner ones are listed.
+SETTINGS = {
+    name: kind
+    for name, kind in SECTIONS.items()
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not name.startswith("judge_file")
+}
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,
     "judges": _judges,
@@ -260,6 +298,7 @@ TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "judge_file": _judge_keys,
     **{kind.__name__: lambda kind=kind: _fields(kind) for kind in ROWS},
     **{name: lambda kind=kind: _keys(kind) for name, kind in SECTIONS.items() if name != "root"},
+    **{name: lambda name=name, kind=kind: _settings(name, kind) for name, kind in SETTINGS.items()},
 }
 
 

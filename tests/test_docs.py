@@ -369,6 +369,14 @@ def test_the_page_of_judges_has_all_that_ship_and_a_price_of_those_that_ask_a_mo
         assert ("````text" in section) == bool(judge.every_key().get("prompt")), judge.name
 
 
+def test_every_setting_has_a_default_or_an_example_of_its_type(generate):
+    assert generate.without_setting_example() == []
+    for table, examples in generate.setting_examples().items():
+        fields = {field.name: field.type for field in msgspec.structs.fields(generate.SETTINGS[table])}
+        for key, value in examples.items():
+            msgspec.convert(tomllib.loads(f"value = {value}")["value"], fields[key])
+
+
 # Commands whose help shows no example: names may only leave this list.
 NO_COMMAND_EXAMPLE_YET = {
     *("ragstone assistant list", "ragstone assistant remove", "ragstone people list"),
