@@ -120,7 +120,8 @@ def _part(entry: ListedJudge, cards: Iterable[dict[str, Any]]) -> str:
         "agreement": " ".join(
             _agreement(card) for card in cards if card["judge"].split("@")[0] == judge.name
         ),
-        "based on": judge.source or "",
+        # A file that was released is not edited, so it names the page where it was.
+        "based on": (judge.source or "").replace("docs/judges.md", "[judges.md](judges.md)"),
     }
     rows = [[name, text.replace("|", "\\|")] for name, text in facts.items() if text]
     prompts = [f"What it asks:\n\n````text\n{prompt.strip()}\n````\n" for prompt in _prompts(judge)]
@@ -137,15 +138,14 @@ def _yes_from(judge: Judge) -> str:
     if said.get("threshold") is not None:
         return f"{said['threshold']:g}"
     cuts = [member for member in said["members"] if member["cut"] is not None or member["unsure"] is not None]
-    return "; ".join(
-        f"`{member['judge']}`: "
-        + (
-            f"{member['cut']:g}"
-            if member["unsure"] is None
-            else "unsure from {:g} to {:g}".format(*member["unsure"])
-        )
-        for member in cuts
-    )
+
+    def text(member: dict[str, Any]) -> str:
+        if member["unsure"] is None:
+            return f"{member['cut']:g}"
+        low, high = member["unsure"]
+        return f"unsure at {low:g}" if low == high else f"unsure from {low:g} to {high:g}"
+
+    return "; ".join(f"`{member['judge']}`: {text(member)}" for member in cuts)
 
 
 def _agreement(card: dict[str, Any]) -> str:

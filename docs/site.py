@@ -131,9 +131,7 @@ def write_redirects(site: Path) -> None:
     """Write a page for each old address that leads to the one in use now, the part after # included."""
     for old, new in read_table("redirects.toml").items():
         if old in PAGES or new not in PAGES:
-            LOG.warning(
-                "redirects.toml: %s leads to %s; the first may be no page, the second must be", old, new
-            )
+            LOG.warning("redirects.toml: %s must be no page, and %s must be one", old, new)
             continue
         address = old.removesuffix(".md")
         target = site / address / "index.html"

@@ -42,7 +42,7 @@ SEARCHES = {
     "drift": "how-to/monitor",
     "A/B test": "how-to/compare",
     "prompt injection": "explanation/attacks",
-    "LLM as a judge": "how-to/writing-judges",
+    "LLM judge": "how-to/writing-judges",
     "synthetic data": "how-to/evaluation-sets",
     "confidence interval": "explanation/statistics",
     "exit code": "reference/commands",
@@ -130,6 +130,18 @@ def test_every_link_and_anchor_of_the_site_leads_somewhere(site, pages):
 def test_a_link_or_an_anchor_that_leads_nowhere_is_found(site, pages):
     links = ["how-to/ci/", "how-to/ci.md", "how-to/nowhere/", "how-to/ci/#nowhere", "https://example.org/"]
     assert wrong_links(f"{HERE}/", links, site, pages) == ["how-to/nowhere/", "how-to/ci/#nowhere"]
+
+
+@pytest.mark.docs
+def test_links_to_the_repository_name_files_and_others_are_encrypted(pages):
+    """Other hosts are not asked; what can be known without them is checked."""
+    links = {link for page in pages.values() for link in page.links if re.match(r"\w+://", link)}
+    local = re.compile(r"http://(localhost|127\.0\.0\.1)\b")
+    assert {link for link in links if not link.startswith("https://") and not local.match(link)} == set()
+    ours = re.compile(r"https://github\.com/ragstone/ragstone/(?:blob|tree)/main/([^#]+)")
+    named = {found[1] for link in links if (found := ours.match(link))}
+    assert len(named) > 20
+    assert {name for name in named if not (ROOT / name).exists()} == set()
 
 
 @pytest.mark.docs
