@@ -37,6 +37,7 @@ REDIRECT = """\
 <title>This page has moved</title>
 <meta name="robots" content="noindex">
 <link rel="canonical" href="{to}">
+<link rel="icon" href="data:,">
 <script>location.replace("{to}" + location.hash)</script>
 <meta http-equiv="refresh" content="0; url={to}">
 </head>
