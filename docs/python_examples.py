@@ -412,6 +412,9 @@ print(settings.run.name, settings.retrieve.retriever)
 for provider in ragstone.list_models().providers:
     print(provider.name)
 
+# %% explain
+print(ragstone.explain("over_budget").do)
+
 # %% progress_line
 rows = [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "Jane Austen"}]
 print(ragstone.judge(rows, judges=["containment"], progress=ragstone.progress_line)[0].score)

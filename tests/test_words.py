@@ -26,7 +26,15 @@ ROOT = Path(__file__).parents[1]
 SOURCES = [ROOT / "src" / "ragstone", ROOT / "packages" / "ragstone-assistant" / "src" / "ragstone_assistant"]
 RECORD = Path(__file__).with_name("words.json")
 SHOWN = {".html", ".js"}  # templates and their scripts
-OLDER = {"decisions", "commands.md", "json.md", "judge-library.md", "python", "python.md", "sentences.md"}  # of their day; made from the source
+OLDER = {
+    "decisions",
+    "commands.md",
+    "json.md",
+    "judge-library.md",
+    "python",
+    "python.md",
+    "sentences.md",
+}  # of their day; made from the source
 MOST_WORDS = 30
 OPTION = re.compile(r"(?<!var\()(?<![\w{}/.<-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-]*[:(])")
 
@@ -57,10 +65,13 @@ OTHERS: dict[tuple[str, str], str] = {
     ("--no-log-samples", "src/ragstone/kernel/tables/interchange/samples.py"): "inspect eval",
     ("--log-format", "docs/how-to/interchange.md"): "inspect eval",
     ("--max-connections", "docs/how-to/coming-from.md"): "inspect eval",
-    ("--reasoning-parser", "docs/how-to/models.md"): "vllm serve",
+    **{
+        (f"--{name}", "docs/how-to/deploy.md"): "docker"
+        for name in ("rm", "read-only", "tmpfs", "user", "build")
+    },
+    ("--from-literal", "docs/how-to/deploy.md"): "kubectl",
     ("--layout", "docs/explanation/performance.md"): "python benchmarks/...",
     ("--only", "docs/how-to/scale.md"): "python benchmarks/...",
-    ("--models", "docs/how-to/systems.md"): "python benchmarks/...",
 }
 # (what, name, other name): options whose help begins alike but which are two things -> why.
 SEVERAL: dict[tuple[str, str, str], str] = {}
