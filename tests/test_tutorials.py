@@ -83,7 +83,7 @@ def test_no_file_for_download_is_left_over():
 def test_labels_to_download_are_of_the_answers_that_the_reader_draws(empty, capfd):
     with following(FOLDER / "trust-your-judge.md", capfd):
         drawn, labels = (
-            [row["question_id"] for row in csv.DictReader(Path(name).open(encoding="utf-8-sig"))]
+            [row["question_id"] for row in csv.DictReader(Path(name).read_text("utf-8-sig").splitlines())]
             for name in ("to-label.csv", "labels.csv")
         )
     assert sorted(drawn) == sorted(labels)
