@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from ragstone.kernel.config.serving import Role
@@ -28,17 +29,43 @@ people = typer.Typer(
 )
 
 
+class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """An account. seen: the day of the last visit (UTC), None for none."""
+
+    name: str
+    role: str
+    seen: str | None
+
+
+class ListedInvitation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation that is open. person: whose password it renews, None for a new account."""
+
+    role: str
+    person: str | None
+    by: str
+    expires: str | None
+
+
+class PeopleOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone people list --json` prints."""
+
+    people: list[ListedPerson]
+    invitations: list[ListedInvitation]
+
+
 def list_(*, json: AsJson = False, config: Config = None) -> None:
     """List accounts and open invitations."""
     with _opened(config) as (accounts, _):
         people, invited = accounts.people(), accounts.invitations()
     if json:
-        rows = [{"name": entry.name, "role": entry.role, "seen": _day(entry.seen)} for entry in people]
+        rows = [ListedPerson(name=entry.name, role=entry.role, seen=_day(entry.seen)) for entry in people]
         links = [
-            {"role": entry.role, "person": entry.person, "by": entry.made_by, "expires": _day(entry.expires)}
+            ListedInvitation(
+                role=entry.role, person=entry.person, by=entry.made_by, expires=_day(entry.expires)
+            )
             for entry in invited
         ]
-        show_json({"people": rows, "invitations": links})
+        show_json(PeopleOutput(people=rows, invitations=links))
         return
     from rich.table import Table
 

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+import msgspec
+
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.model_tags import name_topic
 from ragstone.kernel.corpus.tags import load_tags
@@ -105,6 +107,12 @@ def list_knowledge(settings: Settings) -> list[Entry]:
             return knowledge.documents()
 
     return run_sync(work())
+
+
+class RemoveOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone assistant remove --json` prints: the ids of the documents that were removed."""
+
+    removed: list[str]
 
 
 def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]:

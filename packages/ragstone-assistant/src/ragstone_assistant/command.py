@@ -89,11 +89,11 @@ def remove(
     json: AsJson = False,
 ) -> None:
     """Remove documents; each stays out until you build its own file again."""
-    from ragstone_assistant.building import remove_from_knowledge
+    from ragstone_assistant.building import RemoveOutput, remove_from_knowledge
 
     removed = remove_from_knowledge(names, load_settings(config))
     if json:
-        show_json({"removed": removed})
+        show_json(RemoveOutput(removed=removed))
         return
     show(*(f"removed {name}" for name in removed))
 

@@ -17,6 +17,13 @@ CONVERSATIONS = "conversations.jsonl"
 _NAMES = ("conversation_id", "session_id", "thread_id", "group_id")
 
 
+class GatheredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone import --conversations --json` prints: how many there are, and the file."""
+
+    conversations: int
+    output: str
+
+
 def import_conversations(
     sources: Iterable[Path], folder: Path, *, limit: int | None = None, force: bool = False
 ) -> tuple[int, Path]:

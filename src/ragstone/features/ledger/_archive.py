@@ -36,6 +36,22 @@ class Exported(msgspec.Struct, frozen=True):
     damaged: int
 
 
+class ExportOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone ledger export --json` prints: the file, and what Exported says."""
+
+    file: str
+    responses: int
+    damaged: int
+
+
+class ImportOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone ledger import --json` prints: every file that was added, and the sums."""
+
+    files: list[ImportedFile]
+    new: int
+    known: int
+
+
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that may be pruned: those of `models` stored before `before` (seconds since 1970).
 

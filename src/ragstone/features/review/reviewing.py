@@ -95,6 +95,14 @@ class DocumentTexts:
         return parse_row(raw, Document).text
 
 
+class ReviewOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone review --json` prints. certificate: None where the set has none."""
+
+    review: ReviewNumbers
+    certificate: Certificate | None
+    files: list[str]
+
+
 class ReviewedSet(msgspec.Struct, frozen=True, kw_only=True):
     """A set that people have reviewed.
 
