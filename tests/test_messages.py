@@ -193,6 +193,6 @@ def test_a_port_that_is_taken(here):
         port = other.getsockname()[1]
         assert first("serve", "--port", port) == (
             2,
-            f"ragstone: port {port} of 127.0.0.1 is taken: another server runs there. Stop it, or choose "
-            "another port with --port; --port 0 takes a free one.",
+            f"ragstone: port {port} of 127.0.0.1 is taken by another server. Stop it, or choose "
+            "another port with --port; --port 0 picks a free one.",
         )

@@ -216,6 +216,6 @@ def test_cannot_tell_is_said_once_and_the_tests_behind_it_are_folded(project, cl
     two_runs(project)
     page = client.get("/workbench/compare?a=0/a&b=0/b").text
     assert "Gate: cannot tell" not in page.partition('<section aria-labelledby="metrics">')[0]
-    folded = page.partition("In words: tests")[2].partition("</details>")[0]
+    folded = page.partition("In words: the tests")[2].partition("</details>")[0]
     says(sentence_in(folded, "cannot tell, p"))
     assert "cannot tell, p" not in page.replace(folded, "")

@@ -145,7 +145,7 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         prompt = page.get_by_label("Prompt", exact=True)
         typed = "Is {anwser} friendly, dry or rude? Think of this: "
         prompt.fill(typed)
-        page.wait_for_selector(".unknown:has-text('{anwser} is not among the names')")
+        page.wait_for_selector(".unknown:has-text('{anwser} is not a name')")
         assert page.get_attribute("[data-variable=answer]", "aria-pressed") == "false"
         page.wait_for_selector(".wrong:has-text('inputs does not declare')")  # in the words of the loader
         assert prompt.get_attribute("aria-invalid") == "true"
