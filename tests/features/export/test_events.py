@@ -133,8 +133,8 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.replace(collector.url, "URL").splitlines() == [
         "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent; sending it again does not "
-        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send the "
-        "rest."
+        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send "
+        "the rest."
     ]
     collector.reply = lambda number, _n: (200, {}, b"")
     ran = ragstone("export", file, "--otlp", collector.url)
