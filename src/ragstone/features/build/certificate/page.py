@@ -74,13 +74,21 @@ SHOWN_VALUES = 5  # of a topic, style or language there
 TONES: dict[str | None, Tone] = {"good": "best", "chance": "open"}
 MEASURED_ON = (
     "To test the critics, copies of sound questions were given a defect, shown to the critics, and then "
-    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected questions "
-    "that had a defect. There are as many defects as sound questions."
+    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected "
+    "questions that had a defect. There are as many defects as sound questions."
 )
 MIDDLE = (
     "The median; in brackets, the quartiles and the extremes. For scripts without spaces between words, "
     "characters are counted."
 )
+
+
+class BuildOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone build --json` prints: the certificate, what was asked, and the files written."""
+
+    certificate: Certificate
+    calls: Calls
+    files: list[str]
 
 
 class EvaluationSet(msgspec.Struct, Displayed, frozen=True, kw_only=True):
