@@ -46,7 +46,8 @@ def test_an_expected_tool_that_was_not_called_is_a_wrong_tool():
 def test_the_expected_tool_with_other_arguments_is_wrong_arguments():
     assert departure(weather("Nairobi"), expected=[RAIN]) == (
         "wrong arguments",
-        'The expected steps include weather({"place":"Nakuru"}); the agent called weather({"place":"Nairobi"}).',
+        'The expected steps include weather({"place":"Nakuru"}); '
+        'the agent called weather({"place":"Nairobi"}).',
     )
     # A failure that wrong arguments have brought about is theirs.
     assert departure(weather("", error="no such place"), expected=[RAIN])[0] == "wrong arguments"

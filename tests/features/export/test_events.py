@@ -133,8 +133,8 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.replace(collector.url, "URL").splitlines() == [
         "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent; sending it again does not "
-        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send the "
-        "rest."
+        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send "
+        "the rest."
     ]
     collector.reply = lambda number, _n: (200, {}, b"")
     ran = ragstone("export", file, "--otlp", collector.url)
@@ -465,7 +465,7 @@ def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept
     log.write_text(log.read_text() + more + "\n")
     back = list(api.read_rows(log, api.Judgement))
     assert sorted(row.judge for row in back) == ["faithfulness", "faithfulness", "tone"]
-    assert "2 judgements are there again: the latest of each counts" in caplog.text
+    assert "2 judgements repeat earlier ones: the latest of each counts" in caplog.text
     with pytest.raises(api.DataError, match="no label by a person"):
         list(api.read_rows(log, api.Label))
 

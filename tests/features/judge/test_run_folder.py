@@ -251,5 +251,5 @@ def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, say
     (row,) = [json.loads(line) for line in (folder / "to-label.jsonl").read_text().splitlines()]
     assert row["chosen"] == "containment = 0"
     write(folder, [row | {"score": 1}], "labels.jsonl")
-    assert "no sample" in ragstone("agree", run, "labels.jsonl").err
+    assert "not a sample" in ragstone("agree", run, "labels.jsonl").err
     assert refused.code == ragstone("compare", run, chosen, "--shared", "--metric", "token_f1").code == 2

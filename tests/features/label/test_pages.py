@@ -770,7 +770,7 @@ def test_a_gap_is_shown_its_rows_labelled_again_and_flips_counted(run, people, o
     mark(olga, 0, annotator="olga", score=0, queue="same")
     says(element(olga.get(f"{LABEL}/first/progress").text, "the same text"))
     judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
-    with pytest.raises(DataError, match="no sample"):
+    with pytest.raises(DataError, match="not a sample"):
         report_cards(judgements, rows)
     # nor do these labels keep their answers from being drawn for another queue
     form = {"name": "b", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}

@@ -41,7 +41,7 @@ class AttackPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What is tried on judges.
 
     families: of attacks; none of them for probes alone. sheet: rows of the user's, in place of those that
-    ship. limit: so many rows. each: so many attacks on a row, None for all. most_flips: the gate.
+    ship. limit: number of rows. each: so many attacks on a row, None for all. most_flips: the gate.
     """
 
     families: list[Family]
@@ -110,8 +110,8 @@ def attack(
     """Return how often texts that try to set their own verdict do so, and what else moves these judges.
 
     sheet: an answer sheet, whose rows with a low verdict are attacked (default: rows that ship). families,
-    probes: which attacks and which probes of bias; all of both if neither is given. limit: so many rows.
-    each: so many attacks on each row, taken in turn (default: all). most_flips: a flip rate that sets
+    probes: which attacks and which probes of bias; all of both if neither is given. limit: number of rows.
+    each: number of attacks on each row, taken in turn (default: all). most_flips: a flip rate that sets
     `judges[n].gate`. output: a folder for attack.json, attack.html, answers.jsonl and judgements.jsonl; None
     writes nothing; force: replace them. model, budget, deadline, offline: as for `judge`. Raises ConfigError,
     DataError, ModelError.

@@ -193,7 +193,7 @@ def blame(
     offline: bool = False,
     progress: Progress = silent,
 ) -> BlameSummary:
-    """Return where the lost points of a finished run went; files and a new report.html stand in its folder.
+    """Return where the lost points of a finished run went; write files and a new report.html to its folder.
 
     run: a folder that `ragstone run` or `ragstone judge` wrote, or what `read_run` returns. model, judge,
     second, second_model, labels: in place of those of `[blame]`. settings: `[blame]` and the tables of the

@@ -47,22 +47,21 @@ def compare(
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
-    a, b: run folders, what `run` or `read_run` returns, files of judgements, or judgements. metrics: names
-    of metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
+    a, b: run folders, what `run` or `read_run` returns, files of judgements, or judgements. metrics: names of
+    metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
     system_b: which system of each, where a run has several; without, systems of equal names are compared,
-    else the only one of each. questions: their rows, where the runs hold none: questions of one document
-    are not independent. shared: compare the questions that both have, though either has others. margin: how
-    much worse B may be and pass the gate; min_effect: the difference that is worth finding; both as shares of the
+    else the only one of each. questions: their rows, where the runs hold none: questions of one document are
+    not independent. shared: compare the questions that both have, though either has others. margin: how much
+    worse B may be and pass the gate; min_effect: the difference that is worth finding; both as shares of the
     scale's width. seed: of the intervals and tests. bounds: every mean with failed rows is shown with its
     worst and best case. labels: people's labels of answers of both, or their file, as `agree` takes them:
     verdicts and gate are then of the difference that people would see, found from their labels and the
     judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
     draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
-    what labels mean on the judge's scale, {"good": 1, "bad": 0}.
-    policy: only labels given under these instructions, by their digest. where: a filter
-    (docs/reference/filters.md), of
-    two run folders: only questions are compared of which it leaves a row in A or B. A filter that asks for
-    results of the systems, such as scores, leaves no verdict: see `Comparison.chosen`.
+    what labels mean on the judge's scale, {"good": 1, "bad": 0}. policy: only labels given under these
+    instructions, by their digest. where: a filter (docs/reference/filters.md), of two run folders: only
+    questions are compared of which it leaves a row in A or B. A filter that asks for results of the systems,
+    such as scores, leaves no verdict: see `Comparison.chosen`.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; for a run whose answers were chosen by results; for labels of one side

@@ -414,7 +414,8 @@ class _Both:
         lines = []
         if len(compared) < n_expected:
             lines.append(
-                f"Not compared: {n_expected - len(compared)} of {n_expected} metrics, because no question has both scores."
+                f"Not compared: {n_expected - len(compared)} of {n_expected} metrics, because no question "
+                "has both scores."
             )
         varies = say(ComparedAnswers(tuple(compared)), *VARIES)
         return [*lines, varies] if varies else lines

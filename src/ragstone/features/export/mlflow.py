@@ -66,7 +66,7 @@ def log_to_mlflow(
     experiment: str | None = None,
     traces: bool = False,
 ) -> Tracked:
-    """Log a run to an MLflow server or store, and return where it stands there.
+    """Log a run to an MLflow server or store, and return where it is stored.
 
     tracking_uri: default MLFLOW_TRACKING_URI; experiment: default MLFLOW_EXPERIMENT_NAME, else `ragstone`.
     The same run again (by its manifest) updates the run of MLflow that is there; a run that

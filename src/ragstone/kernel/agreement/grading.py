@@ -86,7 +86,7 @@ def report_cards(
     line between them. threshold: the score from which on a
     judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
     that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
-    and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
+    and a note that says why. by: fields of the rows' metadata to group the answers by, besides their tags and
     `lang`, `language`, `subset` and `dataset`. policy: digest of the instructions whose labels count, `none`
     for labels that name none; without it labels under two policies are an error.
     Raises DataError if nothing can be paired, if every labelled answer was used to tune the judges, for an

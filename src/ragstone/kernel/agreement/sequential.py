@@ -85,8 +85,8 @@ def sequential_agreement(
     """Return for each judge a measure of its agreement that may be looked at after every label.
 
     labels: in the order in which they came in. Which answers have one so far must not depend on what people
-    or the judge gave, other than by the chances that are given as `inclusion`: then the labels of one queue are
-    made up for. measure: `kappa`, `agreement` or `error`. trust: a bar above 0 and below 1 that kappa, or
+    or the judge gave, other than by the chances that are given as `inclusion`: then the labels of one queue
+    are made up for. measure: `kappa`, `agreement` or `error`. trust: a bar above 0 and below 1 that kappa, or
     agreement, is held against. mapping, threshold, policy: as in report_cards. seed: of the simulated
     continuations. Raises ConfigError for a bar or a measure that means nothing, DataError as report_cards
     does for labels that cannot be paired.

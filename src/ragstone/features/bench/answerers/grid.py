@@ -55,11 +55,11 @@ def bench_answerers(
 ) -> AnswerBenchSummary:
     """Answer the questions in every cell of `[bench.answerers]`, judge the answers, and return the board.
 
-    Numbers, answers, judgements and page are in `runs/NAME-answerers/`. If run again, no finished call is made
-    twice and every file is the same. A cell whose model fails is listed with its reason and loses no other.
-    force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what
-    it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that do
-    not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
+    Numbers, answers, judgements and page are in `runs/NAME-answerers/`. If run again, no finished call is
+    made twice and every file is the same. A cell whose model fails is listed with its reason and loses no
+    other. force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`;
+    what it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that
+    do not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
     asked.
     """
     return run_bench(

@@ -80,10 +80,10 @@ def bench_languages(
 ) -> StudySummary:
     """Measure whether an index of all languages finds more, and answers better, than that of the own one.
 
-    Numbers, rankings, answers, wrong answers and page are in `runs/NAME-languages/`. Without `[answer]
-    model` only retrieval is studied. If run again, no finished call is made twice and every number is the same.
-    A retriever that fails is listed with its reason and loses no other. force: replace a study of the same
-    name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
+    Numbers, rankings, answers, wrong answers and page are in `runs/NAME-languages/`. Without `[answer] model`
+    only retrieval is studied. If run again, no finished call is made twice and every number is the same. A
+    retriever that fails is listed with its reason and loses no other. force: replace a study of the same name
+    that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
     settings that do not fit together, DataError for files, ModelError when no call can succeed.
     """
     return run_bench(
