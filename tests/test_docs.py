@@ -9,11 +9,13 @@ of kind `text checked` is what the block before it prints; a line "…" stands f
 import ast
 import asyncio
 import csv
-import importlib.util
+import importlib
+import inspect
 import os
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -38,6 +40,7 @@ from ragstone.features.simulate._persona import load_personas
 from ragstone.kernel import records
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console import printing as console
+from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.llm import door
 from ragstone.kernel.llm._decisions import open_decisions
@@ -51,7 +54,12 @@ from ragstone.kernel.tables.reading import parse_row
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WITH_BLOCKS = [page for page in PAGES if "```" in page.read_text(encoding="utf-8")]
+OWN_TEST = DOCS / "tutorials"  # tests/test_tutorials.py
+WITH_BLOCKS = [
+    page
+    for page in PAGES
+    if "```" in page.read_text(encoding="utf-8") and (page.parent != OWN_TEST or page.stem == "examples")
+]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<kind>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$", re.MULTILINE
@@ -59,6 +67,9 @@ FENCE = re.compile(
 SAVED = re.compile(r"\bSave\s(?:this|it)\sas\s`([^`]+)`[^`]*:\s*\Z")
 EXIT_CODE = re.compile(r"#.*\bexit code (\d)")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
+OURS = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/ragstone/ragstone/(?:blob/|tree/)?main/")
+IMAGE = re.compile(r"!\[([^]]*)]\(([^)]+)\)|<img src=\"([^\"]+)\" alt=\"([^\"]*)\"")
+KEYWORDS = re.compile(r"\A---\nkeywords: \[(.*)]\n---\n\n# ")
 
 # Programs that a reader may have and the tests have not.
 ELSEWHERE = {"docker", "jupyter", "llama-server", "ollama", "vllm"}
@@ -202,7 +213,7 @@ def run_command(words: list[str], expected: int) -> None:
             code = run_ragstone(arguments)
             assert code == expected, f"{shlex.join(words)}: exit code {code}, not {expected}"
         case ["make", *targets]:
-            rules = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            rules = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
             assert set(targets) <= set(rules), f"the Makefile lacks a target of {targets}"
         case ["pip", "install", *what]:
             check_pip(what)
@@ -293,17 +304,103 @@ KINDS: dict[str, Callable[[Block, dict[str, object]], object]] = {
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(DOCS))  # as for `python docs/generate.py`, which is in several files
+    try:
+        return importlib.import_module("generate")
+    finally:
+        sys.path.remove(str(DOCS))
 
 
 def test_what_is_made_from_the_code_is_current(generate):
     for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"
+
+
+# Public functions without an example in docs/python_examples.py: names may only leave this list.
+NO_EXAMPLE_YET = {
+    *("bench_judges", "bench_languages", "develop_judge", "freeze_judge", "gaps_to_label", "learn_judge"),
+    *("log_to_mlflow", "look_at_test", "open_embedder", "read_certificate", "remember_sources"),
+    *("same_documents", "send_judgements"),
+}
+
+
+def test_every_public_function_has_an_example_or_is_a_known_gap(generate):
+    pages = generate.python_pages
+    assert set(pages.without_example()) == NO_EXAMPLE_YET, "a gap that is filled leaves the list"
+    assert pages.examples().keys() <= {name for _, name in pages.public_names()}
+
+
+def test_every_parameter_of_a_public_function_has_a_meaning(generate):
+    assert generate.python_pages.without_meaning() == []
+
+
+def test_every_public_name_is_on_one_page(generate):
+    pages = generate.python_pages
+    listed = [name for slug in pages.GROUPS for name in pages.names_of(slug)]
+    assert sorted(listed) == sorted({name for _, name in pages.public_names()} - {"__version__"})
+
+
+def test_a_docstring_is_taken_apart(generate):
+    doc = """Return the mean. Of equal ones the first.
+
+    a, b: two numbers, e.g. `1` and `2`; c (of a day): `x: y`; d: said
+    over two lines. What is left. Raises DataError for none, and so on.
+    """
+    parts = generate.python_pages.described(inspect.cleandoc(doc), ["a", "b", "c", "d", "x"])
+    assert parts.about == "Return the mean."
+    assert parts.meanings == {
+        "a": "two numbers, e.g. `1` and `2`",
+        "b": "two numbers, e.g. `1` and `2`",
+        "c": "(of a day) `x: y`",
+        "d": "said over two lines",
+    }
+    assert parts.raises == "DataError for none, and so on."
+    assert parts.notes == ["Of equal ones the first.", "What is left."]
+
+
+@pytest.mark.docs
+def test_what_judges_agree_on_is_what_is_measured_now(generate):
+    """The cards on the page of judges are recorded, for they take half a minute."""
+    pages = generate.judge_pages
+    assert pages.CARDS.read_text(encoding="utf-8") == pages.measured_cards(), (
+        "judge_cards.json is not current. Run: python docs/generate.py --cards"
+    )
+
+
+def test_the_page_of_judges_has_all_that_ship_and_a_price_of_those_that_ask_a_model():
+    page = (DOCS / "reference/judge-library.md").read_text(encoding="utf-8")
+    for judge in map(load_judge, judge_names()):
+        [section] = re.findall(rf"^### {judge.name}\n(.*?)(?=^##)", f"{page}\n## ", re.MULTILINE | re.DOTALL)
+        [price] = re.findall(r"^\| price \| (.+) \|$", section, re.MULTILINE)
+        asks = bool(re.fullmatch(r"(up to )?0\.\d{4} USD( for 100 pairs)?", price))
+        assert (asks, price == "asks no language model") == (judge.needs_model, not judge.needs_model)
+        assert ("````text" in section) == bool(judge.every_key().get("prompt")), judge.name
+
+
+def test_every_setting_has_a_default_or_an_example_of_its_type(generate):
+    assert generate.without_setting_example() == []
+    for table, examples in generate.setting_examples().items():
+        fields = {field.name: field.type for field in msgspec.structs.fields(generate.SETTINGS[table])}
+        for key, value in examples.items():
+            msgspec.convert(tomllib.loads(f"value = {value}")["value"], fields[key])
+
+
+# Commands whose help shows no example: names may only leave this list.
+NO_COMMAND_EXAMPLE_YET = {
+    *("ragstone assistant list", "ragstone assistant remove", "ragstone people list"),
+    *("ragstone people remove", "ragstone people renew", "ragstone people role"),
+}
+
+
+def test_every_command_has_its_options_in_a_table_and_an_example_or_is_a_known_gap():
+    page = (DOCS / "reference/commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (ragstone .+)\n((?:(?!^## ).*\n)+)", page, re.MULTILINE))
+    assert len(sections) > 50
+    contents = re.findall(r"^\| \[`(ragstone [^`]+)`\]\(#", page, re.MULTILINE)
+    assert contents == list(sections)
+    assert all("\n| name | type | default | meaning |\n" in section for section in sections.values())
+    without = {name for name, section in sections.items() if f"\n- `{name}" not in section}
+    assert without <= NO_COMMAND_EXAMPLE_YET
 
 
 def test_table_without_a_meaning_is_refused(generate):
@@ -313,11 +410,48 @@ def test_table_without_a_meaning_is_refused(generate):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+    to_root = "../" * len(page.relative_to(ROOT).parent.parts) or "./"
+    for target, anchor in LINK.findall(OURS.sub(to_root, page.read_text(encoding="utf-8"))):
         there = (page.parent / target).resolve() if target else page
         assert there.exists(), f"{page.name} links to {target}, which is not there"
         if anchor:
             assert anchor in anchors_of(there), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_images_are_there_and_say_what_they_show(page):
+    for alternative, image, source, said in IMAGE.findall(page.read_text(encoding="utf-8")):
+        there = page.parent / image if image else ROOT / OURS.sub("", source)
+        assert there.is_file(), f"{page.name} shows {image or source}, which is not there"
+        assert there.stat().st_size < 200_000
+        assert len(alternative or said) >= 20, f"{page.name} does not say what {image or source} shows"
+
+
+def test_readme_is_short_and_its_links_work_on_pypi():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("\n") <= 150
+    assert LINK.findall(readme) == []  # a relative link leads nowhere there
+    assert len(OURS.findall(readme)) >= 30
+    for image in re.findall(r'(?:srcset|src)="([^"]+)"', readme):
+        assert (ROOT / OURS.sub("", image)).is_file()
+
+
+def test_every_page_is_on_the_index():
+    linked = {target for target, _ in LINK.findall((DOCS / "index.md").read_text(encoding="utf-8"))}
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md")}
+    assert {page for page in pages if not page.startswith("decisions/")} - linked == set()
+
+
+def test_words_that_others_use_are_keywords_of_the_page_that_they_lead_to():
+    table = (DOCS / "index.md").read_text(encoding="utf-8").partition("## Words that others use\n")[2]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[2:]
+    assert len(rows) >= 30
+    for words, leads_to in rows:
+        page = DOCS / LINK.findall(leads_to)[0][0]
+        keywords = KEYWORDS.match(page.read_text(encoding="utf-8"))
+        assert keywords, f"{page.name} has no keywords: add front matter"
+        missing = {*words.split(", ")} - {*keywords[1].split(", ")}
+        assert not missing, f"add to the keywords of {page.name}: {missing}"
 
 
 def anchors_of(page: Path) -> set[str]:

@@ -25,7 +25,7 @@ def whole(tool, *arguments, **named) -> str:
     while True:
         reply = tool(*arguments, **named, page=page)
         pages.append(data(reply))
-        if f"Go on with page={page + 1}" not in reply:
+        if f"Continue with page={page + 1}" not in reply:
             return "\n".join(pages)
         page += 1
 

@@ -187,7 +187,7 @@ def main() -> None:
     except OSError as mistake:
         if mistake.errno != errno.ENOSPC:
             raise
-        say("ragstone: no space is left where the output goes. Make room and run the same command again.")
+        say("ragstone: no space is left for the output. Free some and run the same command again.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor is there for what still waits
         raise SystemExit(WRONG_USE) from None
     finally:

@@ -39,7 +39,7 @@ READING = (
 )
 SPENDING = ("judge",)
 LONGEST_REASON = 2_000
-UNFORESEEN = "An unforeseen error; the server's log has its traceback."
+UNFORESEEN = "Unexpected error: the server's log has the traceback."
 log = logging.getLogger(__name__)
 
 

@@ -70,7 +70,7 @@ def list_(*, json: AsJson = False, config: Config = None) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("name", "role", "last here"):
+    for head in ("name", "role", "last seen"):
         table.add_column(head, overflow="fold")
     for entry in people:
         table.add_row(entry.name, entry.role, _day(entry.seen) or "never")
@@ -85,7 +85,7 @@ def invite(
     role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
-    """Print a link with which one person can make an account; it works once, within 7 days.
+    """Print a link with which one person can create an account; it works once, within 7 days.
 
     Examples:
 
@@ -110,7 +110,7 @@ def remove(name: Name, *, config: Config = None) -> None:
     with _opened(config) as (accounts, settings):
         before = accounts.remove(name)
         _note(settings, "removed", name=before.name, role=before.role)
-    say(f"{before.name} was an {before.role}, and cannot log in any more.")
+    say(f"{before.name} ({before.role}) can no longer log in.")
 
 
 def role(
@@ -123,7 +123,7 @@ def role(
     with _opened(config) as (accounts, settings):
         before = accounts.set_role(name, role)
         _note(settings, "role changed", name=before.name, role=role, before=before.role)
-    say(f"{before.name}: {role}, until now {before.role}.")
+    say(f"{before.name}: role changed from {before.role} to {role}.")
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from ragstone_assistant.knowledge.grouping import Namer
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 
 STOPPED = (
-    "stopped. The files that were finished are in the knowledge base, and texts that were embedded stay so: "
-    "run the same command again to go on."
+    "stopped. Finished files are in the knowledge base, and embedded texts are kept: run the same "
+    "command again to continue."
 )
 
 

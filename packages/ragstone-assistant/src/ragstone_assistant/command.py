@@ -40,7 +40,8 @@ def build(
         str | None,
         typer.Option(
             "--model",
-            help="A model that names the topics, as transport/model; without one, their commonest terms do.",
+            help="A model that names the topics, as transport/model; without one, their most common "
+            "terms do.",
         ),
     ] = None,
     config: Config = None,
@@ -127,7 +128,8 @@ def _tell(built: "BuildResult") -> None:
         show(f"{len(built.skipped):6,}  skipped, see below")
     if built.left_out:
         show(
-            f"{len(built.left_out):6,}  left out, since they were removed; name the file itself to take it in"
+            f"{len(built.left_out):6,}  left out because they were removed; name the file itself to "
+            "include it"
         )
     show(
         f"{plural(built.n_documents, 'document')}, {plural(built.n_passages, 'passage')}; "

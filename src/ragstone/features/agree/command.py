@@ -31,9 +31,7 @@ EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
 
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--threshold", help="JUDGE=SCORE: scores from this one on count as 1, for labels of 0 and 1."
-    ),
+    typer.Option("--threshold", help="JUDGE=SCORE: scores at or above it count as 1, for labels of 0 and 1."),
 ]
 Mapping = Annotated[
     list[str] | None,
@@ -64,7 +62,7 @@ Gaps = Annotated[
 ]
 Again = Annotated[
     Path | None,
-    typer.Option("--again", help="Labels of the same answers given again: how many flipped."),
+    typer.Option("--again", help="The same answers labelled again: how many labels flipped."),
 ]
 Policy = Annotated[
     str | None,
@@ -101,7 +99,7 @@ def agree(
     ] = None,
     sequential: Annotated[
         bool,
-        typer.Option("--sequential", help="Also intervals that may be looked at after every label."),
+        typer.Option("--sequential", help="Also show intervals that you may look at after every label."),
     ] = False,
     trust: Annotated[
         float | None,
@@ -109,7 +107,7 @@ def agree(
     ] = None,
     measure: Annotated[
         str,
-        typer.Option("--measure", help="Of --sequential and --trust: kappa, agreement or error."),
+        typer.Option("--measure", help="For --sequential and --trust: kappa, agreement or error."),
     ] = "kappa",
     seed: Seed = 0,
     json: AsJson = False,
@@ -117,9 +115,9 @@ def agree(
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
 
-    The judgements may be another tool's verdicts (see `ragstone import`); where people have annotated in that
-    file, it needs no other labels. Of answers that are there in several languages it also says whether a
-    judge scores them alike; that needs no labels.
+    The judgements may be another tool's verdicts (see `ragstone import`); if people have annotated in that
+    file, no other labels are needed. For answers in several languages it also shows whether a judge scores
+    them alike; that needs no labels.
 
     Examples:
 
@@ -206,7 +204,7 @@ def _check_whole(judgements: Path) -> None:
     if chosen := chosen_in(judgements):
         raise DataError(
             f"{judgements} holds only answers of {chosen.of} that were chosen ({chosen.where}), so they are "
-            "no sample: agreement and means would be those of the choice. Name a run of all answers."
+            "not a sample: agreement and means would apply to that choice only. Name a run of all answers."
         )
 
 
@@ -216,9 +214,9 @@ def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labell
 
     check_trust(measure, trust)
     if wanted and not labelled:
-        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels, too.")
+        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels too.")
     if measure != DEFAULT_MEASURE and not wanted:
-        raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
+        raise ConfigError(f"--measure {measure} is for --sequential and --trust: give one of them too.")
 
 
 def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[str, object]") -> None:
@@ -228,11 +226,11 @@ def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[
     """
     wanted = [option for option, value in needs.items() if value]
     if wanted and not labels:
-        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+        raise ConfigError(f"{', '.join(wanted)}: only with labels. Name their file after the judgements.")
     wrong = [option for option, value in measures.items() if value]
     if wrong and {"--gaps", "--again"} & {*wanted}:
         raise ConfigError(
-            f"{', '.join(wrong)}: not with --gaps or --again, which look at labels alone. Leave it out."
+            f"{', '.join(wrong)} cannot be used with --gaps or --again, which use only labels. Leave it out."
         )
 
 

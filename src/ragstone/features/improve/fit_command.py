@@ -23,7 +23,7 @@ Dear = Annotated[
 LeastAgreement = Annotated[
     float,
     typer.Option(
-        "--agreement", help="Least agreement with people that the cheap judge's own decisions must have."
+        "--agreement", help="Lowest agreement with people that the cheap judge's own decisions may have."
     ),
 ]
 
@@ -40,7 +40,7 @@ def fit(
     agreement: LeastAgreement = 0.95,
     yes_from: Annotated[
         float | None,
-        typer.Option("--yes-from", help="Labels from this one on count as yes; default: 1 is yes, 0 is no."),
+        typer.Option("--yes-from", help="Labels at or above this count as yes; default: 1 is yes, 0 is no."),
     ] = None,
     test_share: Share = 0.0,
     output: Output = Path("cascade.toml"),

@@ -151,7 +151,7 @@ async def _stream(
                 has_documents = True
                 yield row
         if not has_documents:
-            raise DataError(f"no documents: the sources hold none. {output} was not written.")
+            raise DataError(f"the sources have no documents. {output} was not written.")
 
     await write_stream(documents(), output, Document, force=force, made_from=made)
 

@@ -31,12 +31,12 @@ Named = Annotated[
 WIDEST_NAME = 20
 NO_MODEL_ASKED = "no model"
 
-Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
+Kind = Annotated[str, typer.Option("--kind", help="Kind of judge: rubric, boolean, percentage, ...")]
 
 
 def list_(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Words that name or description must have.")
+        list[str] | None, typer.Argument(help="Words that the name or description must contain.")
     ] = None,
     *,
     config: Config = None,
@@ -45,8 +45,8 @@ def list_(
 ) -> None:
     """List the project's judges and those that come with Ragstone: what each measures, reads and costs.
 
-    The last column says what 1,000 answers cost at the model of ragstone.toml, or that no model is asked. A
-    judge that was compared with people has its agreement with them beneath.
+    The last column shows what 1,000 answers cost with the model of ragstone.toml, or that no model is asked.
+    A judge that was compared with people has its agreement with them on the next line.
 
     Examples:
 
@@ -61,7 +61,7 @@ def list_(
     settings = load_settings(config)
     named = named_judges(settings, " ".join(words or ()))
     if not named:
-        raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
+        raise DataError(f"No judge matches {' '.join(words or ())!r}. See all: ragstone judges list")
     if not (json or words or whole):
         show_blocks(_names(named), whole=False)
         return
@@ -88,7 +88,7 @@ def list_(
 def show_(name: Named, *, json: AsJson = False) -> None:
     """Show a judge's settings, and the prompt that it sends for an example row.
 
-    Of one that names Python code the code is shown, and none of it is run.
+    If the judge names Python code, the code is shown but not run.
 
     Examples:
 
@@ -116,7 +116,7 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     if judge.needs_model and not prompts:
         say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
     if judge.kind == "statements":
-        say("What the second call is shown of the first one's reply is made up.")
+        say("The second call shows a made-up reply to the first one.")
 
 
 def new(
@@ -129,7 +129,7 @@ def new(
 ) -> None:
     """Write a commented judge file to start from; it is valid as it is.
 
-    A name that ends in .py makes a judge in Python; --kind function adds a .toml file beside it.
+    A name that ends in .py makes a judge in Python; --kind function adds a .toml file next to it.
 
     Examples:
 
@@ -141,7 +141,9 @@ def new(
     from ragstone.kernel.tables.writing import check_place
 
     if file.suffix not in (".toml", ".py"):
-        raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
+        raise ConfigError(
+            f"{file}: the name of a judge file ends in .toml. Write e.g. {file.stem or 'mine'}.toml."
+        )
     kind = FUNCTION if file.suffix == ".py" else kind
     text = starting_text(kind, file.stem)
     parse_judge(text, file)  # a name that is none is told before anything is written
@@ -198,7 +200,7 @@ def try_out(
             show_json(CheckedFile(judge=judge.name, prompts=prompts))
         else:
             _show_prompts(prompts)
-        say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
+        say(f"The file of {judge.name} is valid. Try it: ragstone judges test {name} --model MODEL")
         return
     tried = try_judge(judge, settings, sheet, asking.session)
     if asking.json:
@@ -256,7 +258,7 @@ def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry.name)
     rows = [[title, ", ".join(names)] for title, names in groups.items()]
-    more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
+    more = "--all shows what each measures; ragstone judges list WORD shows those that match a word."
     columns = [blocks.Column("", text=True), blocks.Column("", text=True)]
     return [blocks.Table(columns, rows, "Judges"), blocks.Paragraph(more, tone="muted")]
 
@@ -331,8 +333,8 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
 
     if not tried.rows:
         say(
-            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows "
-            "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+            f"Nothing was tried: {tried.judge} has no examples, and its metric does not imply what to expect "
+            "of easy rows. Give an answer sheet too: ragstone judges test NAME answers.jsonl"
         )
         return
     tried_rows = (

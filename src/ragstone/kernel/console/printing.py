@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
+STOPPED = "stopped. Finished calls are in the ledger: run the same command again to continue."
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
 PIPED_WIDTH = 100  # columns of a screen that is no terminal
 TERMINATED = 128 + signal.SIGTERM
