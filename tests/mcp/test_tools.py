@@ -129,7 +129,7 @@ def test_what_would_a_run_cost(tools):
 
 
 def test_what_does_this_message_mean(tools):
-    reply = tools.explain("ragstone: port 8080 of 127.0.0.1 is taken: another server runs there. Stop it.")
+    reply = tools.explain("ragstone: port 8080 of 127.0.0.1 is taken by another server. Stop it.")
     assert "port-in-use" in data(reply)
     assert "--port 0" in data(reply)
     assert "cannot-tell (gate)" in data(tools.explain("cannot tell"))
