@@ -113,7 +113,7 @@ numbers in it, and says what it means, what to do and where to read more. It als
 exit code, the outcome of a gate, the code of a note, and the class of an error:
 
 ```sh
-ragstone explain "port 8080 of 127.0.0.1 is taken: another server runs there."
+ragstone explain "port 8080 of 127.0.0.1 is taken by another server."
 ragstone explain over_budget
 ragstone explain exit 3
 ragstone explain NotInLedger --json
