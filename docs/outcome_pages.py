@@ -86,7 +86,9 @@ def _shape(made: dict[str, Any]) -> str:
         [f"`{field}`" + ("" if field in required else "?"), _json_type(kind)]
         for field, kind in made["properties"].items()
     ]
-    told = inspect.cleandoc(made["description"]).replace("<", "&lt;") + "\n\n" if "description" in made else ""
+    told = (
+        inspect.cleandoc(made["description"]).replace("<", "&lt;") + "\n\n" if "description" in made else ""
+    )
     return f"{told}{table(['field', 'type'], rows)}"
 
 
