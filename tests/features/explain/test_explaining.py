@@ -253,7 +253,7 @@ def test_a_text_of_another_program_is_not_explained(text):
 
 
 def test_a_message_with_changed_words_is_found_by_the_others():
-    (first, *_) = explain("judgement refused: no label was for an answer that was judged, sorry")
+    (first, *_) = explain("judged: no answer that a label matches, sorry")
     assert first.code == "labels-match-nothing"
 
 

@@ -204,7 +204,7 @@ class _Module:
         return raised, calls
 
     def _of_call(self, node: ast.Call, *, is_raised: bool) -> Iterator[Message]:
-        name = getattr(node.func, "id", None) or getattr(node.func, "attr", "")
+        name: str = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
         if name == "explaining":
             yield from self._explained(node)
         elif name == "MissingExtra":

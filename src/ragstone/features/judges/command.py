@@ -214,7 +214,11 @@ def try_out(
 def _line(entry: "ListedJudge", model: str | None) -> "JudgeLine":
     from ragstone.features.judges._output import JudgeLine, ListedCard, ListedPrice
 
-    judge, price, path = entry.judge, entry.price, entry.path and str(entry.path)
+    judge, path = entry.judge, str(entry.path) if entry.path else None
+    price = None
+    if entry.price is not None:
+        usd, at_most, pairs = entry.price.usd, entry.price.at_most, entry.price.pairs
+        price = ListedPrice(model=model, usd=usd, at_most=at_most, pairs=pairs)
     if judge is None:
         return JudgeLine(name=entry.name, about=entry.about, group=entry.group, path=path, wrong=entry.wrong)
     shown = None
@@ -242,7 +246,7 @@ def _line(entry: "ListedJudge", model: str | None) -> "JudgeLine":
         path=path,
         card=shown,
         n_cards=len(entry.cards),
-        price=price and ListedPrice(model=model, usd=price.usd, at_most=price.at_most, pairs=price.pairs),
+        price=price,
     )
 
 

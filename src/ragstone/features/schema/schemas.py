@@ -128,8 +128,8 @@ def result_type(name: str) -> Any:  # noqa: ANN401 - a struct, or a list of one
     many, _, place = RESULTS[name].rpartition(" ")
     module, _, kind = place.partition(":")
     package = module if module.startswith(REMOVED_WITH) else f"ragstone.{module}"
-    made = getattr(import_module(package), kind)
-    return list[made] if many else made
+    made: Any = getattr(import_module(package), kind)
+    return list.__class_getitem__(made) if many else made
 
 
 def _headed(name: str, schema: dict[str, Any], title: str) -> dict[str, Any]:

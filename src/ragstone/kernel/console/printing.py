@@ -48,8 +48,8 @@ def told_plainly(
             say(f"ragstone: {mistake}")
             if isinstance(mistake, ColumnsError) and _has_option(command, mistake.options[:1]):
                 say(again(mistake.options))
-            elif sys.stderr.isatty() and (code := code_for(str(mistake))):
-                say(f"More about it: ragstone explain {code}")
+            elif sys.stderr.isatty() and (explained := code_for(str(mistake))):
+                say(f"More about it: ragstone explain {explained}")
             if getattr(mistake, "status", None) == "over_budget":  # a CallFailed, which is not imported here
                 raise typer.Exit(OVER_BUDGET) from None
         except KeyboardInterrupt as stop:
