@@ -95,7 +95,8 @@ def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ANN401
     """Return the page, which names its Markdown and asks no other host for the stars of the repository."""
     PAGES[page.file.src_uri] = page
     beside = posixpath.relpath(page.file.src_uri, page.url or ".")
-    link = f'<link rel="alternate" type="text/markdown" href="{beside}">'
+    # For the space the theme's script does not take it for a page in another language, with a sitemap.
+    link = f'<link rel="alternate " type="text/markdown" href="{beside}">'
     # This mark makes the theme's script ask api.github.com, whoever reads.
     quiet = output.replace(' data-md-component="source"', "") if config["repo_url"] else output
     return quiet.replace("</head>", f"{link}</head>", 1)

@@ -183,7 +183,9 @@ def test_every_page_has_its_markdown_beside_it_whose_links_resolve(site, pages):
         assert wrong_links(f"{HERE}/{name}", LINK.findall(without_code(text)), site, pages) == [], name
         assert "<!--" not in without_code(text), name
         html = site / name.removesuffix(".md") / "index.html" if name != "index.md" else site / "index.html"
-        assert f'<link rel="alternate" type="text/markdown" href="{beside(name)}">' in html.read_text("utf-8")
+        assert f'<link rel="alternate " type="text/markdown" href="{beside(name)}">' in html.read_text(
+            "utf-8"
+        )
 
 
 def beside(name):
