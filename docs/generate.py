@@ -18,6 +18,7 @@ from typing import Any, get_args, get_type_hints
 
 import judge_pages
 import msgspec
+import outcome_pages
 import python_pages
 from typer.models import OptionInfo
 
@@ -58,6 +59,9 @@ def pages() -> dict[Path, str]:
         **python_pages.python_pages(MADE, rows),
         "reference/judge-library.md": judge_pages.judge_page(MADE),
         "reference/sentences.md": sentences_page(),
+        "reference/json.md": outcome_pages.json_page(MADE),
+        "how-to/troubleshooting.md": outcome_pages.troubleshooting_page(MADE),
+        "explanation/decisions.md": decisions_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
@@ -451,6 +455,19 @@ def sentences_page() -> str:
         ]
         parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
+
+
+DECISIONS = "One page each: the problem, the choice, what was rejected, and what would change our mind.\n"
+
+
+def decisions_page() -> str:
+    """Return decisions.md: the headings of docs/decisions/, in their order."""
+    headings = (
+        (path.name, path.read_text("utf-8").partition("\n")[0].removeprefix("# "))
+        for path in sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    )
+    items = "".join(f"- [{heading}](../decisions/{name})\n" for name, heading in headings)
+    return f"# Why it is built this way\n\n{MADE}\n{DECISIONS}\n{items}"
 
 
 def main() -> None:

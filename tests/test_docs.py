@@ -54,7 +54,12 @@ from ragstone.kernel.tables.reading import parse_row
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WITH_BLOCKS = [page for page in PAGES if "```" in page.read_text(encoding="utf-8")]
+OWN_TEST = DOCS / "tutorials"  # tests/test_tutorials.py
+WITH_BLOCKS = [
+    page
+    for page in PAGES
+    if "```" in page.read_text(encoding="utf-8") and (page.parent != OWN_TEST or page.stem == "examples")
+]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<kind>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$", re.MULTILINE
@@ -62,6 +67,9 @@ FENCE = re.compile(
 SAVED = re.compile(r"\bSave\s(?:this|it)\sas\s`([^`]+)`[^`]*:\s*\Z")
 EXIT_CODE = re.compile(r"#.*\bexit code (\d)")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
+OURS = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/ragstone/ragstone/(?:blob/|tree/)?main/")
+IMAGE = re.compile(r"!\[([^]]*)]\(([^)]+)\)|<img src=\"([^\"]+)\" alt=\"([^\"]*)\"")
+KEYWORDS = re.compile(r"\A---\nkeywords: \[(.*)]\n---\n\n# ")
 
 # Programs that a reader may have and the tests have not.
 ELSEWHERE = {"docker", "jupyter", "llama-server", "ollama", "vllm"}
@@ -205,7 +213,7 @@ def run_command(words: list[str], expected: int) -> None:
             code = run_ragstone(arguments)
             assert code == expected, f"{shlex.join(words)}: exit code {code}, not {expected}"
         case ["make", *targets]:
-            rules = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            rules = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
             assert set(targets) <= set(rules), f"the Makefile lacks a target of {targets}"
         case ["pip", "install", *what]:
             check_pip(what)
@@ -402,11 +410,48 @@ def test_table_without_a_meaning_is_refused(generate):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+    to_root = "../" * len(page.relative_to(ROOT).parent.parts) or "./"
+    for target, anchor in LINK.findall(OURS.sub(to_root, page.read_text(encoding="utf-8"))):
         there = (page.parent / target).resolve() if target else page
         assert there.exists(), f"{page.name} links to {target}, which is not there"
         if anchor:
             assert anchor in anchors_of(there), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_images_are_there_and_say_what_they_show(page):
+    for alternative, image, source, said in IMAGE.findall(page.read_text(encoding="utf-8")):
+        there = page.parent / image if image else ROOT / OURS.sub("", source)
+        assert there.is_file(), f"{page.name} shows {image or source}, which is not there"
+        assert there.stat().st_size < 200_000
+        assert len(alternative or said) >= 20, f"{page.name} does not say what {image or source} shows"
+
+
+def test_readme_is_short_and_its_links_work_on_pypi():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("\n") <= 150
+    assert LINK.findall(readme) == []  # a relative link leads nowhere there
+    assert len(OURS.findall(readme)) >= 30
+    for image in re.findall(r'(?:srcset|src)="([^"]+)"', readme):
+        assert (ROOT / OURS.sub("", image)).is_file()
+
+
+def test_every_page_is_on_the_index():
+    linked = {target for target, _ in LINK.findall((DOCS / "index.md").read_text(encoding="utf-8"))}
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md")}
+    assert {page for page in pages if not page.startswith("decisions/")} - linked == set()
+
+
+def test_words_that_others_use_are_keywords_of_the_page_that_they_lead_to():
+    table = (DOCS / "index.md").read_text(encoding="utf-8").partition("## Words that others use\n")[2]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[2:]
+    assert len(rows) >= 30
+    for words, leads_to in rows:
+        page = DOCS / LINK.findall(leads_to)[0][0]
+        keywords = KEYWORDS.match(page.read_text(encoding="utf-8"))
+        assert keywords, f"{page.name} has no keywords: add front matter"
+        missing = {*words.split(", ")} - {*keywords[1].split(", ")}
+        assert not missing, f"add to the keywords of {page.name}: {missing}"
 
 
 def anchors_of(page: Path) -> set[str]:

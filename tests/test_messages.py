@@ -151,7 +151,7 @@ def test_a_typo_in_a_judge(here):
 
 
 def test_a_k_that_is_too_large(here):
-    told = "There are only 3 chunks: take a smaller k than 50, or smaller chunks (--size)."
+    told = "There are only 3 chunks: use a smaller k than 50, or smaller chunks (--size)."
     assert first(*SEARCH) == (0, f"Note: {told}")
     ran = ragstone("answer", *SEARCH[1:], "--system", "extractive", "-o", "a.jsonl")
     assert (ran.code, told in ran.err) == (0, True)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,13 +19,11 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import serving
 from tests.support.pdf import lines, write_pdf
-from tests.support.reader import write_csv, write_jsonl, write_xlsx
+from tests.support.reader import build, write_csv, write_jsonl, write_xlsx
 from tests.support.scripted_facts import write_facts
 from tests.support.scripted_writer import writer
 from tests.support.scripts import schema_in
-from tests.test_docs import blocks_of
-
-from ragstone.features.new.starter import copy_starter
+from tests.test_docs import blocks_of, save
 
 pytestmark = pytest.mark.docs
 
@@ -159,9 +158,17 @@ def follow(person: Newcomer, labels: str) -> int:
     return n_run
 
 
-def commands_of_readme() -> Iterator[tuple[str, list[str]]]:
-    """Yield each command of README as (program, arguments); a piece of Python as ("python", [code])."""
-    for block in blocks_of((ROOT / "README.md").read_text(encoding="utf-8")):
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| [^|]+ \| `(ragstone [^`]+)` \|", re.MULTILINE)
+
+
+def commands_of(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each command of a page as (program, arguments); a piece of Python as ("python", [code]).
+
+    What is to be saved under a name is written there.
+    """
+    for block in blocks_of(page):
+        save(block)
         if block.kind == "python":
             yield "python", [block.text]
         for line in block.text.splitlines() if block.kind in ("sh", "console") else ():
@@ -169,43 +176,58 @@ def commands_of_readme() -> Iterator[tuple[str, list[str]]]:
             yield program, words
 
 
-def shown_by_readme(start: str) -> list[str]:
-    """Return the paragraphs of what README says is printed, each on one line."""
-    [shown] = [
-        block.text
-        for block in blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))
-        if block.text.startswith(start)
-    ]
-    return [re.sub(r"\s+", " ", paragraph).strip() for paragraph in shown.split("\n\n")]
-
-
-def test_after_a_plain_install_every_command_of_readme_works_or_names_its_extra(newcomer):
-    stood = newcomer.cwd
-    copy_starter(stood, "openai/gpt-4o-mini")
-    labelled = [json.loads(line) for line in (stood / "labelled.jsonl").read_text("utf-8").splitlines()]
-    write_jsonl(stood / "answers.jsonl", [row | {"contexts": [row["answer"]]} for row in labelled[:8]])
-    write_jsonl(stood / "labels.jsonl", labelled[:8])
-    (stood / "manuals").mkdir()
-    (stood / "manuals" / "wheat.md").write_text("# Wheat\n\nWheat is sown in October.\n", "utf-8")
-    named: set[str] = set()
-    for program, words in commands_of_readme():
-        if program == "cd":
-            newcomer.cwd /= words[0]
-        elif program == "python":
+def test_after_a_plain_install_every_command_of_readme_works(newcomer, monkeypatch):
+    monkeypatch.chdir(newcomer.cwd)
+    for program, words in commands_of(README):
+        if program == "python":
             process = newcomer.python(words[0])
             assert process.code == 0, process.told()
-        elif program == "ragstone" or (program, words) == ("make", ["demo"]):
-            process = newcomer.works_or_names_its_extra(words if program == "ragstone" else ["demo"])
-            named |= {words[0]} if EXTRA.search(process.err) else set()
-            if program == "make":
-                assert [part for part in shown_by_readme("Is it right?") if part not in process.text] == []
+        elif program == "ragstone":
+            process = newcomer.ragstone(*words)
+            assert process.code in DONE, process.told()
         else:
-            assert program in ("pip", "make"), f"README names a program that no test runs: {program}"
-    assert named == {"serve", "judge"}  # the workbench, and the judge whose rows are in a cloud
-    newcomer.cwd = stood
+            assert (program, words) == ("pip", ["install", "ragstone"])
     assert EXTRA.search(newcomer.works("people", "list", code=2, says=["ragstone[serve]"]).err)
     newcomer.works("doctor", says=["MISSING serve: the workbench -> pip install 'ragstone[serve]'"])
-    assert follow(newcomer, "labels.jsonl") >= 5
+    assert follow(newcomer, "labels.csv") >= 4
+
+
+def test_the_first_report_on_own_answers_takes_five_commands_at_most(newcomer, monkeypatch):
+    monkeypatch.chdir(newcomer.cwd)
+    _, _, section = README.partition("\n## Your own answers")
+    n_commands = 1  # pip install
+    for program, words in commands_of(section):
+        assert program == "ragstone"
+        n_commands += 1
+        process = newcomer.ragstone(*words)
+        assert process.code == 0, process.told()
+        if words[0] == "report":
+            break
+    assert n_commands <= 5
+    summary = json.loads((newcomer.cwd / "runs/answers/summary.json").read_text("utf-8"))
+    [metric] = summary["metrics"]
+    assert (metric["judge"], metric["statuses"]) == ("right", {"scored": 3})
+    page = (newcomer.cwd / "runs/answers/report.html").read_text("utf-8")
+    assert f"{metric['estimate']['value']:.2f}" in page
+    assert "Charlotte Brontë wrote it." in page
+
+
+def test_every_command_of_readmes_table_works_or_names_its_extra(newcomer):
+    build(newcomer.cwd, newcomer.variables["OPENAI_BASE_URL"])
+    (newcomer.cwd / "manual" / "handbook").rename(newcomer.cwd / "handbook")
+    shutil.copy(newcomer.cwd / "manual" / "questions.csv", newcomer.cwd)
+    write_jsonl(newcomer.cwd / "traces.jsonl", [*langsmith_runs()])
+    newcomer.works("judge", "labelled.jsonl", "--judge", "containment", "-o", "verdicts.jsonl", says=[])
+    for made in ("runs/answers", "questions"):
+        shutil.rmtree(newcomer.cwd / made)
+    (newcomer.cwd / "answers.jsonl").unlink()
+    commands = ROW.findall(README)
+    assert len(commands) >= 12
+    lack = set()
+    for command in commands:
+        process = newcomer.works_or_names_its_extra(shlex.split(command)[1:])
+        lack |= {process.words[1]} if EXTRA.search(process.err) else set()
+    assert lack == {"mcp"}
 
 
 DRONES = [

@@ -127,7 +127,7 @@ def test_app(ragstone_check):
 """,
     )
     assert outcomes == {"failed": 1}
-    assert "Below 0.8, but within chance of it: more questions would tell." in said
+    assert "Below 0.8, but chance can explain that: more questions would tell." in said
 
 
 FLAKY = """
@@ -144,7 +144,7 @@ def test_answer_that_failed_never_passes_in_silence(folder):
     outcomes, said = ran(folder, MARK + FLAKY)
     assert outcomes == {"failed": 1}
     assert "9 scored of 10 rows (1 application failed)" in said
-    assert "1 of 10 could not be scored; max_unscored lets pass 0%." in said
+    assert "1 of 10 could not be scored; max_unscored allows 0%." in said
     assert "q5 (app_error): What is 5?" in said
     assert "the index is gone" in said
 
@@ -299,7 +299,7 @@ def test_single_row_without_an_interval_is_not_surely_below(folder):
         '"questions.jsonl"', '[{"id": "a", "question": "How?", "reference": "number 1"}]'
     )
     _, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(lambda _: 'number 2')\n")
-    assert "Below 0.8; so few questions do not tell whether by chance." in said
+    assert "Below 0.8; so few questions cannot tell whether by chance." in said
 
 
 def test_function_that_raises_is_named(folder):

@@ -90,7 +90,7 @@ def pytest_runtest_call(item: "pytest.Item") -> None:
     marked = any(mark.name == KEY and (mark.args or mark.kwargs) for mark in item.own_markers)
     if marked and KEY not in dict(item.user_properties):
         pytest.fail(
-            f"marked with {KEY}, but nothing was asked: take the fixture `ragstone_check`, and call it with "
+            f"marked with {KEY}, but nothing was asked: use the fixture `ragstone_check`, and call it with "
             "your application.",
             pytrace=False,
         )
@@ -169,7 +169,7 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
         raise ConfigError(f"@pytest.mark.{KEY} names no judge: give thresholds={{'containment': 0.8}}.")
     questions = _questions(wanted, root)
     if not questions:
-        raise DataError(f"{wanted.questions}: it holds no question, so nothing is tested.")
+        raise DataError(f"{wanted.questions}: it contains no question, so nothing is tested.")
     name = None
     if callable(system):
         name = getattr(system, "__qualname__", type(system).__qualname__)
@@ -283,10 +283,10 @@ def _below(metric: "MetricSummary", threshold: float | None) -> list[str]:
         return []
     high = metric.estimate.high
     if high is None:
-        return [f"Below {threshold:g}; so few questions do not tell whether by chance."]
+        return [f"Below {threshold:g}; so few questions cannot tell whether by chance."]
     if high < threshold:
         return [f"Surely below {threshold:g}."]
-    return [f"Below {threshold:g}, but within chance of it: more questions would tell."]
+    return [f"Below {threshold:g}, but chance can explain that: more questions would tell."]
 
 
 def _unscored(metric: "MetricSummary", most: float) -> list[str]:
@@ -295,7 +295,7 @@ def _unscored(metric: "MetricSummary", most: float) -> list[str]:
     n = sum(failed.values())
     if n <= most * metric.n_rows:
         return []
-    return [f"{n} of {metric.n_rows} could not be scored; max_unscored lets pass {most:.0%}."]
+    return [f"{n} of {metric.n_rows} could not be scored; max_unscored allows {most:.0%}."]
 
 
 def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
@@ -335,7 +335,7 @@ def _told(row: "Judgement", rows: "Sequence[Judgement]", checked: "CheckedApplic
     if len(rows) > 1:
         scores = ", ".join(each.status if each.score is None else f"{each.score:g}" for each in rows)
         needed = next((k_of_n for each in rows if (k_of_n := k_of_n_of(each))), None)
-        wanted = f", {needed[0]} of {needed[1]} have to pass" if needed else ""
+        wanted = f", {needed[0]} of {needed[1]} must pass" if needed else ""
         score = f"{scores}{wanted}; answer {split_repeat(row.system)[1]}"
     parts = {
         "answer": answer.answer or answer.error,

@@ -74,7 +74,7 @@ def refusal(words: str) -> str | None:
 
 def stopped(words: str, err: str) -> bool:
     """Say whether Ctrl-C came before what waits for it was ready, as on a slow machine."""
-    return waits(shlex.split(words)) and err.endswith("run the same command again to go on.\n")
+    return waits(shlex.split(words)) and err.endswith("run the same command again to continue.\n")
 
 
 @pytest.mark.parametrize("words", WORDS)

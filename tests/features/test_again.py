@@ -129,7 +129,7 @@ def test_no_row_is_lost_and_no_work_of_a_person(sheet, shaky):
     before = Path("answers.jsonl").read_bytes()
     ran = ragstone("answer", "--questions", "q.jsonl", "--limit", 2)
     assert (ran.code, Path("answers.jsonl").read_bytes()) == (2, before)
-    assert "it holds 2 rows that this command does not make now, such as 'q2 mine'" in ran.err
+    assert "it holds 2 rows that this command would not write now, such as 'q2 mine'" in ran.err
     Path("answers.jsonl").write_bytes(before.replace(b"WHAT", b"what"))
     ran = ragstone("answer", "--questions", "q.jsonl")
     assert (ran.code, "it was changed since it was written" in ran.err) == (2, True)

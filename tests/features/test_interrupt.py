@@ -21,7 +21,7 @@ from ragstone.kernel.tables import read_rows, write_rows
 pytestmark = pytest.mark.kill
 
 RAGSTONE = [sys.executable, "-m", "ragstone"]
-GO_ON = "Finished calls are in the ledger: run the same command again to go on."
+GO_ON = "Finished calls are in the ledger: run the same command again to continue."
 STARTS_S = 10.0  # the most that a process takes on a busy machine to begin and to end
 # A module named xllamacpp whose model thinks for a minute, in C, where no signal interrupts it.
 SLOW_MODEL = """

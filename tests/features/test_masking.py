@@ -105,7 +105,7 @@ def test_judges_see_placeholders_and_their_reasons_name_the_values(planted, fake
 
 def test_a_run_of_judgements_keeps_what_was_sent_with_placeholders_and_says_so(planted):
     ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--mask")
-    assert "Models were shown placeholders in place of personal data." in " ".join(ran.out.split())
+    assert "Models were shown placeholders instead of personal data." in " ".join(ran.out.split())
     calls = gzip.decompress((planted / "runs/answers/calls.jsonl.gz").read_bytes()).decode()
     assert "[email-1]" in calls
     assert PLANTED[0] not in calls

@@ -71,7 +71,7 @@ def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch,
         assert stopped.returncode == 143
         assert said.splitlines()[-1].endswith(
             " of 60 judgements are in judgements.jsonl.partial. "
-            "Finished calls are in the ledger: run the same command again to go on."
+            "Finished calls are in the ledger: run the same command again to continue."
         )
         monkeypatch.chdir(tmp_path)
         assert ragstone(*COMMAND).code == 0

@@ -30,7 +30,7 @@ def test_pages_hold_all_of_the_text_and_are_short(text):
         assert len(reply.encode()) <= MOST_BYTES
         assert reply.count("\n----- mark") == 2
         parts.append(reply.split("\n----- mark")[1].removeprefix("\n"))
-        if f"Go on with page={page + 1}" not in reply:
+        if f"Continue with page={page + 1}" not in reply:
             break
         page += 1
     left = "".join(parts).replace("\n", "")

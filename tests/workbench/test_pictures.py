@@ -28,6 +28,10 @@ from tests.support.shown_project import (
 )
 from tests.support.workbench import create_workbench
 
+from ragstone.features.new import copy_starter
+from ragstone.features.run.pipeline import run
+from ragstone.kernel.config import load_settings
+
 pytestmark = pytest.mark.browser
 
 ROOT = "/workbench"
@@ -47,6 +51,8 @@ VIEWS = {
     "traces": f"{ROOT}/traces",
     "trace": f"{ROOT}/traces/{SHOWN_TRACE}",
 }
+REPORTS = {"report": "light", "report-dark": "dark"}
+REPORT_SIZE = {"width": 1120, "height": 740}
 FIRST_OF = {"data-set": f"a[href^='{ROOT}/data/']"}  # views that are behind the first link of a page
 
 
@@ -91,8 +97,24 @@ def test_a_view_is_as_its_picture(address, tab, name):
     check_picture(tab, name)
 
 
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, utc):
+    """The report that `ragstone demo` writes where no model is set."""
+    folder = tmp_path_factory.mktemp("demo")
+    copy_starter(folder, None)
+    run(load_settings(folder / "ragstone.toml"))
+    return (folder / "runs" / "starter" / "report.html").as_uri()
+
+
+@pytest.mark.parametrize(("name", "scheme"), REPORTS.items())
+def test_the_report_of_the_demo_is_as_the_picture_of_readme(report, name, scheme):
+    with opened_tab(viewport=REPORT_SIZE, reduced_motion="reduce", color_scheme=scheme) as tab:
+        tab.page.goto(report, wait_until="networkidle")
+        check_picture(tab, name)
+
+
 def test_each_view_has_its_picture_and_no_picture_is_left_over():
-    assert {file.stem for file in IMAGES.glob("*.webp")} == set(VIEWS)
+    assert {file.stem for file in IMAGES.glob("*.webp")} == {*VIEWS, *REPORTS}
 
 
 CELLS = "document.querySelectorAll('.runs tr').forEach((row) => row.children[4]"

@@ -1,1 +1,1 @@
-"""The kernel: what every feature stands on. It knows no feature."""
+"""The kernel: what every feature builds on. It knows no feature."""

@@ -10,12 +10,10 @@ from ragstone.kernel.console.printing import say
 Budget = Annotated[
     str | None,
     typer.Option(
-        "--budget", help="Let agents judge, for this much in all, e.g. 2usd; without it they only read."
+        "--budget", help="Let agents judge, up to this total cost, e.g. 2usd; without it, they only read."
     ),
 ]
-Http = Annotated[
-    bool, typer.Option("--http", help="Serve over HTTP, with a key, in place of standard input.")
-]
+Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP, with a key, instead of standard input.")]
 
 
 def mcp(
@@ -40,9 +38,11 @@ def mcp(
 
     caps = parse_caps(budget)
     if budget is not None and (caps.usd is None or caps.calls or caps.tokens):
-        raise ConfigError(f"--budget {budget}: agents spend money, so give US dollars alone, e.g. 2usd.")
+        raise ConfigError(
+            f"--budget {budget}: give the limit in US dollars only, e.g. 2usd, because agents spend money."
+        )
     if not http and (host is not None or port is not None):
-        raise ConfigError("--host and --port are for --http. Add it, or leave them out.")
+        raise ConfigError("--host and --port need --http. Add it, or leave them out.")
     settings = load_settings(config)
     with optional_package("the server for agents", "mcp"):
         from ragstone.mcp.server import create_server

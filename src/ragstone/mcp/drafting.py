@@ -9,8 +9,9 @@ from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import ConfigError
 
 AFTER = (
-    "A draft; nothing was written or asked. Save it as ragstone.toml. `ragstone doctor` says whether the "
-    "address answers, `ragstone run --forecast` what judging would cost, and `ragstone run` evaluates. If it "
+    "A draft: nothing was written and no request was sent. Save it as ragstone.toml. `ragstone doctor` says "
+    "whether the address answers, `ragstone run --forecast` what judging would cost, and `ragstone run` "
+    "evaluates. If it "
     'needs a key: api_key_env = "NAME" and headers = { Authorization = "Bearer {key}" }.'
 )
 

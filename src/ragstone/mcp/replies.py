@@ -30,7 +30,7 @@ def fenced(
         raise DataError(f"There is no page {page}: this reply has {len(pages)}, counted from 1.")
     mark = nonce()
     where = f"Page {page} of {len(pages)}." if len(pages) > 1 else ""
-    rest = f"Go on with page={page + 1}." if page < len(pages) else ""
+    rest = f"Continue with page={page + 1}." if page < len(pages) else ""
     head = " ".join(part for part in (preface, where, rest, FENCE.format(nonce=mark)) if part)
     return f"{head}\n\n----- {mark}\n{pages[page - 1]}\n----- {mark}"
 

@@ -34,11 +34,12 @@ READING = (
     "measure_judge",
     "propose_labels",
     "forecast",
+    "explain",
     "draft_evaluation",
 )
 SPENDING = ("judge",)
 LONGEST_REASON = 2_000
-UNFORESEEN = "An unforeseen error; the server's log has its traceback."
+UNFORESEEN = "Unexpected error: the server's log has the traceback."
 log = logging.getLogger(__name__)
 
 

@@ -15,6 +15,8 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
+from ragstone.features.explain.explaining import explain
+from ragstone.features.explain.words import explained_text
 from ragstone.features.judges.library import figure_text, list_judges, named_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
@@ -42,8 +44,8 @@ MOST_MEANS = 4  # of a run in the list
 WORKED_S = 3_600
 NO_PRICE = "--budget in usd needs the price"  # how the refusal begins that names another unit too
 READ_ONLY = (
-    "This server is read-only. The user can start it with a cap for all that it may spend: "
-    "ragstone mcp --budget 2usd, or 0usd for judges that ask no model."
+    "This server is read-only. The user can restart it with a spending cap: ragstone mcp --budget 2usd, or "
+    "0usd for judges that ask no model."
 )
 
 
@@ -61,16 +63,16 @@ class Tools:
         self._lock = threading.RLock()
 
     def list_runs(self, words: str = "", page: int = 1) -> str:
-        """List the runs of this project, the newest first, with what judges gave them.
+        """List the runs of this project, newest first, with what judges gave them.
 
-        words: only runs whose name has them.
+        words: only runs whose names contain them.
         """
         lines = [
             f"- {run.name}: {_about_run(run.folder)}"
             for run in self.project.runs()
             if all(word in run.name.casefold() for word in words.casefold().split())
         ]
-        return fenced(f"{plural(len(lines), 'run')}, the newest first.", "\n".join(lines), page)
+        return fenced(f"{plural(len(lines), 'run')}, newest first.", "\n".join(lines), page)
 
     def list_files(self, page: int = 1) -> str:
         """List the project's files of rows: answer sheets, questions, judgements, labels of people."""
@@ -92,8 +94,8 @@ class Tools:
         cards = [card for card in read_summary(self.project.run(run)).cards if judge in ("", card.judge)]
         if not cards:
             raise DataError(
-                f"Run {run!r} has no report card{f' of {judge!r}' if judge else ''}: no label of a person is "
-                "for its answers. Use propose_labels for answers worth labelling, then measure_judge."
+                f"Run {run!r} has no report card{f' of {judge!r}' if judge else ''}: no person's label "
+                "matches its answers. Use propose_labels for answers worth labelling, then measure_judge."
             )
         return fenced(
             f"{plural(len(cards), 'report card')} of run {run!r}.",
@@ -120,7 +122,7 @@ class Tools:
 
         where: conditions on columns with = != < <= > >= ~ (contains) in (a, b), joined by and, or, not;
         `flips` is true where systems differ. columns: names to show; without it ids, question, answer and
-        scores, shortened. An unknown one of these is answered with those that there are.
+        scores, shortened. For an unknown column the reply lists the existing ones.
         """
         read = self._run(run)
         table = read.table()
@@ -134,13 +136,13 @@ class Tools:
             raise DataError(f"{mistake} Columns: {', '.join(known)}, and the tags of questions.") from None
         fields = list(columns) or [name for name in known if name in BRIEF or f"{name}_status" in known]
         lines = [_json({name: _brief(row[name]) for name in _told(fields, row)}) for row in _plain_rows(rows)]
-        head = f"{count(len(rows))} of {count(len(table))} rows are left by the filter, one a line."
+        head = f"{count(len(rows))} of {count(len(table))} rows match the filter, one per line."
         return fenced(head, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
-        """Read all about one question of a run: answers, passages, each judge's score and reason, causes.
+        """Read everything about one question of a run: answers, passages, each judge's score and reason, causes.
 
-        system: one of them alone. find_rows shows the ids of questions.
+        system: only this system. find_rows shows the ids of questions.
         """
         read = self._run(run)
         rows = [
@@ -164,7 +166,7 @@ class Tools:
         labels: str = "",
         page: int = 1,
     ) -> str:
-        """Say whether run B is better or worse than run A, or that nobody can tell; and why a gate fails.
+        """Say whether run B is better or worse than run A, or that the questions cannot tell; and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
         that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.
@@ -185,7 +187,7 @@ class Tools:
     def propose_labels(self, run: str, n: int = 10, judge: str = "", labels: str = "", page: int = 1) -> str:
         """Propose which answers a person should label next: a sample from which corrected means hold.
 
-        judge: by whose scores they are spread. labels: a file of labels that there are already.
+        judge: by whose scores they are spread. labels: a file of existing labels.
         """
         if not 1 <= n <= MOST_TO_LABEL:
             raise DataError(f"n = {n}: ask for 1 to {MOST_TO_LABEL} answers.")
@@ -224,14 +226,24 @@ class Tools:
         return fenced(plural(len(listed), "judge") + ".", "\n".join(lines), page)
 
     def forecast(self, page: int = 1) -> str:
-        """Say what `ragstone run` would ask of models for this project, and the cost; nobody is asked."""
+        """Say what `ragstone run` would ask of models for this project, and the cost; no model is asked."""
         lines = forecast_lines(forecast_run(self.project.settings))
-        return fenced("Nobody was asked.", "\n".join(lines), page)
+        return fenced("No model was asked.", "\n".join(lines), page)
+
+    def explain(self, code: str, page: int = 1) -> str:
+        """Explain a code or an error message: what it means, when it is said, what to do, which page of docs.
+
+        code: a status, cause, exit code, outcome of a gate, code of a note, class of an error, or the
+        message as it was printed.
+        """
+        explanations = explain(code)
+        head = f"{plural(len(explanations), 'explanation')}, from Ragstone's own docs."
+        return fenced(head, explained_text(explanations), page)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.
 
-        answers: a file of the project. judges: names from list_judges. limit: the first rows alone. Needs a
+        answers: a file of the project. judges: names from list_judges. limit: only the first rows. Needs a
         budget, which only the user can set.
         """
         if not judges:
@@ -244,7 +256,9 @@ class Tools:
                 raise ConfigError(READ_ONLY)
             left = self.budget_usd - self._spent
             if asking and left <= 0:
-                raise ConfigError(f"The budget of {self.budget_usd} USD is spent. The user can set another.")
+                raise ConfigError(
+                    f"The budget of {self.budget_usd} USD is spent. The user can set a new one."
+                )
             allowed = left if asking else 0.0
             self._spent += allowed  # until it is known what these calls cost, or where it is never known
             try:
@@ -255,7 +269,7 @@ class Tools:
             calls = summary["calls"]
             self._spent += (calls.get("cost_usd") or 0.0 if calls["made"] else 0.0) - allowed
         spent = f" At most {self._spent:.4f} of {self.budget_usd} USD are spent." if asking else ""
-        head = f"Judged into run {summary['name']!r}.{spent} read_report shows it whole."
+        head = f"Judged into run {summary['name']!r}.{spent} read_report shows all of it."
         return fenced(head, _means_of(summary), page)
 
     def draft_evaluation(
@@ -329,8 +343,8 @@ class Tools:
         if budget is None or "Forecast: " not in before:
             raise _NotAsked(mistake)
         raise DataError(
-            f"{mistake} What these calls cost is not known here, so the whole budget counts as spent; the "
-            "user can start the server again. What was answered is in the ledger."
+            f"{mistake} The cost of these calls is not known, so the whole budget counts as spent; the user "
+            "can restart the server. Finished calls are in the ledger."
         )
 
 

@@ -40,7 +40,7 @@ def matrix(
     every = app.runs.all()
     bench = next((entry for entry in every if entry.id in ticked and entry.kind == BENCH_OF_ANSWERERS), None)
     if bench and len(ticked) > 1:
-        raise DataError(f"{bench.name} is a bench and has a matrix of its own: tick it alone, or runs alone.")
+        raise DataError(f"{bench.name} is a bench and has its own matrix: tick it alone, or tick only runs.")
     columns: list[RunColumn] = []
     column: RunColumn | None = None
     points: list[MatrixPoint]
@@ -92,7 +92,7 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
         means = means_of(entry, column) if column else []
         judges = entry.manifest.judges if entry.manifest else {}
         known = entry.calls and entry.calls.cost_usd and len(means) == 1
-        cost = f"{format_cost(entry)} in all" if known else ""
+        cost = f"{format_cost(entry)} in total" if known else ""
         for mean in means:
             target = _rows_of(entry, mean, several=len(means) > 1)
             points.append(point_of(entry.name, mean, entry.settings, judges, cost=cost, target=target))

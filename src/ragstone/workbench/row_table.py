@@ -202,7 +202,7 @@ def _of_question(chosen: RowFilter, tags: Mapping[str, str]) -> list[str]:
     parts = []
     if chosen.found != "any":
         if chosen.found not in RANKS:
-            raise DataError(f"There is no found {chosen.found!r}. Choose one of: {', '.join(RANKS)}.")
+            raise DataError(f"found cannot be {chosen.found!r}. Choose one of: {', '.join(RANKS)}.")
         parts.append(f"found_rank {RANKS[chosen.found]}")
     if chosen.tag:
         name = "lang" if chosen.tag == "lang" and "lang" not in tags else tags.get(chosen.tag, chosen.tag)
@@ -219,7 +219,7 @@ def _result(chosen: RowFilter, column: ColumnView, judge: str) -> str:
     middle = None if column.low is None or column.high is None else (column.low + column.high) / 2
     if chosen.result in ("low", "high"):
         if middle is None:
-            raise DataError(f"The scale of {name} is not known, so low and high say nothing: give a score.")
+            raise DataError(f"The scale of {name} is not known, so low and high mean nothing: give a score.")
         tests.append(f"{name} {'<' if chosen.result == 'low' else '>='} {middle:g}")
     elif chosen.result == "unscored":
         tests += [f"{status} != scored", f"{status} != none"]

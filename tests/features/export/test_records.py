@@ -386,4 +386,4 @@ class TestCommand:
     def test_options_of_records_without_one_are_told(self, folder) -> None:
         ran = ragstone("export", folder(), "t.csv", "--system", "rag", "--dataset", "a/b")
         assert ran.code == 2
-        assert "--system, --dataset: of .eval, .yaml and data alone" in ran.err
+        assert "--system, --dataset: only for .eval, .yaml and data" in ran.err

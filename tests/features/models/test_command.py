@@ -96,7 +96,7 @@ def test_models_of_ragstone_toml_come_with_what_is_set_for_them():
         "openai/mine http://localhost:9/v1; no key in MY_KEY; temperature 0.2; reasoning_tokens 4,000;"
         in said
     )
-    assert "USD a million tokens: input 1.5, output 6 not probed" in said
+    assert "USD per million tokens: input 1.5, output 6 not probed" in said
     assert "openai/unpriced http://localhost:9/v1; price unknown" in said
     assert "input 0.15, cached 0.075, output 0.6 (list price of 2026-11-21)" in said  # that of the judge
     assert [*listed("models")] == [

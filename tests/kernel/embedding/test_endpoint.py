@@ -225,7 +225,7 @@ def test_requests_a_minute_are_kept(fake_openai, opened):
         (vectors_said([[1e39], [1.0]]), "not finite"),
         (vectors_said(["AAAAAA==", "!"]), "gave vectors of 0 and 1 numbers"),
         (vectors_said([[math.nan], [1.0]]), "gave no embeddings that can be read"),
-        (html(), "gave no embeddings that can be read: .* base_url usually ends in /v1"),
+        (html(), "returned no readable embeddings: .* base_url usually ends in /v1"),
     ],
 )
 def test_nonsense_is_told_and_not_stored(fake_openai, opened, no_backoff, said, message):

@@ -100,7 +100,7 @@ def test_a_table_that_a_flat_file_carries_as_text_is_read():
             ["a"],
             'expect of the row is "[\'a\']": write a table, such as {"contains_all": ...}',
         ),
-        ("valid_json", {"valid_json": {"type": "nothing"}}, "expect is no JSON Schema: 'nothing'"),
+        ("valid_json", {"valid_json": {"type": "nothing"}}, "expect is not a JSON Schema: 'nothing'"),
     ],
 )
 def test_what_cannot_be_expected_is_an_error_of_the_row(check, expect, says):

@@ -134,7 +134,7 @@ def test_a_label_off_the_scale_is_refused(says):
     [
         (
             'kind = "embedding"\nname = "Mein Richter"',
-            ":2: Expected small letters, digits and `_`, a letter first (key 'name')",
+            ":2: Expected lower-case letters, digits and `_`, starting with a letter (key 'name')",
         ),
         ('name = "mine"', ":1: the key 'kind' is missing. Add it."),
         ('kind = "boolean"\nname = "mine"', ":1: the key 'version' is missing. Add it."),
@@ -188,7 +188,7 @@ def test_the_files_of_these_tests_are_sound():
         ("warmth = 2, care", "warmth = 3, care", r"example 1: expected.warmth = 3: write a whole .* 0 to 2"),
         ("warmth = 2, care", "warmth = 1.5, care", r"example 1: expected.warmth = 1.5: write a whole number"),
         ("care = 0 }", "car = 0 }", r"tone.toml:20: example 1: expected lacks the criterion 'care'"),
-        ("care = 0 }", "care = 0, cost = 1 }", r"expected names 'cost', which is none of the criteria"),
+        ("care = 0 }", "care = 0, cost = 1 }", r"expected names 'cost', which is not one of the criteria"),
         ("{ warmth = 2, care = 0 }", "2", r"expected gives one value for 2 criteria. Write a table with"),
         ('care = "vague"', 'care = " "', r"example 1: reason.care is empty"),
         (', care = "vague"', "", r"example 1: reason lacks the criterion 'care'"),
@@ -235,7 +235,7 @@ def test_a_criterion_alone_may_be_named_like_the_metric_and_needs_no_tables():
         (
             'kind = "boolean"',
             'kind = "classify"\nlabels = { polite = 1, rude = 0 }',
-            "expected = true is none of the labels: polite, rude",
+            "expected = true is not one of the labels: polite, rude",
         ),
         ('kind = "boolean"', 'kind = "lexical"\nmeasure = "chrf"', "prompt means nothing .* kind lexical"),
     ],

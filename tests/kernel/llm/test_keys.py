@@ -69,9 +69,9 @@ def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(ke
         (None, "No such file"),
         (b"", "which is empty"),
         (b"\xff\xfe", "it is no text"),
-        (f"{KEY}\n{KEY}".encode(), "Write the key alone into"),
-        (f"key = {KEY}".encode(), "Write the key alone into"),
-        ("sk-ключ".encode(), "Write the key alone into"),
+        (f"{KEY}\n{KEY}".encode(), "Write only the key into"),
+        (f"key = {KEY}".encode(), "Write only the key into"),
+        ("sk-ключ".encode(), "Write only the key into"),
     ],
 )
 def test_a_file_without_a_key_is_told_without_its_content(key_file, content, remedy):

@@ -215,7 +215,7 @@ async def test_a_module_is_found_in_the_folder_of_ragstone_toml_with_its_neighbo
         ("import os\nos.environ['NO_KEY_HERE']\n", "my_app:ask", r"KeyError: 'NO_KEY_HERE' .*line"),
         ("def ask(:\n", "my_app:ask", "SyntaxError"),
         ("", "my_app:ask", "the module my_app has no 'ask'"),
-        ("ask = 'text'\n", "my_app:ask", "my_app:ask is no function, but a str"),
+        ("ask = 'text'\n", "my_app:ask", "my_app:ask is not a function but a str"),
         ("def ask(): pass\n", "my_app:ask", r"my_app:ask\(\) cannot be called with a question alone"),
         ("def ask(question, k): pass\n", "my_app:ask", r"alone \(missing a required argument: 'k'\)"),
     ],

@@ -319,7 +319,7 @@ class TestRagas:
             "correct",
             "exact_match",
         }
-        assert "not taken for scores of ragas, which are from 0 to 1: n_words, seconds." in caplog.text
+        assert "not read as scores of ragas, which are from 0 to 1: n_words, seconds." in caplog.text
 
     def test_a_frame_of_results_is_read_as_the_file_is(self) -> None:
         pandas = pytest.importorskip("pandas")

@@ -185,7 +185,7 @@ async def test_types_written_as_text_are_understood(made):
         ("def f(x: list[int] | list[str]):\n    'Do.'", "is of type"),
         ("def f(x: 'Missing'):\n    'Do.'", "its types cannot be read"),
         ("def f(x: str): ...", "has no docstring"),
-        ("f = 3", "is no function, but a int"),
+        ("f = 3", "is not a function but a int"),
         ("g = 3", "has no 'f'"),
         ("1 / 0", "cannot be imported: ZeroDivisionError"),
     ],

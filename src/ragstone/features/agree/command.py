@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
+    from ragstone.features.agree._output import CardOutput, LanguagesOutput
     from ragstone.features.agree._parity import LanguageParity
     from ragstone.features.agree.flips import Flips
     from ragstone.features.agree.gaps import SpecGaps
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.agreement.sequential import SequentialAgreement
 
+KeyedT = TypeVar("KeyedT", "CorrectedMean", "LanguageParity", "SequentialAgreement")
 DEFAULT_MEASURE = "kappa"
 EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
 
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--threshold", help="JUDGE=SCORE: scores from this one on count as 1, for labels of 0 and 1."
-    ),
+    typer.Option("--threshold", help="JUDGE=SCORE: scores at or above it count as 1, for labels of 0 and 1."),
 ]
 Mapping = Annotated[
     list[str] | None,
@@ -62,7 +62,7 @@ Gaps = Annotated[
 ]
 Again = Annotated[
     Path | None,
-    typer.Option("--again", help="Labels of the same answers given again: how many flipped."),
+    typer.Option("--again", help="The same answers labelled again: how many labels flipped."),
 ]
 Policy = Annotated[
     str | None,
@@ -99,7 +99,7 @@ def agree(
     ] = None,
     sequential: Annotated[
         bool,
-        typer.Option("--sequential", help="Also intervals that may be looked at after every label."),
+        typer.Option("--sequential", help="Also show intervals that you may look at after every label."),
     ] = False,
     trust: Annotated[
         float | None,
@@ -107,7 +107,7 @@ def agree(
     ] = None,
     measure: Annotated[
         str,
-        typer.Option("--measure", help="Of --sequential and --trust: kappa, agreement or error."),
+        typer.Option("--measure", help="For --sequential and --trust: kappa, agreement or error."),
     ] = "kappa",
     seed: Seed = 0,
     json: AsJson = False,
@@ -115,9 +115,9 @@ def agree(
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
 
-    The judgements may be another tool's verdicts (see `ragstone import`); where people have annotated in that
-    file, it needs no other labels. Of answers that are there in several languages it also says whether a
-    judge scores them alike; that needs no labels.
+    The judgements may be another tool's verdicts (see `ragstone import`); if people have annotated in that
+    file, no other labels are needed. For answers in several languages it also shows whether a judge scores
+    them alike; that needs no labels.
 
     Examples:
 
@@ -204,7 +204,7 @@ def _check_whole(judgements: Path) -> None:
     if chosen := chosen_in(judgements):
         raise DataError(
             f"{judgements} holds only answers of {chosen.of} that were chosen ({chosen.where}), so they are "
-            "no sample: agreement and means would be those of the choice. Name a run of all answers."
+            "not a sample: agreement and means would apply to that choice only. Name a run of all answers."
         )
 
 
@@ -214,9 +214,9 @@ def _check_sequential(measure: str, trust: float | None, *, wanted: bool, labell
 
     check_trust(measure, trust)
     if wanted and not labelled:
-        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels, too.")
+        raise ConfigError("--sequential and --trust compare a judge with people: give a file of labels too.")
     if measure != DEFAULT_MEASURE and not wanted:
-        raise ConfigError(f"--measure {measure} is of --sequential and --trust: give one of them, too.")
+        raise ConfigError(f"--measure {measure} is for --sequential and --trust: give one of them too.")
 
 
 def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[str, object]") -> None:
@@ -226,11 +226,11 @@ def _check_asked(labels: Path | None, needs: "Map[str, object]", measures: "Map[
     """
     wanted = [option for option, value in needs.items() if value]
     if wanted and not labels:
-        raise ConfigError(f"{', '.join(wanted)}: for labels. Name their file after the judgements.")
+        raise ConfigError(f"{', '.join(wanted)}: only with labels. Name their file after the judgements.")
     wrong = [option for option, value in measures.items() if value]
     if wrong and {"--gaps", "--again"} & {*wanted}:
         raise ConfigError(
-            f"{', '.join(wrong)}: not with --gaps or --again, which look at labels alone. Leave it out."
+            f"{', '.join(wrong)} cannot be used with --gaps or --again, which use only labels. Leave it out."
         )
 
 
@@ -243,6 +243,7 @@ def _tell_gaps(
     whole: bool,
 ) -> None:
     """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
+    from ragstone.features.agree._output import GapsOutput
     from ragstone.features.agree.gap_words import gaps_document
     from ragstone.kernel.document.html import write_page
 
@@ -250,7 +251,8 @@ def _tell_gaps(
     if page:
         write_page(page, document)
     if json:
-        show_json({"gaps": reports, "again": flips})
+        again = {metric: list(of_metric) for metric, of_metric in flips.items()}
+        show_json(GapsOutput(gaps=list(reports), again=again))
         return
     show_documents(document, whole=whole)
     if page:
@@ -314,25 +316,40 @@ def _as_json(
     corrected: "Sequence[CorrectedMean]",
     languages: "JudgedLanguages",
     looks: "Sequence[SequentialAgreement]" = (),
-) -> list[dict[str, object]]:
+) -> "list[CardOutput] | list[LanguagesOutput]":
     """Return each report card's fields with what else is known of its judge; without labels, that alone."""
+    from msgspec import UNSET
+
+    from ragstone.features.agree._output import CardOutput, LanguagesOutput
 
     def key(row: "ReportCard | CorrectedMean | LanguageParity | SequentialAgreement") -> tuple[object, ...]:
         return row.judge, row.metric, row.model, row.prompt_version
 
-    fields_of: dict[tuple[object, ...], dict[str, object]] = {
-        key(card): {name: getattr(card, name) for name in card.__struct_fields__} for card in cards
-    }
-    for row in () if cards else languages.parity:
-        fields_of[key(row)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(row), strict=True))
-    for judge, fields in fields_of.items():
-        if cards:
-            fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
-            fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
-        fields["parity"] = [row for row in languages.parity if key(row) == judge]
-        if looks:
-            fields["sequential"] = next((row for row in looks if key(row) == judge), None)
-    return list(fields_of.values())
+    def of(judge: "ReportCard | LanguageParity", rows: "Sequence[KeyedT]") -> "list[KeyedT]":
+        return [row for row in rows if key(row) == key(judge)]
+
+    if not cards:
+        judges = {key(row): row for row in languages.parity}
+        return [
+            LanguagesOutput(
+                judge=row.judge,
+                metric=row.metric,
+                model=row.model,
+                prompt_version=row.prompt_version,
+                parity=of(row, languages.parity),
+            )
+            for row in judges.values()
+        ]
+    return [
+        CardOutput(
+            **{name: getattr(card, name) for name in card.__struct_fields__},
+            corrected=of(card, corrected),
+            corrected_by_language=of(card, languages.corrected),
+            parity=of(card, languages.parity),
+            sequential=next(iter(of(card, looks)), None) if looks else UNSET,
+        )
+        for card in {key(card): card for card in cards}.values()
+    ]
 
 
 def _numbers(options: list[str] | None, option: str) -> dict[str, float]:

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
 
 Users = Annotated[
-    Path | None, typer.Option("--users", help="Personas (.toml) who talk to it, in place of questions.")
+    Path | None, typer.Option("--users", help="Personas (.toml) who talk to it, instead of questions.")
 ]
 UserModel = Annotated[
     str | None, typer.Option("--user-model", help="Model that speaks for personas without a script.")
 ]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Conversations of each persona.")]
 Like = Annotated[
-    Path | None, typer.Option("--like", help="A log: say how much the simulated users are like its users.")
+    Path | None,
+    typer.Option("--like", help="A log: measure how similar the simulated users are to its users."),
 ]
 
 
@@ -101,7 +102,7 @@ def _refuse(options: "Mapping[str, object]", needed: str = "") -> None:
     """Exit where an option is given that has no meaning here. needed: the option that it goes with."""
     for name, value in options.items():
         if value:
-            say(f"{name} goes with {needed}." if needed else f"{name} has no meaning beside --users.")
+            say(f"{name} needs {needed}." if needed else f"{name} has no meaning with --users.")
             raise typer.Exit(WRONG_USE)
 
 

@@ -19,13 +19,13 @@ Judges = Annotated[
 ]
 Sheet = Annotated[
     Path | None,
-    typer.Option("--sheet", help="An answer sheet to attack, in place of the rows that ship."),
+    typer.Option("--sheet", help="An answer sheet to attack, instead of the rows that ship."),
 ]
 Families = Annotated[
-    list[str] | None, typer.Option("--family", help="Attacks of this family only; may be repeated.")
+    list[str] | None, typer.Option("--family", help="Only attacks of this family; may be repeated.")
 ]
 Probes = Annotated[
-    list[str] | None, typer.Option("--probe", help="This probe of bias only; may be repeated.")
+    list[str] | None, typer.Option("--probe", help="Only this probe of bias; may be repeated.")
 ]
 Each = Annotated[int | None, typer.Option("--each", min=1, help="Number of attacks per row; default: all.")]
 GATE_HELP = "Gate: exit with 1 if more than this share of attacks flips the verdict, e.g. 0.05."

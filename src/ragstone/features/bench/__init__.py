@@ -1,4 +1,4 @@
-"""A grid from ragstone.toml -> which retriever, answerer or judge is better, if that can be told."""
+"""A grid from ragstone.toml -> which retriever, answerer or judge is better, if the data can tell."""
 
 import lazy_loader
 

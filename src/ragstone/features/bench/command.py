@@ -113,9 +113,7 @@ def languages(
 
 OnSuite = Annotated[
     bool,
-    typer.Option(
-        "--suite", help="Measure judges on the labelled rows that ship, in place of [bench.judges]."
-    ),
+    typer.Option("--suite", help="Measure judges on the labelled rows that ship, instead of [bench.judges]."),
 ]
 OfSuite = Annotated[
     list[str] | None,
@@ -158,7 +156,7 @@ def judges(
     if suite:
         settings = _settings(asking, "judges", seed)
         if limit is not None:
-            raise ConfigError("--limit is for the sheet of [bench.judges]; with --suite it is --sample.")
+            raise ConfigError("--limit is for the sheet of [bench.judges]; with --suite, use --sample.")
         _suite(settings, judge, model, sample, asking)
         return
     settings = _settings(asking, "judges", seed, limit=limit)
@@ -188,7 +186,7 @@ def _suite(
     from ragstone.features.bench.suite.words import suite_document
 
     if settings.bench.judges.sheet is not None:
-        say("--suite judges rows of its own: sheet and the grid of [bench.judges] are not used.")
+        say("--suite judges its own rows: the sheet and the grid of [bench.judges] are not used.")
     plan = plan_suite(settings, judges=judges, models=models, sample=sample)
     asking.tell_forecast(lambda: forecast_suite(plan))
     summary = run_bench(run_suite, plan, **asking.limits, force=asking.force)
@@ -207,7 +205,7 @@ def answerers(
     labels: Annotated[
         Path | None,
         typer.Option(
-            "--labels", help="People's labels of these answers, each with its cell as system: places by them."
+            "--labels", help="People's labels of these answers, each with its cell as system: rank by them."
         ),
     ] = None,
     limit: Limit = None,

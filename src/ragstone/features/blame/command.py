@@ -27,7 +27,7 @@ SecondModel = Annotated[
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option("--labels", help="People's labels of these answers, in place of a second judge."),
+    typer.Option("--labels", help="People's labels of these answers, instead of a second judge."),
 ]
 
 

@@ -44,7 +44,7 @@ LabelsFile = Annotated[
     Path | None,
     typer.Option(
         "--labels",
-        help="People's labels of both sides' answers: the verdict is then of what people would see.",
+        help="People's labels of both sides' answers: the verdict is then about what people would see.",
     ),
 ]
 Mapped = Annotated[
@@ -57,7 +57,7 @@ Policy = Annotated[
 ]
 Where = Annotated[
     str | None,
-    typer.Option("--where", help='Only questions that a filter leaves in A or B, e.g. "topic = maize".'),
+    typer.Option("--where", help='Only questions that match a filter in A or B, e.g. "topic = maize".'),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
 More = Annotated[
@@ -70,8 +70,10 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         "--by",
-        help="With three runs or more: a setting to lay the means out by, such as prompt; a second one "
-        "for the columns.",
+        help=(
+            "With three runs or more: a setting to arrange the means by, such as prompt; a second one for "
+            "the columns."
+        ),
     ),
 ]
 
@@ -127,7 +129,7 @@ def compare(
     if by:
         from ragstone.kernel.errors import ConfigError
 
-        raise ConfigError("--by lays out the means of three runs or more. Name more runs, or leave it out.")
+        raise ConfigError("--by arranges the means of three runs or more. Name more runs, or leave it out.")
     from ragstone.kernel.agreement.mapping import parse_mapping
     from ragstone.kernel.config import load_settings
 
@@ -186,9 +188,7 @@ def _tell_several(
 
     unfit = [option for option, value in pair.items() if value is not None and value is not False]
     if unfit:
-        raise ConfigError(
-            f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
-        )
+        raise ConfigError(f"{', '.join(unfit)}: only for two runs, but {len(runs)} are named. Name only two.")
     runs_compared = compare_several(runs, metrics=metrics, seed=seed, by=list(by))
     _show(runs_compared, several_document(runs_compared), output, json=json, whole=whole)
 

@@ -79,7 +79,10 @@ def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes:
     if endpoint is None or yes:
         return endpoint
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"An endpoint is configured, and nobody can say here whether to ask it: --yes asks {endpoint}.")
+        say(
+            "An endpoint is configured, but there is no terminal to confirm that it may be asked: --yes "
+            f"asks {endpoint}."
+        )
         return None
     for line in forecast_lines(_forecast(_asking(settings, endpoint, limit))):
         say(line)

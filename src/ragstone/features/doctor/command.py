@@ -85,7 +85,7 @@ def _blocks(checks: list[Check]) -> "Iterator[Block]":
         lines[mark].append(f"{mark:<8}{check.name}: {check.detail}{fix}")
     n_fail, n_missing = len(lines["FAILS"]), len(lines["MISSING"])
     failing = f"{n_fail} of {plural(len(checks), 'check')} {'fails' if n_fail == 1 else 'fail'}"
-    missing = f", {n_missing} {'is' if n_missing == 1 else 'are'} of what is optional and missing"
+    missing = f", {n_missing} {'is' if n_missing == 1 else 'are'} optional and missing"
     yield Paragraph(f"{failing}{missing if n_missing else ''}.", tone="outcome")
     yield from map(Paragraph, [*lines["FAILS"], *lines["MISSING"]])
     yield Heading("What works", level=3)
@@ -119,7 +119,7 @@ def _writable(folder: Path) -> Check:
     try:
         load_secret(folder)
     except RagstoneError as mistake:
-        return Check("ledger", False, str(mistake), "work in a folder that can be written to", needed=True)
+        return Check("ledger", False, str(mistake), "work in a writable folder", needed=True)
     return Check("ledger", True, f"{folder} can be written", needed=True)
 
 
@@ -169,7 +169,7 @@ def _keys_without_model() -> list[Check]:
         for provider in providers().values()
         if provider.key_variable
     ]
-    detail = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
+    detail = f"no model is named, so none was tested; keys found: {', '.join(keys)}"
     return [Check("models", False, detail, "name one in [run] model, or with --model")] if keys else []
 
 
@@ -198,7 +198,7 @@ def _embeds(name: str, settings: Settings) -> Check:
     except RagstoneError as mistake:
         return Check(f"embedder {name}", False, str(mistake), needed=True)
     seconds = time.perf_counter() - started
-    return Check(f"embedder {name}", True, f"{n_numbers} numbers a text, in {seconds:.1f} s", needed=True)
+    return Check(f"embedder {name}", True, f"{n_numbers} numbers per text, in {seconds:.1f} s", needed=True)
 
 
 def _system(name: str, settings: Settings) -> Check:

@@ -55,8 +55,8 @@ def write_every_eval_ever(judged: JudgedSystem, paths: tuple[Path, Path], organi
     results = {judged.names[row.judge, row.metric, row.model]: row for row in judged.metrics if row.estimate}
     if not results:
         raise DataError(
-            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and Every Eval Ever records "
-            "scores alone."
+            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, but Every Eval Ever "
+            "records only scores."
         )
     rows = list(_instances(judged, results.keys(), evaluation, identity))
     text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)

@@ -51,13 +51,13 @@ def export(
         typer.Option(
             "--otlp",
             metavar="URL",
-            help="Send each judgement as a log event to this collector of OpenTelemetry, e.g. "
+            help="Send each judgement as a log event to this OpenTelemetry collector, e.g. "
             "http://localhost:4318. What was sent before is not sent again, except with --force.",
         ),
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option("--answers", help="For --otlp: the answers, whose traces the events then belong to."),
+        typer.Option("--answers", help="For --otlp: the answers whose traces the events belong to."),
     ] = None,
     traces: Annotated[
         bool,
@@ -145,9 +145,9 @@ def _check_options(
                 f"{option} chooses the rows of a table. Name one, e.g. results.csv, or leave it out."
             )
     if where is not None and view is not None:
-        raise DataError("--view has a filter of its own: give --where or --view, not both.")
+        raise DataError("--view has its own filter: give --where or --view, not both.")
     if answers is not None and otlp is None:
-        raise DataError("--answers tells in which traces events belong: give it with --otlp.")
+        raise DataError("--answers says which traces the events belong to: give it with --otlp.")
 
 
 def _log(run: "FinishedRun", tracking_uri: str | None, experiment: str | None, *, traces: bool) -> None:
@@ -175,9 +175,9 @@ def _send(source: Path, url: str, answers: Path | None, *, anew: bool) -> None:
         say(f"{plural(outcome.cut, 'text')} longer than 32,000 characters: only the beginning was sent.")
     if outcome.rejected:
         raise DataError(
-            f"{outcome.url}: of {plural(outcome.sent + outcome.before, 'event')} the collector did not take "
-            f"{outcome.rejected:,} ({outcome.message or 'it does not say why'}). OTLP forbids to send these "
-            "again: change what it accepts, then export with --force."
+            f"{outcome.url}: the collector rejected {outcome.rejected:,} of "
+            f"{plural(outcome.sent + outcome.before, 'event')} ({outcome.message or 'it does not say why'}). "
+            "OTLP forbids sending these again: change what it accepts, then export with --force."
         )
 
 
@@ -187,4 +187,7 @@ def _tell_cut_cells(table: "Rows[dict[str, Any]]", path: Path) -> None:
 
     cut = n_cut_by_excel(table) if path.suffix.lower() == ".csv" else 0
     if cut:
-        say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
+        say(
+            f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; other programs show all of "
+            "it."
+        )

@@ -24,7 +24,7 @@ Sources = Annotated[
 Folder = Annotated[
     Path,
     typer.Option(
-        "-o", "--output", help="The folder to write to; of verdicts also a file, for judgements alone."
+        "-o", "--output", help="The folder to write to; for verdicts also a file, for judgements alone."
     ),
 ]
 Format = Annotated[
@@ -32,7 +32,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse, documents or "
-        "verdicts; default: found from the content.",
+        "verdicts; default: detected from the content.",
     ),
 ]
 Columns = Annotated[
@@ -74,10 +74,10 @@ def import_(
 ) -> None:
     """Turn existing evaluation sets into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
 
-    Verdicts of other tools' evaluators become judgements, those of people labels, and what they are on
-    answers: evaluation events of OpenTelemetry, evaluator spans of OpenInference, annotations of Phoenix,
-    scores of Langfuse, feedback of LangSmith, assessments of MLflow, results of Azure, Inspect, promptfoo,
-    deepeval, ragas and Every Eval Ever. Spans and log events without verdicts become answers.
+    Verdicts of other tools' evaluators become judgements, those of people become labels, and what they judge
+    becomes answers: evaluation events of OpenTelemetry, evaluator spans of OpenInference, annotations of
+    Phoenix, scores of Langfuse, feedback of LangSmith, assessments of MLflow, results of Azure, Inspect,
+    promptfoo, deepeval, ragas and Every Eval Ever. Spans and log events without verdicts become answers.
 
     Examples:
 
@@ -106,7 +106,7 @@ def import_(
         ):
             return
     if where is not None:
-        raise ConfigError("--where chooses among traces, and these sources hold none. Leave it out.")
+        raise ConfigError("--where chooses among traces, but these sources contain none. Leave it out.")
     from ragstone.features.import_._rows import ImportOptions, parse_columns
     from ragstone.features.import_.importing import import_to_folder
 
@@ -134,13 +134,13 @@ def _gather(
     sources: list[Path], output: Path, limit: int | None, odd: list[str], *, force: bool, json: bool
 ) -> None:
     """Write the conversations of logs. odd: the options that are of no use here."""
-    from ragstone.features.import_._gathering import import_conversations
+    from ragstone.features.import_._gathering import GatheredOutput, import_conversations
 
     if odd:
         raise ConfigError(f"{odd[0]} is for evaluation sets, not for --conversations. Leave it out.")
     n_written, target = import_conversations(sources, output, limit=limit, force=force)
     if json:
-        show_json({"conversations": n_written, "output": target})
+        show_json(GatheredOutput(conversations=n_written, output=str(target)))
     else:
         say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
 
@@ -156,7 +156,7 @@ def _import_verdicts(
     if rows is None:
         if forced:
             raise DataError(
-                f"{', '.join(map(str, sources))}: no verdict of a known tool is in it. `ragstone import "
+                f"{', '.join(map(str, sources))}: no verdict of a known tool was found. `ragstone import "
                 "--help` lists the tools."
             )
         return False
@@ -187,7 +187,7 @@ def _verdict_lines(imported: "ImportedVerdicts") -> list[str]:
     lines.append(f"In {', '.join(imported.output)}.")
     if imported.not_written:
         rest = counts_line(imported.not_written)
-        lines.append(f"Not written: {rest}. A folder has room for them: -o imported.")
+        lines.append(f"Not written: {rest}. To write them too, name a folder: -o imported.")
     return lines
 
 
@@ -197,7 +197,7 @@ def _summary_lines(summary: "ImportSummary") -> list[str]:
     read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
     lines = [*map(remark_text, summary.remarks), *_repeats(summary), *_missing(summary)]
     lines.append(f"{plural(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
-    lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
+    lines += [f"{path} belonged to another set: it is now {path}.old." for path in summary.set_aside]
     counts = {
         "with a reference": summary.n_with_reference,
         "with evidence": summary.n_with_evidence,
@@ -211,12 +211,16 @@ def _summary_lines(summary: "ImportSummary") -> list[str]:
     if summary.tags:
         lines.append(f"  tags: {counts_line(dict(list(summary.tags.items())[:SHOWN_TAGS]))}")
     if summary.n_skipped:
-        lines.append(f"  skipped: {summary.n_skipped:,}, as said above")
+        lines.append(f"  skipped: {summary.n_skipped:,}, as listed above")
     return lines
 
 
 def _repeats(summary: "ImportSummary") -> list[str]:
-    few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
+    few = (
+        []
+        if summary.near_repeats_sought
+        else ["repeats in other words were not looked for: there are too many questions."]
+    )
     if not summary.repeats:
         return few
     n_near = sum(not row.exact for row in summary.repeats)
@@ -236,5 +240,5 @@ def _missing(summary: "ImportSummary") -> list[str]:
     n = len(summary.missing_documents)
     return [
         f"{plural(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
-        f"{summary.missing_documents[0]!r}: such a document cannot be found by any retriever."
+        f"{summary.missing_documents[0]!r}: no retriever can find such a document."
     ]

@@ -25,7 +25,7 @@ Against = Annotated[
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", help="Scores from this one on count as 1, for labels of 0 and 1."),
+    typer.Option("--threshold", help="Scores at or above this count as 1, for labels of 0 and 1."),
 ]
 Mapping = Annotated[
     list[str] | None,
@@ -61,8 +61,8 @@ def develop(
 ) -> None:
     """Try a draft of a judge on labelled answers: which verdicts changed, and did agreement improve?
 
-    The first use splits the questions for good. Drafts run on the dev part. The test part stays hidden until
-    --test, which shows the judge's report card there. Every such look is counted and reported.
+    The first use splits the questions permanently. Drafts run on the dev part. The test part stays hidden
+    until --test, which shows the judge's report card there. Every such look is counted and reported.
 
     Examples:
 
@@ -75,7 +75,7 @@ def develop(
     from ragstone.kernel.errors import ConfigError
 
     if test and (freeze is not None or against is not None):
-        raise ConfigError("--test looks at the judge as it is: leave out --freeze and --against.")
+        raise ConfigError("--test measures the judge as it is: leave out --freeze and --against.")
     run = DevelopmentRun(
         judge=judge,
         labels=labels,
@@ -104,11 +104,13 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, asking: Asking)
     show_found(development, lambda: development_document(development), json=asking.json, whole=asking.whole)
     if development.after.statuses.get("over_budget"):
         if freeze is not None:
-            say("Nothing was frozen: the draft has not been judged whole. Run again with a larger --budget.")
+            say(
+                "Nothing was frozen: the draft has not judged every row. Run it again with a larger --budget."
+            )
         raise typer.Exit(OVER_BUDGET)
     if freeze is not None:
         frozen = freeze_judge(judge, freeze, development=development, settings=run.settings)
-        say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
+        say(f"Frozen: {frozen.path} is now version {frozen.version}, kept as {frozen.kept}.")
 
 
 def score_scale(threshold: float | None, mapping: list[str] | None) -> "Scale":

@@ -26,7 +26,8 @@ Ways = Annotated[
     ),
 ]
 YesFrom = Annotated[
-    float | None, typer.Option("--yes-from", help="Labels are grades: from this one on they count as yes.")
+    float | None,
+    typer.Option("--yes-from", help="For labels that are grades: those at or above this count as yes."),
 ]
 Proposer = Annotated[
     str | None, typer.Option("--proposer", help="Model that proposes prompts; default: the judge's own.")
@@ -49,11 +50,11 @@ def learn(
     model: Model = None,
     asking: Asking,
 ) -> None:
-    """Make a judge better with people's labels: calibrated, stacked, cascaded, with examples, reworded.
+    """Improve a judge with people's labels: calibrate, stack, cascade, add examples, reword.
 
-    Each candidate is measured on questions of the dev part that it was not fitted on. The best one is looked
-    at on the test part, once, and that look is counted. Only if it is better there, the next version of the
-    judge's file is written, with what was tried. "No better: keep the judge you have" is an answer.
+    Each candidate is measured on questions of the dev part that it was not fitted on. The best one is
+    measured once on the test part, and that look is counted. Only if it is better there is the next version
+    of the judge's file written, with what was tried. "No better: keep the judge you have" is an answer.
 
     Examples:
 
@@ -95,6 +96,6 @@ def _tell(learning: "Learning", asking: Asking) -> None:
     show_found(learning, lambda: learning_document(learning), json=asking.json, whole=asking.whole)
     if learning.new_version is not None:
         path = learning.version_path
-        say(f"{path} is version {learning.new_version} now. Use it: --judge {path}")
+        say(f"{path} is now version {learning.new_version}. Use it: --judge {path}")
     if learning.verdict == "over budget":
         raise typer.Exit(OVER_BUDGET)

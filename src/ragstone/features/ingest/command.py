@@ -14,7 +14,7 @@ from ragstone.kernel.console.repeating import repeatable
 from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
-    from ragstone.features.ingest._ingesting import IngestSummary
+    from ragstone.features.ingest._ingesting import IngestOutput, IngestSummary
     from ragstone.kernel.corpus.duplicates import Duplicate
     from ragstone.kernel.corpus.file import Field, IngestOptions, Skipped
 
@@ -43,7 +43,7 @@ Columns = Annotated[
 Duplicates = Annotated[
     Literal["report", "drop", "ignore"],
     typer.Option(
-        "--duplicates", help="Documents that repeat an earlier one: report them, drop them, or do not look."
+        "--duplicates", help="Documents that repeat an earlier one: report them, drop them, or do not check."
     ),
 ]
 MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Skip files that are larger than this.")]
@@ -104,7 +104,7 @@ def ingest(
         for line in _told(summary, options, output):
             say(line)
     if not summary.n_documents:
-        why = "every file was skipped, as said above" if summary.skipped else "the sources hold no file"
+        why = "every file was skipped, as listed above" if summary.skipped else "the sources contain no file"
         raise DataError(f"no documents: {why}. {output} was not written.")
 
 
@@ -128,17 +128,19 @@ def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
     return columns
 
 
-def _summary(summary: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
-    return {
-        "documents": summary.n_documents,
-        "formats": summary.formats,
-        "languages": summary.languages,
-        "skipped": summary.skipped,
-        "reasons": dict(Counter(file.reason for file in summary.skipped).most_common()),
-        "duplicates": summary.duplicates,
-        "dropped": len(summary.duplicates) if options.duplicates == "drop" else 0,
-        "output": output if summary.n_documents else None,
-    }
+def _summary(summary: "IngestSummary", options: "IngestOptions", output: str) -> "IngestOutput":
+    from ragstone.features.ingest._ingesting import IngestOutput
+
+    return IngestOutput(
+        documents=summary.n_documents,
+        formats=summary.formats,
+        languages=summary.languages,
+        skipped=summary.skipped,
+        reasons=dict(Counter(file.reason for file in summary.skipped).most_common()),
+        duplicates=summary.duplicates,
+        dropped=len(summary.duplicates) if options.duplicates == "drop" else 0,
+        output=output if summary.n_documents else None,
+    )
 
 
 def _told(summary: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:
@@ -150,7 +152,7 @@ def _told(summary: "IngestSummary", options: "IngestOptions", output: str) -> li
             f"  languages: {counts_line(summary.languages)}",
         ]
     if summary.skipped:
-        lines.append(f"  skipped: {len(summary.skipped):,}, as said above")
+        lines.append(f"  skipped: {len(summary.skipped):,}, as listed above")
     return lines
 
 
@@ -173,6 +175,6 @@ def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions"
     done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
     repeat = "repeats" if len(duplicates) == 1 else "repeat"
     return [
-        f"{plural(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
-        f"{first.id} repeats {first.of}: {done}."
+        f"{plural(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} nearly), e.g. {first.id} "
+        f"repeats {first.of}: {done}."
     ]

@@ -27,7 +27,7 @@ OneCall = Annotated[
 ]
 EachTurn = Annotated[
     bool,
-    typer.Option("--each-turn", help="Judge every reply of a conversation, as ID#PLACE, not the last alone."),
+    typer.Option("--each-turn", help="Judge every reply of a conversation, as ID#PLACE, not only the last."),
 ]
 QuestionsToo = Annotated[
     Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
@@ -141,7 +141,7 @@ def _chosen_sheet(
 
     wrong = [name for name, value in others.items() if value]
     if wrong or len(runs) != 1:
-        what = f"{', '.join(wrong)}: not with --where" if wrong else "--where takes one run"
+        what = f"{', '.join(wrong)} cannot be used with --where" if wrong else "--where takes one run"
         raise ConfigError(f"{what}. Name one run folder, such as runs/starter, and nothing else.")
     return chosen_sheet(runs[0], where, limit=limit)
 
@@ -180,5 +180,5 @@ def _next_step(summary: "RunSummary", target: "Path | str", sheets: list[Path]) 
             )
         return f"ragstone agree {target} LABELS measures the judges against people's labels."
     if any(metric.model != NO_MODEL and metric.statuses.get("scored") for metric in summary.metrics):
-        return f"ragstone serve shows {target} row by row; labels given there tell how good its judges are."
+        return f"ragstone serve shows {target} row by row; labels given there show how good its judges are."
     return f"ragstone report {target} writes it as one page; ragstone serve shows it row by row."

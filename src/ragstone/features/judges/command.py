@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from ragstone.features.judges._output import JudgeLine
     from ragstone.features.judges.library import ListedJudge
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.document.blocks import Block
@@ -30,12 +31,12 @@ Named = Annotated[
 WIDEST_NAME = 20
 NO_MODEL_ASKED = "no model"
 
-Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
+Kind = Annotated[str, typer.Option("--kind", help="Kind of judge: rubric, boolean, percentage, ...")]
 
 
 def list_(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Words that name or description must have.")
+        list[str] | None, typer.Argument(help="Words that the name or description must contain.")
     ] = None,
     *,
     config: Config = None,
@@ -44,8 +45,8 @@ def list_(
 ) -> None:
     """List the project's judges and those that come with Ragstone: what each measures, reads and costs.
 
-    The last column says what 1,000 answers cost at the model of ragstone.toml, or that no model is asked. A
-    judge that was compared with people has its agreement with them beneath.
+    The last column shows what 1,000 answers cost with the model of ragstone.toml, or that no model is asked.
+    A judge that was compared with people has its agreement with them on the next line.
 
     Examples:
 
@@ -60,7 +61,7 @@ def list_(
     settings = load_settings(config)
     named = named_judges(settings, " ".join(words or ()))
     if not named:
-        raise DataError(f"No judge is about {' '.join(words or ())!r}. See all: ragstone judges list")
+        raise DataError(f"No judge matches {' '.join(words or ())!r}. See all: ragstone judges list")
     if not (json or words or whole):
         show_blocks(_names(named), whole=False)
         return
@@ -87,7 +88,7 @@ def list_(
 def show_(name: Named, *, json: AsJson = False) -> None:
     """Show a judge's settings, and the prompt that it sends for an example row.
 
-    Of one that names Python code the code is shown, and none of it is run.
+    If the judge names Python code, the code is shown but not run.
 
     Examples:
 
@@ -95,26 +96,27 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     - `ragstone judges show my-judge.toml`
     """
     from ragstone.features.judges._code import code_of
+    from ragstone.features.judges._output import JudgeOutput
     from ragstone.features.judges.testing import prompts_of
     from ragstone.kernel.judging import load_judge
 
     if code := code_of(name):
         if json:
-            show_json({"judge": code.keys, "code": code.places})
+            show_json(JudgeOutput(judge=code.keys, code=code.places))
         else:
             typer.echo("\n".join(code.lines))
         return
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
-        show_json({"judge": judge.every_key(), "metrics": judge.metrics, "prompts": prompts})
+        show_json(JudgeOutput(judge=judge.every_key(), metrics=list(judge.metrics), prompts=prompts))
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
     if judge.needs_model and not prompts:
         say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
     if judge.kind == "statements":
-        say("What the second call is shown of the first one's reply is made up.")
+        say("The second call shows a made-up reply to the first one.")
 
 
 def new(
@@ -127,7 +129,7 @@ def new(
 ) -> None:
     """Write a commented judge file to start from; it is valid as it is.
 
-    A name that ends in .py makes a judge in Python; --kind function adds a .toml file beside it.
+    A name that ends in .py makes a judge in Python; --kind function adds a .toml file next to it.
 
     Examples:
 
@@ -139,7 +141,9 @@ def new(
     from ragstone.kernel.tables.writing import check_place
 
     if file.suffix not in (".toml", ".py"):
-        raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
+        raise ConfigError(
+            f"{file}: the name of a judge file ends in .toml. Write e.g. {file.stem or 'mine'}.toml."
+        )
     kind = FUNCTION if file.suffix == ".py" else kind
     text = starting_text(kind, file.stem)
     parse_judge(text, file)  # a name that is none is told before anything is written
@@ -191,10 +195,12 @@ def try_out(
     if model is None and judge.asks_default:
         prompts = prompts_of(judge)
         if asking.json:
-            show_json({"judge": judge.name, "prompts": prompts})
+            from ragstone.features.judges._output import CheckedFile
+
+            show_json(CheckedFile(judge=judge.name, prompts=prompts))
         else:
             _show_prompts(prompts)
-        say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
+        say(f"The file of {judge.name} is valid. Try it: ragstone judges test {name} --model MODEL")
         return
     tried = try_judge(judge, settings, sheet, asking.session)
     if asking.json:
@@ -205,37 +211,39 @@ def try_out(
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
 
-def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:
-    from msgspec import to_builtins
+def _line(entry: "ListedJudge", model: str | None) -> "JudgeLine":
+    from ragstone.features.judges._output import JudgeLine, ListedCard, ListedPrice
 
-    judge, price = entry.judge, entry.price
-    row: dict[str, object] = {"name": entry.name, "about": entry.about, "group": entry.group}
+    judge, price, path = entry.judge, entry.price, entry.path and str(entry.path)
     if judge is None:
-        return row | {"path": str(entry.path), "wrong": entry.wrong}
-    row |= {
-        "kind": judge.kind,
-        "metric": judge.measures,
-        "reads": judge.inputs,
-        "scale": judge.scale,
-        "needs_model": judge.needs_model,
-        "path": entry.path and str(entry.path),
-        "card": None,
-        "n_cards": len(entry.cards),
-        "price": price and {"model": model, **to_builtins(price)},
-    }
+        return JudgeLine(name=entry.name, about=entry.about, group=entry.group, path=path, wrong=entry.wrong)
+    shown = None
     if entry.cards:
         card = entry.cards[0].card
         measure, estimate = card.lead or (None, None)
-        row["card"] = {
-            "metric": card.metric,
-            "model": card.model,
-            "prompt_version": card.prompt_version,
-            "n": card.n,
-            "measure": measure,
-            "estimate": estimate,
-            "better_than_baseline": card.better_than_baseline,
-        }
-    return row
+        shown = ListedCard(
+            metric=card.metric,
+            model=card.model,
+            prompt_version=card.prompt_version,
+            n=card.n,
+            measure=measure,
+            estimate=estimate,
+            better_than_baseline=card.better_than_baseline,
+        )
+    return JudgeLine(
+        name=entry.name,
+        about=entry.about,
+        group=entry.group,
+        kind=judge.kind,
+        metric=judge.measures,
+        reads=judge.inputs,
+        scale=judge.scale,
+        needs_model=judge.needs_model,
+        path=path,
+        card=shown,
+        n_cards=len(entry.cards),
+        price=price and ListedPrice(model=model, usd=price.usd, at_most=price.at_most, pairs=price.pairs),
+    )
 
 
 def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":
@@ -246,7 +254,7 @@ def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry.name)
     rows = [[title, ", ".join(names)] for title, names in groups.items()]
-    more = "--all says what each measures, ragstone judges list WORD of those that a word is about."
+    more = "--all shows what each measures; ragstone judges list WORD shows those that match a word."
     columns = [blocks.Column("", text=True), blocks.Column("", text=True)]
     return [blocks.Table(columns, rows, "Judges"), blocks.Paragraph(more, tone="muted")]
 
@@ -321,8 +329,8 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
 
     if not tried.rows:
         say(
-            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows "
-            "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+            f"Nothing was tried: {tried.judge} has no examples, and its metric does not imply what to expect "
+            "of easy rows. Give an answer sheet too: ragstone judges test NAME answers.jsonl"
         )
         return
     tried_rows = (

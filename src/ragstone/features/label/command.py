@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @reads_rows
 def label(
     judgements: JudgementsFile,
-    labels: Annotated[
-        Path | None, typer.Argument(help="Labels that exist already; with --compare the run of B.")
-    ] = None,
+    labels: Annotated[Path | None, typer.Argument(help="Existing labels; with --compare, run B.")] = None,
     *,
     output: Output = Path("to-label.jsonl"),
     count: Annotated[
@@ -31,29 +29,29 @@ def label(
             "--count",
             min=1,
             show_default="100; with --where all",
-            help="Number of answers; with --compare of questions.",
+            help="Number of answers; with --compare, of questions.",
         ),
     ] = None,
     where: Annotated[
         str | None,
-        typer.Option("--where", help="Of a run: label the answers that a filter leaves; they are no sample."),
+        typer.Option(
+            "--where", help="For a run: label the answers that match a filter; they are not a sample."
+        ),
     ] = None,
     compare: Annotated[
         bool,
         typer.Option("--compare", help="Label both answers of two systems, to compare them."),
     ] = False,
-    system_a: Annotated[str | None, typer.Option(help="With --compare: which system of A.")] = None,
-    system_b: Annotated[str | None, typer.Option(help="With --compare: which system of B.")] = None,
-    known: Annotated[
-        Path | None, typer.Option("--labels", help="With --compare: labels that exist already.")
-    ] = None,
+    system_a: Annotated[str | None, typer.Option(help="With --compare: the system of A.")] = None,
+    system_b: Annotated[str | None, typer.Option(help="With --compare: the system of B.")] = None,
+    known: Annotated[Path | None, typer.Option("--labels", help="With --compare: existing labels.")] = None,
     gaps: Annotated[
         bool,
         typer.Option("--gaps", help="Label again where grades differ for the same stated reason."),
     ] = False,
     instructions: Annotated[
         Path | None,
-        typer.Option("--instructions", help="What annotators are told: labels carry the text's digest."),
+        typer.Option("--instructions", help="Instructions for annotators: labels carry the text's digest."),
     ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", help="Metric to label, if the judges measure several.")
@@ -106,8 +104,8 @@ def label(
         write_rows(output, _under(left, policy), ToLabel, force=force)
         say(
             f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, "
-            "so no sample: their labels count in no mean and no agreement with a judge. Fill in `score`, and "
-            "keep `chosen`."
+            "so not a sample: their labels count in no mean and no agreement with a judge. Fill in `score`, "
+            "and keep `chosen`."
         )
         return
     count = 100 if count is None else count
@@ -145,7 +143,7 @@ def label(
     if before:
         say(
             f"{judgements} holds only answers of {before.of} that were chosen ({before.where}), so these are "
-            "no sample: their labels count in no mean and no agreement with a judge. Keep `chosen`."
+            "not a sample: their labels count in no mean and no agreement with a judge. Keep `chosen`."
         )
 
 
@@ -163,7 +161,9 @@ def _check_mode(
     Raises ConfigError.
     """
     if compare and gaps:
-        raise ConfigError("--compare draws new questions, --gaps labels some again: give one of them.")
+        raise ConfigError(
+            "--compare draws new questions and --gaps labels some again: give only one of the two."
+        )
     values = {"--sheet": sheet if compare else None, "--by": None if by == "stratified" else by}
     wrong = [name for name, value in {**values, "--stratum": stratum}.items() if value is not None]
     if wrong and (compare or gaps):
@@ -171,7 +171,7 @@ def _check_mode(
         if compare:
             mode = "--compare"
             own = "draws questions in its own way and reads texts in the folders of the runs"
-        raise ConfigError(f"{', '.join(wrong)}: not with {mode}, which {own}. Leave it out.")
+        raise ConfigError(f"{', '.join(wrong)} cannot be used with {mode}, which {own}. Leave it out.")
     wrong = [name for name, value in of_pairs.items() if value is not None]
     if wrong and not compare:
         raise ConfigError(f"{', '.join(wrong)}: only with --compare, which labels two systems' answers.")
@@ -186,8 +186,8 @@ def _check_where(
     wrong = [name for name, value in values.items() if value]
     if wrong:
         raise ConfigError(
-            f"{', '.join(wrong)}: not with --where, which takes the answers of a run that the filter leaves. "
-            "Leave out one of them."
+            f"{', '.join(wrong)} cannot be used with --where, which takes the run's answers that match the "
+            "filter. Leave out one of them."
         )
 
 
@@ -260,7 +260,7 @@ def _gap_rows(
     from ragstone.kernel.stages.given import judgements_of
 
     if labels is None:
-        raise ConfigError("--gaps looks at labels that exist. Name their file after the judgements.")
+        raise ConfigError("--gaps needs existing labels. Name their file after the judgements.")
     return gaps_to_label(
         read_rows(judgements_of(judgements), Judgement),
         read_rows(labels, Label),
@@ -273,18 +273,22 @@ def _gap_rows(
 
 def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:
     n = len(rows) // 2
-    fewer = f" No more are shared: {n} in place of {count}." if n < count else ""
+    fewer = f" No more are shared: {n} instead of {count}." if n < count else ""
     columns = "`inclusion`, `queue` and `run`" if rows[0].run else "`inclusion` and `queue`"
     return (
-        f"{output}: both answers to {n} question{'s' if n > 1 else ''}, beside each other, to label for "
-        f"{rows[0].metric}.{fewer} Fill in `score` from the top, always of both, and delete the rows that "
+        f"{output}: both answers to {n} question{'s' if n > 1 else ''}, side by side, to label for "
+        f"{rows[0].metric}.{fewer} Fill in `score` from the top, always for both, and delete the rows that "
         f"you do not get to. Keep {columns}: `ragstone compare A B --labels` needs them."
     )
 
 
 def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
-    fewer = f" No more are left: {len(chosen)} in place of {count}." if len(chosen) < count else ""
-    weighed = " Keep `inclusion` and `queue`: their chances were not equal." if chosen[0].inclusion else ""
+    fewer = f" No more are left: {len(chosen)} instead of {count}." if len(chosen) < count else ""
+    weighed = (
+        " Keep `inclusion` and `queue`: answers had unequal chances of being chosen."
+        if chosen[0].inclusion
+        else ""
+    )
     return (
         f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
         f"Fill in `score` from the top, and delete the rows that you do not get to.{weighed}"

@@ -10,7 +10,7 @@ import typer
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.options import AsJson, Config, Force
 from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, show_json, told_plainly
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,13 +69,13 @@ def export(
 
     - `ragstone ledger export backup.jsonl`
     """
-    from ragstone.features.ledger._archive import export_responses
+    from ragstone.features.ledger._archive import ExportOutput, export_responses
     from ragstone.kernel.llm.ledgers import ledger_place
 
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
-        show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
-    say(f"{done.responses:,} responses in {file}.{_damage_text(done.damaged)}")
+        show_json(ExportOutput(file=str(file), responses=done.responses, damaged=done.damaged))
+    say(f"{plural(done.responses, 'response')} in {file}.{_damage_text(done.damaged)}")
 
 
 def import_(
@@ -84,13 +84,13 @@ def import_(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Add the responses of exported files. Responses that exist already stay; a bad file adds nothing.
+    """Add the responses of exported files. Existing responses stay; a bad file adds nothing.
 
     Examples:
 
     - `ragstone ledger import backup.jsonl other.jsonl`
     """
-    from ragstone.features.ledger._archive import import_responses
+    from ragstone.features.ledger._archive import ImportOutput, import_responses
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
 
@@ -104,7 +104,8 @@ def import_(
         else:
             say(f"{file}: {done[-1].new:,} new, {done[-1].known:,} known.")
     if json:
-        show_json({"files": done, "new": sum(f.new for f in done), "known": sum(f.known for f in done)})
+        new, known = sum(f.new for f in done), sum(f.known for f in done)
+        show_json(ImportOutput(files=done, new=new, known=known))
     if mistakes:
         raise DataError("\n".join(mistakes))
 
@@ -142,7 +143,11 @@ def prune(
     if json:
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
-    say(f"Deleted {pruned.responses:,} responses{smaller}." if pruned.responses else "Nothing was deleted.")
+    say(
+        f"Deleted {plural(pruned.responses, 'response')}{smaller}."
+        if pruned.responses
+        else "Nothing was deleted."
+    )
 
 
 ledger.command("show")(told_plainly(show_account))
@@ -172,7 +177,9 @@ def _seconds(age: str) -> float:
 def _confirmed() -> bool:
     """Return whether the user says yes. Raises ConfigError where there is nobody to ask."""
     if not on_terminal():
-        raise ConfigError("nothing was deleted: there is no terminal to ask on. Add --yes if this is meant.")
+        raise ConfigError(
+            "nothing was deleted: there is no terminal to ask on. To delete without being asked, add --yes."
+        )
     # Not typer.confirm: it writes a space to standard output, which --json keeps for its document.
     sys.stderr.write("Delete them? [y/N] ")
     sys.stderr.flush()
@@ -187,25 +194,25 @@ def _pruning_text(location: "Place", chosen: "Chosen") -> str:
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
     return (
-        f"{location}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
-        f"{_damage_text(chosen.damaged)}"
+        f"{location}: {plural(n, 'response')} to delete ({models}). Asking them again would cost "
+        f"{cost}.{_damage_text(chosen.damaged)}"
     )
 
 
 def _damage_text(n: int) -> str:
-    return f" {n:,} more cannot be read any more: what is stored of them has changed." if n else ""
+    return f" {n:,} more cannot be read: their stored content has changed." if n else ""
 
 
 def _show_tables(account: "Account") -> None:
     damaged = f", {account.damaged:,} more that cannot be read" if account.damaged else ""
-    show(f"{account.path}: {account.responses:,} responses{damaged}, {_size(account.n_bytes)}")
+    show(f"{account.path}: {plural(account.responses, 'response')}{damaged}, {_size(account.n_bytes)}")
     if not account.lines:
         return
     show("", _table("model", [(line.model or "", line) for line in account.models], account.total))
     days = account.days[-SHOWN_DAYS:]
     show("", _table("day (UTC)", [(str(line.day), line) for line in days], None), "")
     if len(account.days) > SHOWN_DAYS:
-        show(f"The last {SHOWN_DAYS} of {len(account.days)} days; all of them with --json.")
+        show(f"The last {SHOWN_DAYS} of {len(account.days)} days; all with --json.")
     show("hits: calls that the ledger answered instead of the model, which saved their price.")
     show("Money in USD, at the prices known now.")
     if account.unpriced:

@@ -51,7 +51,9 @@ def models(
     if provider is None:
         cards = [card for card in known_cards(settings.path(".ragstone")) if card.model != NO_MODEL]
         if json:
-            show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
+            from ragstone.features.models._output import ModelsOutput
+
+            show_json(ModelsOutput(**msgspec.structs.asdict(catalogue), cards=cards))
         else:
             show_blocks(_every_block(catalogue, cards), whole=whole)
         return
@@ -69,7 +71,7 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
     from ragstone.kernel.document.blocks import Heading, Paragraph
 
     ready = [entry.name for entry in catalogue.providers if entry.key is not None]
-    sentence = f"A key is set for {', '.join(ready)}." if ready else "No key of a provider is set."
+    sentence = f"A key is set for {', '.join(ready)}." if ready else "No provider's key is set."
     learnt = [
         [name, f"{findings.findings}; learnt {findings.day}"] for name, findings in catalogue.learnt.items()
     ]
@@ -88,7 +90,7 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
             if (rows := list(each))
             for block in (Heading(head, level=3), _table([""] * len(rows[0]), rows, head))
         ),
-        Heading("What this tells", level=3),
+        Heading("How to read this", level=3),
         Paragraph(HINT),
     ]
 
@@ -110,7 +112,7 @@ def _prices(entry: "ProviderEntry") -> "list[Block]":
         ]
         for price in entry.prices
     ]
-    table = _table(["USD a million tokens", *PRICES, "source, read on"], rows, "List prices", part="main")
+    table = _table(["USD per million tokens", *PRICES, "source, read on"], rows, "List prices", part="main")
     return [
         provider,
         table,
@@ -163,7 +165,7 @@ def _price(price: "Price | None") -> str:
     known = [(name, getattr(price, name)) for name in PRICES]
     listed = ", ".join(f"{name} {amount:g}" for name, amount in known if amount is not None)
     day = read_on(price)
-    return f"USD a million tokens: {listed}" + (f" (list price of {day})" if day else "")
+    return f"USD per million tokens: {listed}" + (f" (list price of {day})" if day else "")
 
 
 def _gguf_cells(entry: "GgufEntry") -> list[str]:

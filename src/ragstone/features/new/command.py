@@ -45,7 +45,7 @@ def new(
     if model is None:
         say(
             f"Made {folder}. It asks no model: answers are quoted from the documents, and judges compare "
-            "words. Lines of ragstone.toml that begin with `# model` say how to name one."
+            "words. Lines of ragstone.toml that begin with `# model` show how to name one."
         )
     else:
         say(f"Made {folder}. It asks {model} ({why}); `model` in [run] of ragstone.toml names it.")

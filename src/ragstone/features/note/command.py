@@ -21,7 +21,7 @@ def note(
     ],
     question: Annotated[
         str | None,
-        typer.Argument(help="The id of the question, or of the trace; without it notes are listed."),
+        typer.Argument(help="The id of the question, or of the trace; without it, notes are listed."),
     ] = None,
     text: Annotated[str, typer.Argument(help="What you saw.")] = "",
     *,
@@ -29,9 +29,10 @@ def note(
         str | None, typer.Option("--system", help="The system whose answer it is about; default: all.")
     ] = None,
     span: Annotated[
-        str | None, typer.Option("--span", help="Of a trace, the span that it is about; default: all of it.")
+        str | None,
+        typer.Option("--span", help="For a trace: the span that it is about; default: all of the trace."),
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="A word for it; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for it; may be repeated.")] = None,
     author: Annotated[
         str | None, typer.Option("--author", help="Who writes; default: your user name.")
     ] = None,
@@ -39,7 +40,7 @@ def note(
     json: AsJson = False,
     whole: Whole = False,
 ) -> None:
-    """Write a note on a question of a run or on a trace, or list the notes that there are.
+    """Write a note on a question of a run or on a trace, or list the existing notes.
 
     Examples:
 
@@ -54,7 +55,7 @@ def note(
     folder = _folder_of(run, traces, system, span)
     if remove is not None:
         if question is not None:
-            raise DataError("--remove takes the note out, so it takes no question. Leave one of the two out.")
+            raise DataError("--remove deletes a note and takes no question. Leave out one of the two.")
         remove_note(folder, remove)
         say(f"Note {remove} removed.")
     elif question is not None:
@@ -80,9 +81,9 @@ def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | No
     from ragstone.kernel.runs.run import read_summary
 
     if traces and system is not None:
-        raise DataError("--system is for runs: of a trace name a span with --span, or leave both out.")
+        raise DataError("--system is for runs. For a trace, name a span with --span, or leave both out.")
     if span is not None and not traces:
-        raise DataError("--span is for traces: of a run name a system with --system, or leave both out.")
+        raise DataError("--span is for traces. For a run, name a system with --system, or leave both out.")
     if not traces:
         read_summary(run)
         return run

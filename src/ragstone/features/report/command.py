@@ -16,7 +16,7 @@ def report(
 ) -> None:
     """Write a run's report.html, which works offline, and report.md, for a pull request.
 
-    For a file of judgements, write NAME.html beside it.
+    For a file of judgements, write NAME.html next to it.
 
     Examples:
 

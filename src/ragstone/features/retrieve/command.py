@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
 ChunksFile = Annotated[
     Path | None,
-    typer.Option("--chunks", help="Chunks from `ragstone chunk`, so that no documents need cutting."),
+    typer.Option("--chunks", help="Chunks from `ragstone chunk`, instead of cutting documents."),
 ]
 RankingsFile = Annotated[
     Path | None,
@@ -32,14 +32,14 @@ Where = Annotated[
 ]
 Match = Annotated[
     list[str] | None,
-    typer.Option("--match", help="Only chunks whose value of this tag is the question's; may be repeated."),
+    typer.Option("--match", help="Only chunks with the question's value of this tag; may be repeated."),
 ]
 Method = Annotated[str | None, typer.Option("--method", help="How to cut documents: see `ragstone chunk`.")]
 Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
 Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
 Qrels = Annotated[
     Path | None,
-    typer.Option("--qrels", help="TREC qrels: the relevant documents, in place of the questions' own."),
+    typer.Option("--qrels", help="TREC qrels: the relevant documents, instead of the questions' own."),
 ]
 Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
 SeedOrSettings = Annotated[

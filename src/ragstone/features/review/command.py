@@ -75,14 +75,19 @@ def _show_review(made: "ReviewedSet", output: Path, *, json: bool, whole: bool) 
 
     if json:
         files = [str(path) for path in made.files]
-        show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
+        from ragstone.features.review.reviewing import ReviewOutput
+
+        show_json(ReviewOutput(review=made.numbers, certificate=made.certificate, files=files))
     elif made.certificate is not None:
         show_documents(certificate_document(made.certificate), whole=whole)
     else:
         show(*review_sentences(made.numbers))
-        say("There is no certificate of this set, so none is renewed.")
+        say("This set has no certificate, so none was updated.")
     if made.documents is None:
-        say("No documents were found, so evidence is as it was written: name them with --documents.")
+        say("No documents were found, so evidence is unchanged. Name them with --documents.")
     for item in [item for item in made.items if item.look][:10]:
         say(f"look again at {item.question.id}: {item.look}.")
-    say(f"{plural(len(made.questions), 'question')} in {output}; beside it every one, the rejected too.")
+    say(
+        f"{plural(len(made.questions), 'question')} in {output}; all questions, the rejected ones too, are "
+        "in the same folder."
+    )

@@ -22,7 +22,7 @@ Logs = Annotated[
     list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
 ]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", help="The questions file to write; answers go beside it.")
+    Path, typer.Option("-o", "--output", help="The questions file to write; answers go next to it.")
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions.")]
 By = Annotated[
@@ -55,7 +55,9 @@ Judgements = Annotated[
 Reference = Annotated[str | None, typer.Option("--reference", help="Column of corrected answers.")]
 Tag = Annotated[
     list[str] | None,
-    typer.Option("--tag", help="Column that becomes a tag, or `month`, of the time; may be repeated."),
+    typer.Option(
+        "--tag", help="Column that becomes a tag, or `month` for the month of the time; may be repeated."
+    ),
 ]
 Time = Annotated[str | None, typer.Option("--time", help="Column of the time, for --tag month.")]
 Keep = Annotated[
@@ -165,7 +167,7 @@ def _show_counts(summary: "SampleSummary") -> None:
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
     if summary.masked is not None:
         masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
-        show(f"masked in what was taken: {masked or 'nothing'}")
+        show(f"masked in the sample: {masked or 'nothing'}")
 
 
 def _show_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
@@ -178,7 +180,7 @@ def _show_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
 def _left_out_rows(left_out: dict[str, int]) -> dict[str, int]:
     reasons = {
         "small_talk": "that greet, thank, or say yes or no",
-        "follow_up": "that go on with what was said before",
+        "follow_up": "that continue what was said before",
         "nothing_asked": "without a letter",
         "too_long": "that are longer than a question",
     }
@@ -189,17 +191,17 @@ def _say_losses(summary: "SampleSummary") -> None:
     """Say what a reader must know before trusting the sample."""
     log = summary.log
     if log.malformed:
-        say(f"{plural(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
+        say(f"{plural(log.malformed, 'row')} cannot be read. The first:\n" + "\n".join(log.shown))
     if log.unread_quality:
-        say(f"Of {plural(log.unread_quality, 'row')} the quality is not a number, a thumb, or yes or no.")
+        say(f"In {plural(log.unread_quality, 'row')} the quality is not a number, a thumb, or yes or no.")
     if summary.without_quality:
-        say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
+        say(f"{summary.without_quality:,} questions have no quality and were not considered.")
     if summary.ungrouped:
-        say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
+        say(f"{summary.ungrouped:,} questions were left out at random before the topics were made.")
     if summary.unspoken:
         say(
-            f"Nothing was taken of topics or cells with {plural(summary.unspoken, 'row')}: the weights leave "
-            "them out. Take more with --count."
+            f"Nothing was taken from topics or cells with {plural(summary.unspoken, 'row')}: the weights "
+            "leave them out. Take more with --count."
         )
     if summary.missing:
         say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")

@@ -13,7 +13,7 @@ def schema(
         str | None, typer.Argument(help="settings, judge, a kind of row, or a result; without it, all names.")
     ] = None,
     *,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it into a file.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it to a file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Print the JSON Schema of ragstone.toml, a judge file, rows, or what a command prints with --json.

@@ -9,7 +9,7 @@ from ragstone.kernel.console.options import AsJson, Config
 from ragstone.kernel.console.printing import say, show_found
 
 Whole = Annotated[
-    bool, typer.Option("--all", help="Print all of it: whole texts, contexts, conversations, prompts.")
+    bool, typer.Option("--all", help="Print everything: full texts, contexts, conversations, prompts.")
 ]
 
 

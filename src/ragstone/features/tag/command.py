@@ -111,6 +111,6 @@ def _tell(summary: "TaggingSummary") -> None:
             f"{sum(unnamed.values())} topics are named by their terms, since the model gave no name ({told})."
         )
     if summary.n_cut:
-        say(f"Of {summary.n_cut} rows the model saw only the beginning: they are too long.")
+        say(f"{summary.n_cut} rows are too long: the model saw only their beginning.")
     if summary.statuses or summary.named:
         say(asked_line(summary.calls))

@@ -113,7 +113,9 @@ def _read(
 
     questions, listed = read_translatable(file)
     if listed and documents:
-        raise DataError(f"{file} holds documents: give these alone, or questions with their --documents.")
+        raise DataError(
+            f"{file} contains documents: give them alone, or give questions with their --documents."
+        )
     if documents:
         listed = list(read_documents(settings, [str(path) for path in documents]).documents)
     return Translating(questions=questions, documents=listed, source=source, originals=originals)
@@ -136,12 +138,12 @@ def _first(wanted: "Translating", limit: int | None) -> "Translating":
 
 
 def documents_path(output: Path) -> Path:
-    """Return where translated documents stand beside translated questions."""
+    """Return the path of translated documents next to translated questions."""
     return output.with_name(f"{output.stem}.documents{output.suffix}")
 
 
 def all_path(output: Path) -> Path:
-    """Return where all translations of a file stand, the lost ones too."""
+    """Return the path of all translations of a file, the lost ones too."""
     return output.with_name(f"{output.stem}.all{output.suffix}")
 
 
@@ -173,10 +175,10 @@ def _show_counts(kind: str, counts: "TranslationCounts") -> None:
     for lang, n in counts.n_translated.items():
         lost = counts.lost[lang]
         chrf = counts.chrf[lang]
-        scored = "" if chrf is None else f"; mean chrF of the way back {chrf:.2f}"
+        scored = "" if chrf is None else f"; mean chrF of the back-translation {chrf:.2f}"
         show(f"{n} of {n + sum(lost.values())} {kind} in {language_name(lang)}{scored}")
         show(*(f"{n_lost:6}  lost: {REASONS[reason][1]}" for reason, n_lost in lost.items()))
     if counts.n_same:
-        say(f"{counts.n_same} {kind} are in a language asked for already.")
+        say(f"{counts.n_same} {kind} are already in a requested language.")
     if counts.n_other:
-        say(f"{counts.n_other} {kind} are in another language than --from names, and were left out.")
+        say(f"{counts.n_other} {kind} are not in the language of --from and were left out.")

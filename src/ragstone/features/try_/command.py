@@ -22,7 +22,7 @@ def try_(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", help="The judge of the run beside it; default: of its name."),
+        typer.Option("--against", help="The run's judge to compare with; default: the one of the same name."),
     ] = None,
     question: Annotated[
         list[str] | None, typer.Option("--question", help="A question's id; may be repeated.")
@@ -36,7 +36,7 @@ def try_(
     """Try a changed prompt on a few rows of a run: old and new side by side.
 
     An answer prompt answers again from the saved contexts, and the run's judges judge the new answers. A
-    judge judges the saved answers again. Nothing of the run is changed, and no call is paid for twice.
+    judge judges the saved answers again. The run is not changed, and no call is paid for twice.
 
     Examples:
 

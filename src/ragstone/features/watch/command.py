@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files and folders of a log; without one, show what is stored."),
+    typer.Argument(help="Log files and folders; without one, show what is stored."),
 ]
 Judges = Annotated[
     list[str] | None, typer.Option("--judge", help="Judge: a name or a .toml file; may be repeated.")
 ]
 Rate = Annotated[float | None, typer.Option("--rate", help="Share of exchanges to judge, 0 to 1.")]
 DayBudget = Annotated[
-    str | None, typer.Option("--budget", help="Spend at most this a day: 500calls, 200000tokens, 5usd.")
+    str | None, typer.Option("--budget", help="Spend at most this per day: 500calls, 200000tokens, 5usd.")
 ]
 Judgements = Annotated[
     list[Path] | None,
@@ -57,7 +57,7 @@ Otlp = Annotated[
     typer.Option(
         "--otlp",
         metavar="URL",
-        help="Send an event a judgement to this collector of OpenTelemetry, e.g. http://localhost:4318.",
+        help="Send one event per judgement to this OpenTelemetry collector, e.g. http://localhost:4318.",
     ),
 ]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
@@ -106,13 +106,13 @@ def watch(
 
     if rejudge is not None:
         raise ConfigError(
-            "--rejudge was removed. Frozen answers (canaries) tell whether the judge or the application "
-            "changed: leave the option out."
+            "--rejudge was removed: leave it out. Frozen answers (canaries) show whether the judge or the "
+            "application changed."
         )
     check_outputs(gaps, questions, log or (), force=force)
     check_given(judgements or ())
     if rate is not None and not 0 < rate <= 1:
-        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
+        raise ConfigError(f"--rate {rate:g}: give the share of exchanges to judge, above 0 and at most 1.")
     sources, asking = log or [], bool(log) and not judgements
     settings = load_for(config, engine)
     with (
@@ -143,7 +143,7 @@ def _follow(
     from ragstone.features.watch.watching import followed, utc_today
 
     known = {alarm_line(open_alarm) for open_alarm in summary.open_alarms}
-    say("Waiting for new rows; Ctrl-C ends.")
+    say("Waiting for new rows. Stop with Ctrl-C.")
     for later in followed(watcher, sources, asking=asking, offline=offline):
         summary = later
         for line in [*read_lines(summary.read), judged_line(summary)]:

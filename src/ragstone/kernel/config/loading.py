@@ -116,7 +116,7 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
 SectionT = TypeVar("SectionT", bound=Section)
 PLAIN_NAME = (
     "Expected `str` matching regex '^[a-z][a-z0-9_]*$'",
-    "Expected small letters, digits and `_`, a letter first",
+    "Expected lower-case letters, digits and `_`, starting with a letter",
 )
 
 

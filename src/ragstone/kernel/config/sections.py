@@ -84,7 +84,10 @@ class ModelSettings(Section, frozen=True, kw_only=True):
             if not value.strip():
                 raise ValueError(f"headers: {name!r} has no value. Give it one, or leave it out.")
             if not re.fullmatch(r"[!#$%&'*+.^_`|~\w-]+", name, re.ASCII) or not value.isprintable():
-                raise ValueError(f"headers: {name!r} is none. A name has letters and -, a value one line.")
+                raise ValueError(
+                    f"headers: {name!r} is not a valid header. A name has letters and -, and a value is one "
+                    "line."
+                )
 
 
 class RunSection(Section, frozen=True, kw_only=True):

@@ -158,7 +158,7 @@ _TOOLS = {
 }
 MOVED = {
     key: f"[assistant] {key} no longer exists: this tool has moved from Ragstone to its example. Copy the "
-    "folder examples/assistant/farm_tools of Ragstone's repository to beside this file, write tools = "
+    "folder examples/assistant/farm_tools of Ragstone's repository next to this file, write tools = "
     f'["{call}"] below [assistant], and {value}. Without the tool, delete the key.'
     for key, (call, value) in _TOOLS.items()
 }

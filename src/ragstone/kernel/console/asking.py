@@ -217,7 +217,7 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
     for line in forecast_lines(forecast):
         say(line)
     if is_large(forecast) and not yes and on_terminal() and not _said_yes():
-        say("ragstone: nothing was asked. --yes goes on without the question, --budget caps what is spent.")
+        say("ragstone: no model was called. --yes continues without asking, --budget caps the spending.")
         raise typer.Exit(WRONG_USE)
 
 
@@ -254,12 +254,12 @@ def _grounds(model: "ModelForecast") -> list[str]:
     if model.n_earlier:
         grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
     else:
-        grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
+        grounds = "first use of this model, so reply lengths are estimates (try --limit 5 first)"
     lines = [f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."]
     if model.shared_usd is not None:
         lines.append(
-            f"  {model.model}: about {count(model.shared)} of the tokens in begin a prompt as that of "
-            "another judge of the row begins. Where the provider's cache has them, it costs about "
+            f"  {model.model}: about {count(model.shared)} input tokens repeat the beginning of another "
+            "judge's prompt for the same row. Where the provider caches them, the cost is about "
             f"{usd(model.shared_usd)} less."
         )
     return lines

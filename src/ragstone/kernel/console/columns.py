@@ -18,13 +18,13 @@ Worksheet = Annotated[
 ]
 TraceWhere = Annotated[
     str | None,
-    typer.Option("--where", help="Of traces only these, e.g. 'service = farm and failed'; see filters."),
+    typer.Option("--where", help="Only these traces, e.g. 'service = farm and failed'; see filters."),
 ]
 RowWhere = Annotated[
     str | None,
     typer.Option(
         "--where",
-        help="Only the answers of a run or of traces that a filter leaves; those of a run become a new run.",
+        help="Only answers of a run or of traces that match a filter; those of a run become a new run.",
     ),
 ]
 _OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}

@@ -42,6 +42,6 @@ def check_model(judge: Judge, settings: Settings) -> None:
     """Raise ConfigError where a judge asks a model, and none is set."""
     if judge.asks_default and settings.judge.model is None:
         raise ConfigError(
-            f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
-            "the table [judge] of ragstone.toml, and start the workbench again."
+            f'{judge.name} asks a model, but none is set. Write model = "openai/gpt-4o-mini", or another, in '
+            "the table [judge] of ragstone.toml, and restart the workbench."
         )

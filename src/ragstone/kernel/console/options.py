@@ -11,20 +11,22 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", help="Settings file; default: ragstone.toml in this folder, if there is one."),
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Answer only from the ledger; call no model.")]
 KeepFailures = Annotated[
     bool,
     typer.Option("--keep-failures", help="Keep unusable replies of earlier runs; do not ask for them again."),
 ]
 MaskToo = Annotated[
-    bool, typer.Option("--mask", help="Show models placeholders in place of personal data, see [privacy].")
+    bool, typer.Option("--mask", help="Show models placeholders instead of personal data, see [privacy].")
 ]
 Bounds = Annotated[
     bool,
     typer.Option(
         "--bounds",
-        help="Show each mean's worst and best case, had its failed rows the lowest or the highest score; "
-        "without it, where more than 5 % failed.",
+        help=(
+            "Show each mean's worst and best case, with its failed rows at the lowest or the highest score; "
+            "without this option, only where more than 5 % failed."
+        ),
     ),
 ]
 ByBatch = Annotated[
@@ -58,7 +60,7 @@ Whole = Annotated[
 Trust = Annotated[
     bool, typer.Option("--trust", help="Run the Python code that judge files outside this project name.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if some rows could not be scored.")]
 SYSTEM = "One of [systems], module:function, or a prompt for the built-in RAG: strict, bare, or a .toml file."
 AnsweredBy = Annotated[str | None, typer.Option("--system", help=SYSTEM)]

@@ -136,12 +136,12 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(arguments, 1, "", f"no end after {PATIENCE_S} seconds")
+        return subprocess.CompletedProcess(arguments, 1, "", f"not finished after {PATIENCE_S} seconds")
 
 
 def _checked(url: str, ran: subprocess.CompletedProcess[str]) -> None:
     if ran.returncode:
-        lines = ran.stderr.strip().splitlines() or ["it says nothing"]
+        lines = ran.stderr.strip().splitlines() or ["it gives no reason"]
         reason = plain(next((line for line in lines if line.startswith(("fatal:", "ssh:"))), lines[-1]))
         raise DataError(
             f"{plain(url)}: cannot be cloned ({reason}). Check the address and the network, and that git can "

@@ -168,7 +168,9 @@ def chunk_documents(
 def _readable(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents that hold text. Raises DataError for one that UTF-8 cannot write."""
     for document in documents:
-        with explaining(f"document {document.id!r} is no valid text", "Repair its text.", UnicodeEncodeError):
+        with explaining(
+            f"document {document.id!r} is not valid text", "Repair its text.", UnicodeEncodeError
+        ):
             document.text.encode()
         if document.text.strip():
             yield document

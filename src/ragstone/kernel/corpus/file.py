@@ -58,6 +58,6 @@ def limits_of(n_bytes: int, passages: int | None = None) -> ReadingLimits:
 def too_many(n_passages: int, most: int) -> str:
     """Return why a file is not taken in that gives so many passages."""
     return (
-        f"it gives {n_passages:,} passages or more, and a file may give {most:,}: split it, or raise "
+        f"it gives {n_passages:,} passages or more, but a file may give {most:,}: split it, or raise "
         "max_passages of [assistant]"
     )

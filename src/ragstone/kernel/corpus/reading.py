@@ -36,7 +36,10 @@ def _imported(location: str) -> Reader:
 READERS: Mapping[str, Reader] = {
     ".txt": read_text,
     ".text": read_text,
-    ".rst": read_text,
+    ".rst": _imported("kernel.corpus.readers.rst:read_rst"),
+    ".rest": _imported("kernel.corpus.readers.rst:read_rst"),
+    ".adoc": _imported("kernel.corpus.readers.asciidoc:read_asciidoc"),
+    ".asciidoc": _imported("kernel.corpus.readers.asciidoc:read_asciidoc"),
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".html": _imported("kernel.corpus.readers.html:read_html"),
@@ -96,7 +99,7 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         frame = traceback.extract_tb(mistake.__traceback__)[-1]
         what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
         where = f"{Path(frame.filename).name}, line {frame.lineno}"
-        reason = f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
+        reason = f"its reader failed with {what} ({where}). That is a bug in Ragstone: please report it"
         return [Skipped(str(file.path), reason)]
     if not documents:
         return [Skipped(str(file.path), "it holds no rows")]
@@ -153,5 +156,5 @@ def reader_of(file: File) -> Callable[[File], Iterable[Document | FileTable]]:
     if not file.as_text:
         if not ending:
             raise Unreadable("its name has no ending")
-        raise Unreadable(f"files that end in {ending!r} are read only where a pattern names them: *{ending}")
+        raise Unreadable(f"files that end in {ending!r} are read only if a pattern names them: *{ending}")
     return read_source

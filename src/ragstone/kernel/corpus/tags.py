@@ -65,7 +65,7 @@ def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | 
     if not key.isidentifier():
         return f"{key!r} cannot be the key of a tag: write it with letters, digits and _."
     if key in RESERVED:
-        return f"{key!r} cannot be the key of a tag, since it means something already. Call it otherwise."
+        return f"{key!r} cannot be the key of a tag, since it already has a meaning. Choose another name."
     if values == "open":
         return None
     if not values:

@@ -64,15 +64,15 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
                 n_more = len(self.unplaced) - SHOWN
                 more = f" and {n_more} more" if n_more > 0 else ""
                 note += (
-                    f" That of {plural(len(self.unplaced), 'question')} has no certain place any more, so "
+                    f" That of {plural(len(self.unplaced), 'question')} no longer has a certain place, so "
                     f"measures by characters leave {'it' if len(self.unplaced) == 1 else 'them'} out: "
                     f"{', '.join(sorted(self.unplaced)[:SHOWN])}{more}."
                 )
             notes.append(note)
         if self.n_unknown:
             notes.append(
-                f"Whether the evidence of {plural(self.n_unknown, 'question')} still stands where it stood "
-                "cannot be told: it takes the documents, and questions that carry the words of their "
+                f"It is unknown whether the evidence of {plural(self.n_unknown, 'question')} is still in its "
+                "place: checking that takes the documents, and questions that carry the words of their "
                 "evidence, as those of `ragstone build` do. If a document has changed, measures by "
                 "characters are too low."
             )

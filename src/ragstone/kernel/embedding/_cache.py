@@ -44,7 +44,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         database = connect(path, busy_s=BUSY_S)
     except (OSError, sqlite3.OperationalError) as mistake:
         raise DataError(
-            f"{path}: the embeddings store cannot be made ({mistake}). Check that its folder is writable."
+            f"{path}: the embeddings store cannot be created ({mistake}). Check that its folder is writable."
         ) from None
     try:
         prepare(database, (_SCHEMA,), format_=1, busy_s=BUSY_S)

@@ -10,8 +10,7 @@ from ragstone.kernel.llm.embedding_door import most_used
 from ragstone.kernel.llm.forecast import Forecaster
 
 ASSUMPTION = (
-    "Texts are to be embedded first: until they are, nobody knows what is found, so what BM25 finds stands "
-    "in for it."
+    "Texts must be embedded first. Until then the results are unknown, so the forecast uses those of BM25."
 )
 
 

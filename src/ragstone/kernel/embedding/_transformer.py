@@ -61,5 +61,6 @@ def _load(name: str, dimensions: int | None) -> Any:  # noqa: ANN401 - the packa
     except (OSError, ValueError) as mistake:
         raise ModelError(
             f"sentence-transformers/{name} cannot be loaded ({' '.join(str(mistake).split())[:200]}). Give "
-            "the path of a folder that holds the model, or a name that its hub knows, where it is reached."
+            "the path of a folder that contains the model, or a name that its hub knows, if that can be "
+            "reached."
         ) from None

@@ -224,7 +224,7 @@ def _incomplete(failures: Sequence[CallFailed], n_texts: int) -> CallFailed:
     return CallFailed(
         first.status,
         f"{first} Of {n_texts:,} texts, {n_texts - len(failures):,} are embedded and stored: run the same "
-        "command again to go on from there.",
+        "command again to continue from there.",
     )
 
 

@@ -102,8 +102,8 @@ async def _after_rounds(
                 break
         except asyncio.CancelledError:
             raise Stopped(
-                "stopped. The batches that were submitted go on at the provider, and their calls will be "
-                "charged: run the same command again to pick them up."
+                "stopped. The submitted batches continue at the provider, and their calls will be charged: "
+                "run the same command again to pick them up."
             ) from None
     # All that was answered is in the ledger now, so the rows are those that single calls would have made.
     async for row in rows():

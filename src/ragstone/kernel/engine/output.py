@@ -52,7 +52,7 @@ async def write_stream(
             partial = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
             stood = f"are in {partial}" if partial else "were finished"
             raise Stopped(
-                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
-                "Finished calls are in the ledger: run the same command again to go on."
+                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. Finished calls are in the "
+                "ledger: run the same command again to continue."
             ) from None
     return n_rows

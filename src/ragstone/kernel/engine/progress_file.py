@@ -134,7 +134,7 @@ class _Teller:
             try:
                 self._put()
             except Exception as mistake:  # noqa: BLE001 - the next one may go well, and the run goes on anyway
-                LOG.warning("%s: this second's progress is not written (%s)", self._path, mistake)
+                LOG.warning("%s: this second's progress was not written (%s)", self._path, mistake)
 
     def _put(self, ended: Literal["stopped", "failed"] | None = None, reason: str = "") -> None:
         state = self._state()

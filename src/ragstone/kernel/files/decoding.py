@@ -93,7 +93,7 @@ def _decoded(content: bytes, declared: str | None) -> tuple[str, str]:
         try:
             return content.decode(marked), marked
         except UnicodeDecodeError as mistake:
-            raise Unreadable(f"it begins as {marked.upper()} and is not ({mistake.reason})") from None
+            raise Unreadable(f"it begins like {marked.upper()} but is not ({mistake.reason})") from None
     if b"\0" in content:
         return _without_mark(content)
     for encoding in ("iso2022_jp", "utf-8") if b"\x1b$" in content else ("utf-8",):

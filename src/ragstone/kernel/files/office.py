@@ -82,7 +82,8 @@ def open_office(file: File, usual: str) -> Iterator[OfficeFile]:
     """
     if file.read_bytes()[:4] == _OLD_FORMAT:
         raise Unreadable(
-            "it has a password or is in the format of Office 97: save it in the present format, without one"
+            "it has a password or is in the format of Office 97: save it in the current format, without a "
+            "password"
         )
     try:
         with opened(file) as archive:

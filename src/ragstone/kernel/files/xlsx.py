@@ -135,7 +135,7 @@ def read_xlsx(file: File) -> Iterator[FileTable]:
     with open_office(file, "xl/workbook.xml") as opened:
         workbook = opened.parsed(opened.main)
         if workbook is None or local(workbook) != "workbook":
-            raise Unreadable("it is no Excel file: it has no workbook")
+            raise Unreadable("it is not an Excel file: it has no workbook")
         relations = opened.relations(opened.main)
         strings = next((each.target for each in relations.values() if each.kind == "sharedStrings"), "")
         shared = _Strings.of(opened.archive, strings)

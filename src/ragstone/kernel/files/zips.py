@@ -29,7 +29,7 @@ def opened(file: File) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as mistake:
-        raise Unreadable(f"it is no ZIP archive or a damaged one ({mistake})") from None
+        raise Unreadable(f"it is not a ZIP archive, or is a damaged one ({mistake})") from None
     with archive:
         _check(archive)
         yield archive
@@ -67,14 +67,14 @@ def check_entry(entry: zipfile.ZipInfo) -> None:
         raise Unreadable("it is encrypted: unpack the archive first")
     # The others unpack a block at once, whatever comes out of it.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Unreadable("it is packed in another way than deflate: unpack the archive first")
+        raise Unreadable("its compression is not deflate: unpack the archive first")
 
 
 def too_large(n_bytes: int, most_bytes: int) -> str:
     """Return the words for a file that is too large, and what to do."""
     return (
         f"{n_bytes / 1e6:,.0f} MB, more than {most_bytes / 1e6:,.0f} MB: split it, or raise max_file_mb if "
-        "the memory allows some ten times its size"
+        "there is memory for about ten times its size"
     )
 
 

@@ -38,5 +38,5 @@ def _validator(schema: bytes, named: str) -> Any:  # noqa: ANN401 - of a package
     try:
         kind.check_schema(table)
     except SchemaError as mistake:
-        raise CallFailed("error", f"{named} is no JSON Schema: {mistake.message}") from None
+        raise CallFailed("error", f"{named} is not a JSON Schema: {mistake.message}") from None
     return kind(table, registry=Registry())  # which fetches nothing

@@ -118,7 +118,7 @@ async def judge_by_token(
     if reply is None or reply.logprobs is None:
         raise NoProbabilities(
             f"judge {judge.name!r} reads the probabilities of tokens, and {context.model} gives none. Drop "
-            '@token (or reply = "token" from its file), or take an endpoint that gives logprobs.'
+            '@token (or reply = "token" from its file), or use an endpoint that gives logprobs.'
         )
     likely = probabilities(reply, [option.word for option in options])
     mass = sum(likely.values())

@@ -267,5 +267,5 @@ def problem_of(check: str, expected: object) -> str | None:
     except msgspec.ValidationError:
         return f"{expected!r} is not what {check} expects: give {rule.words}."
     except re.error as mistake:
-        return f"{expected!r} is no regular expression: {mistake}."
+        return f"{expected!r} is not a regular expression: {mistake}."
     return None

@@ -252,8 +252,8 @@ class CitationsJudge(PromptedJudge, frozen=True, kw_only=True, tag="citations"):
         if bool(self.prompt) == (self.threshold is not None):
             yield (
                 "threshold",
-                "a judge of citations has a prompt, by which a model checks, or a threshold, from which on "
-                "words do: give one of them.",
+                "a judge of citations has a prompt, with which a model checks, or a threshold, with which "
+                "words do: give one of the two.",
             )
         if self.threshold is not None and not 0 < self.threshold <= 1:
             yield "threshold", f"threshold = {self.threshold:g}: give a share above 0 and up to 1, e.g. 0.5."
@@ -261,12 +261,12 @@ class CitationsJudge(PromptedJudge, frozen=True, kw_only=True, tag="citations"):
             key = "samples" if self.samples > 1 else "prompts" if self.prompts else "temperature"
             yield (
                 key,
-                f"{key} means nothing where words decide. Take it out, or give a prompt.",
+                f"{key} means nothing where words decide. Remove it, or give a prompt.",
             )
         if self.prompt and "{statements}" not in self.prompt:
             yield (
                 "prompt",
-                "the prompt does not name {statements}. Write {statements} where it speaks of what to check.",
+                "the prompt does not name {statements}. Write {statements} where it says what to check.",
             )
 
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:

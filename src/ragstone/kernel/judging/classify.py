@@ -45,7 +45,7 @@ class ClassifyJudge(TokenJudge, frozen=True, kw_only=True, tag="classify"):
 
     def _problem_of_token(self) -> str | None:
         if len(self.labels) > MOST_LABELS:
-            return f'reply = "token" tells at most {MOST_LABELS} labels apart.'
+            return f'reply = "token" can distinguish at most {MOST_LABELS} labels.'
         return super()._problem_of_token()
 
     def _outcome_field(self) -> Field:
@@ -61,7 +61,7 @@ class ClassifyJudge(TokenJudge, frozen=True, kw_only=True, tag="classify"):
     def _problem_of_expected(self, expected: object) -> str | None:
         if isinstance(expected, str) and expected in self.labels:
             return None
-        return f"expected = {as_toml(expected)} is none of the labels: {', '.join(self.labels)}."
+        return f"expected = {as_toml(expected)} is not one of the labels: {', '.join(self.labels)}."
 
     def options(self) -> list[Option]:
         """Return what the model may say in one token: a letter for each label."""

@@ -21,7 +21,7 @@ DIGITS = (
     9  # scores that are mapped from one scale to another are rounded to so many, so that equals stay equal
 )
 THEIR_OWN = (
-    "temperature, samples and reply are its members' own: write them there, e.g. judge = 'answered@token'."
+    "temperature, samples and reply belong to its members: set them there, e.g. judge = 'answered@token'."
 )
 
 
@@ -45,9 +45,9 @@ class CombinedJudge(JudgeFields, frozen=True, kw_only=True):
         """Return why a judge cannot be this member, or None."""
         low, high = inner.scale
         if inner.compares_two:
-            return "compares two answers, and the others judge one. Take it out."
+            return "compares two answers, but the others judge one. Remove it."
         if member.model and not inner.members and not inner.needs_model:
-            return f"asks no model: take out model = {member.model!r}."
+            return f"asks no model: remove model = {member.model!r}."
         if member.cut is not None and not low < member.cut <= high:
             return f"has cut = {member.cut:g}: give a score above {low:g}, up to {high:g}."
         return None
@@ -218,7 +218,7 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
     def _own_problems(self) -> Iterator[tuple[str, str]]:
         yield from super()._own_problems()
         if any(member.unsure for member in self.members):
-            yield "members", "unsure is for a cascade: the members of a jury all judge. Take it out."
+            yield "members", "unsure is for a cascade: the members of a jury all judge. Remove it."
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the mean, median or most frequent of the members' scores, each put on the jury's scale.
@@ -280,7 +280,8 @@ def _silence(verdict: MemberVerdict) -> str:
 # endpoint is down, or its calls wait for their batch, no row is sent to the dear judge for that.
 NOTHING_SAID: tuple[Status, ...] = ("not_applicable", "abstained", "refused", "unparsable")
 ASSUMPTION = (
-    "A cascade is counted as if a judge in it that asks a model handed every row on: it may take fewer calls."
+    "A cascade is counted as if each of its judges that asks a model passed on every row: it may take fewer "
+    "calls."
 )
 
 
@@ -295,7 +296,7 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         if last.unsure:
             yield (
                 "members",
-                f"the last member, {last.judge!r}, has nobody to hand an answer on to. Take out its unsure.",
+                f"the last member, {last.judge!r}, has no judge to pass an answer on to. Remove its unsure.",
             )
 
     def problem_of_member(self, member: Member, inner: JudgeFields) -> str | None:
@@ -306,16 +307,16 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
             return problem
         is_last = member is self.members[-1]
         if not (member.unsure or is_last or inner.reads_probabilities):
-            return "needs unsure = [from, to]: the scores with which it hands an answer on."
+            return "needs unsure = [from, to]: the scores at which it passes an answer on."
         if member.unsure and not low <= member.unsure[0] <= member.unsure[1] <= high:
             return (
-                f"has an unsure that is no part of its scale, {low:g} to {high:g}: "
-                "give the lower score first."
+                f"has an unsure that is not part of its scale, {low:g} to {high:g}: give the lower score "
+                "first."
             )
         if member.cut is None and inner.scale != self.scale:
             return (
-                f"scores from {low:g} to {high:g}, the cascade from {own_low:g} to {own_high:g}: "
-                "give it a cut, the score from which on it says yes."
+                f"scores from {low:g} to {high:g}, the cascade from {own_low:g} to {own_high:g}: give it a "
+                "cut, the lowest score that means yes."
             )
         return None
 

@@ -46,7 +46,7 @@ def problem_of_layout(judge: LaidOut) -> str | None:
     """Return why a judge cannot be asked in this layout, or None."""
     if getattr(judge, "reply", "reasoned") == "token":
         return (
-            "layout is for a judge that gives a reason. Take verdict in place of token, e.g. "
+            "layout is for a judge that gives a reason. Use verdict instead of token, e.g. "
             "verdict,layout=contexts_first."
         )
     others = [name for name in judge.inputs if name not in ORDER]
@@ -55,7 +55,7 @@ def problem_of_layout(judge: LaidOut) -> str | None:
     n_fields = len(judge.reply_fields())
     if n_fields != 2:
         return (
-            f"layout asks for one verdict, and this judge gives {n_fields // 2}. Choose a criterion, e.g. "
+            f"layout asks for one verdict, but this judge gives {n_fields // 2}. Choose a criterion, e.g. "
             "criteria=NAME,layout=contexts_first."
         )
     return None

@@ -282,8 +282,8 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
             if close and name not in (*PARTS, "references"):
                 yield (
                     "inputs",
-                    f"unknown inputs {name!r}. Did you mean {close[0]!r}? A column of one's own needs a "
-                    "name that cannot be taken for that.",
+                    f"unknown inputs {name!r}. Did you mean {close[0]!r}? A column of your own needs a name "
+                    "that cannot be mistaken for it.",
                 )
         yield from self._own_problems()
 

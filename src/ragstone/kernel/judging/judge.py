@@ -164,5 +164,5 @@ def idle_key(kind: object, key: str, named: str = "") -> str | None:
     if not others:
         return None
     these = " or ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
-    why = f"{named or key} means nothing for a judge of kind {kind}: it is for {these}. Take it out."
+    why = f"{named or key} means nothing for a judge of kind {kind}: it is for {these}. Remove it."
     return own.not_mine.get(key, why)

@@ -104,7 +104,7 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
             if name in self.inputs and missing:
                 return f"it has no {name}, which the judge reads. Add it."
             if name not in self.inputs and text is not None:
-                return f"it has a {name}, which the judge does not read. Take it out, or add it to inputs."
+                return f"it has a {name}, which the judge does not read. Remove it, or add it to inputs."
         return None
 
     def _problem_of_expected(self, expected: object) -> str | None:

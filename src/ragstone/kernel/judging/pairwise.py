@@ -59,7 +59,7 @@ class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
     async def find(self, _answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Raise ConfigError: there is no second answer to compare with here, see judge_pair."""
         raise ConfigError(
-            f"judge {self.name!r} compares two answers to a question, and was given one. Judge a sheet in "
+            f"judge {self.name!r} compares two answers to a question, but was given one. Judge a sheet in "
             "which at least two systems answer the same questions, or choose a judge of single answers."
         )
 
@@ -94,7 +94,7 @@ def unpaired_notes(judges: Sequence[JudgeFields], rows: Iterable[Answer]) -> lis
     if not n_alone:
         return []
     questions = "1 question was" if n_alone == 1 else f"{n_alone:,} questions were"
-    return [f"{questions} answered by one system alone: {', '.join(names)} has no pair of them to compare."]
+    return [f"{questions} answered by only one system: {', '.join(names)} has no pair to compare."]
 
 
 def _by_question(

@@ -89,9 +89,12 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
             )
         unknown = next((name for name in self.optional if name not in names), None)
         if unknown is not None:
-            yield "optional", f"optional names {unknown!r}, which is no criterion. {nearest(unknown, names)}"
+            yield (
+                "optional",
+                f"optional names {unknown!r}, which is not a criterion. {nearest(unknown, names)}",
+            )
         if not self._names:
-            yield "optional", "every criterion is optional. Take out of optional those that always count."
+            yield "optional", "every criterion is optional. Remove from optional those that always count."
 
     def _problem_of_token(self) -> str | None:
         low, high = self.scale
@@ -124,7 +127,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         known = [criterion.name for criterion in self.criteria]
         unknown = [name for name in table if name not in known]
         if unknown:
-            return f"{key} names {unknown[0]!r}, which is none of the criteria: {', '.join(known)}."
+            return f"{key} names {unknown[0]!r}, which is not one of the criteria: {', '.join(known)}."
         return None
 
     def _texts_beside(self) -> list[str]:

@@ -85,7 +85,7 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
                 yield (
                     "members",
                     f"member {member.judge!r}: cut and unsure are for a jury or a cascade. A stack weighs "
-                    "scores as they are: take them out.",
+                    "scores as they are: remove them.",
                 )
             numbers = (member.weight, member.centre, member.spread)
             if not all(map(math.isfinite, numbers)) or member.spread <= 0:
@@ -100,10 +100,10 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
         if weight * direction(inner) < 0:
             return (
                 f"has weight = {weight:g}, yet its {inner.best} score is the good one: a better score would "
-                "count against the answer. Take the member out."
+                "count against the answer. Remove the member."
             )
         if isinstance(member, StackMember) and member.unit and tuple(inner.scale) != ZERO_TO_ONE:
-            return 'has unit = "log odds", and its scores do not go from 0 to 1. Take unit out.'
+            return 'has unit = "log odds", and its scores do not go from 0 to 1. Remove unit.'
         return super().problem_of_member(member, inner)
 
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:

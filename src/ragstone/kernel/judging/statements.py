@@ -438,7 +438,7 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
             return None
         if self.checks_claims or self.checks_contexts:
             return super().needs_words
-        return "Name a model that writes, or take @split=sentences, which cuts the answer at its sentences."
+        return "Name a model that writes, or use @split=sentences, which cuts the answer at its sentences."
 
     @property
     def metrics(self) -> list[str]:
@@ -484,7 +484,7 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
         if self.verify and "{statements}" not in self.verify:
             yield (
                 "verify",
-                "verify does not name {statements}. Write {statements} where it speaks of what to check.",
+                "verify does not name {statements}. Write {statements} where it says what to check.",
             )
 
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:

@@ -372,6 +372,4 @@ class StepsJudge(JudgeFields, frozen=True, kw_only=True, tag="steps"):
         except ValueError as mistake:
             raise CallFailed("error", str(mistake)) from None
         except RecursionError:
-            raise CallFailed(
-                "error", "the arguments of a call hold too many lists or tables in each other"
-            ) from None
+            raise CallFailed("error", "the arguments of a call are nested too deeply") from None

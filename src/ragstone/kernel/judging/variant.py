@@ -78,9 +78,7 @@ def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) ->
     for member in judge.members:
         if placed_name(member.judge) in trail:
             chain = " > ".join((*trail, placed_name(member.judge)))
-            raise ConfigError(
-                f"{name}: a judge cannot be a member of itself: {chain}. Take out the last one."
-            )
+            raise ConfigError(f"{name}: a judge cannot be a member of itself: {chain}. Remove the last one.")
         if member.loaded is not msgspec.UNSET:
             members.append(member)
             continue
@@ -267,7 +265,7 @@ def _rescaled(judge: Judge, value: str) -> dict[str, object]:
 
     match = SCALE.fullmatch(value)
     if not isinstance(judge, RubricJudge):
-        raise ConfigError(f"judge {judge.name!r} is no rubric: its scale is fixed.")
+        raise ConfigError(f"judge {judge.name!r} is not a rubric: its scale is fixed.")
     if match and int(match[1]) >= int(match[2]):
         raise ConfigError(
             f"judge {judge.name!r}: scale={value}: give the lower score first, then a higher one."

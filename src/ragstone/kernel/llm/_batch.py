@@ -51,7 +51,7 @@ MOST_CALLS = 50_000  # the least that one of the providers allows in a batch, as
 MOST_BYTES = 190_000_000  # of 200 MB
 ABANDONED_S = 3_600.0
 UNUSED = Usage(calls=0)
-PUT_OFF = "put off until its batch is finished"
+PUT_OFF = "postponed until its batch is finished"
 
 SingleFlight = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
@@ -160,7 +160,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     """Turn an error of the disk into one that says what to do."""
     with explaining(
         f"{path}: cannot be written",
-        "Make room, or work in a writable folder; what was submitted goes on at the provider.",
+        "Free some space, or work in a writable folder; submitted batches continue at the provider.",
     ):
         yield
 

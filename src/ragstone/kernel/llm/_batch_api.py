@@ -195,8 +195,8 @@ def check_reply(wire: Wire, status: int, content: bytes, what: str) -> bytes:
         if not what:
             raise ModelError(_no_batches(wire))
         raise ModelError(
-            f"{wire.name} does not know {what} (HTTP {status}). Is the key "
-            "that of another account? To submit its calls again, delete its lines in .ragstone/batches.jsonl."
+            f"{wire.name} does not know {what} (HTTP {status}). Does the key belong to another account? To "
+            "submit its calls again, delete its lines in .ragstone/batches.jsonl."
         )
     wire.decode(status, content, None)
     raise ModelError(f"{wire.name}: HTTP {status}")
@@ -217,8 +217,8 @@ async def patiently(wire: Wire, work: Callable[[], Awaitable[T]]) -> T:
                 raise ModelError(str(failure)) from None
             if attempt == ATTEMPTS - 1:
                 raise ModelError(
-                    f"{failure} Batches that were submitted go on at the provider: run the same command "
-                    "again to pick them up."
+                    f"{failure} Submitted batches continue at the provider: run the same command again to "
+                    "pick them up."
                 ) from None
             await asyncio.sleep(failure.retry_after_s or backoff_s(attempt, draw))
     raise AssertionError(wire.name)

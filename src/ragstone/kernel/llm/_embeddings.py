@@ -55,8 +55,8 @@ async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: i
         decoded = DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Unreachable(
-            f"{site.name} gave no embeddings that can be read: {site.excerpt(content)}. base_url usually "
-            f"ends in /v1, and {model!r} must be a model that embeds."
+            f"{site.name} returned no readable embeddings: {site.excerpt(content)}. base_url usually ends in "
+            f"/v1, and {model!r} must be a model that embeds."
         ) from None
     counts = read_counts(decoded.usage)
     return EmbeddedBatch(

@@ -316,7 +316,7 @@ class PostgresLedger:
         except OSError as mistake:
             return f"{len(rows)} responses are lost: {self._rescued} cannot be written ({mistake.strerror})."
         return (
-            f"Responses that were paid for and not stored stand in {self._rescued}: when the server is back, "
+            f"Responses that were paid for but not stored are in {self._rescued}: when the server is back, "
             f"run `ragstone ledger import {self._rescued}` and delete that file."
         )
 

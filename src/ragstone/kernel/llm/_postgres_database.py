@@ -61,18 +61,20 @@ _CONNECTING = {
     "a line for this server, database and user to ~/.pgpass.",
     r'role ".*" does not exist': "Name a user that the server knows in [ledger] url.",
     r'database ".*" does not exist': "Create it once, as a user who may: createdb NAME.",
-    r"no pg_hba.conf entry": "The server lets nobody in from here under this name: who keeps it can add a "
-    "line to its pg_hba.conf.",
+    r"no pg_hba.conf entry": "The server does not accept this user from this machine: "
+    "its administrator can add a line to pg_hba.conf.",
 }
 _MEANING = {
     "28000": _CONNECTING["no pg_hba.conf entry"],
     "28P01": _CONNECTING[r"password authentication failed|no password supplied|authentication failed"],
     "3D000": _CONNECTING[r'database ".*" does not exist'],
     "42501": "The user must be allowed to create tables at the first use, and later to SELECT, INSERT, "
-    "UPDATE and DELETE in those that begin with ragstone_. A database that this user owns gives all of it.",
+    "UPDATE and DELETE in those that begin with ragstone_. A database that this user owns allows all of "
+    "this.",
     "3F000": "The user's search path names no schema that exists: create one.",
-    "53100": "The server's disk is full. Make room and run the same command again; what is stored stays.",
-    "25006": "This server can only be read. Name the one that can be written to in [ledger] url.",
+    "53100": "The server's disk is full. Free some space and run the same command again; stored responses "
+    "stay.",
+    "25006": "This server is read-only. Name the writable one in [ledger] url.",
 }
 _ELSE = (
     "Check that the server runs and that [ledger] url names it, then run the same command again: what is "
@@ -342,8 +344,8 @@ def _check_tables(connection: "Connection", database: Database, make: bool) -> N
     version = _version(connection)
     if version is None and not make:
         raise DataError(
-            f"{database}: there is no ledger in this database yet; the first command that asks a model makes "
-            "it. If yours is elsewhere, name its settings: --config FOLDER/ragstone.toml."
+            f"{database}: there is no ledger in this database yet; the first command that asks a model "
+            "creates it. If yours is elsewhere, name its settings: --config FOLDER/ragstone.toml."
         )
     if version is None:
         with connection.transaction():

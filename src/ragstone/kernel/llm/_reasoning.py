@@ -125,7 +125,7 @@ def cut_words(completion: Completion, model: str) -> str:
     room = GROWTH * max(START, usage.output)
     return (
         f"{sentence}. Give the model more room to think, e.g. reasoning_tokens = {room} in "
-        f'[models."{model}"] of ragstone.toml, and look whether the endpoint has a limit of its own.'
+        f'[models."{model}"] of ragstone.toml, and check whether the endpoint has its own limit.'
     )
 
 

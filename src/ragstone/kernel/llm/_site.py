@@ -132,7 +132,7 @@ async def open_site(
     if without_password(base_url) != base_url and "authorization" in map(str.casefold, headers):
         raise ConfigError(
             f"{provider.name}/{model}: base_url has a user, and {key_name} or a header of [models] goes into "
-            "the same header, Authorization. Keep one of them; where both are needed, send the key in "
+            "the same header, Authorization. Keep one of them; if both are needed, send the key in "
             "another: headers = { X-Api-Key = '{key}' }."
         )
     async with aiohttp.ClientSession(
@@ -264,8 +264,8 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
     if 300 <= status < 400:
         target = site.shown(without_password(headers.get("Location", "nowhere")))
         raise ModelError(
-            f"{site.name} redirects (HTTP {status}) to {target}, which is not followed. Write the address "
-            "that answers as base_url."
+            f"{site.name} redirects (HTTP {status}) to {target}, which is not followed. Set base_url to the "
+            "final address."
         )
     if status in (400, 403, 413, 422) and says(*FILTERED):
         raise CallFailed("refused", f"{site.name}'s content filter refused the text: {message}", raw=message)

@@ -250,8 +250,9 @@ class Budget:
         usd = cost_usd(most, price)
         if usd is None and self.caps.usd is not None:
             raise ConfigError(
-                "--budget in usd needs the price of all that is asked. Add to its table in ragstone.toml "
-                "price_usd_per_million = { input = …, output = … }, or give the budget in calls or tokens."
+                "--budget in usd needs the price of everything that is asked. Add to its table in "
+                "ragstone.toml price_usd_per_million = { input = …, output = … }, or give the budget in "
+                "calls or tokens."
             )
         return most.input + most.output, usd or 0.0
 

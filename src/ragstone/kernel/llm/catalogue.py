@@ -78,7 +78,7 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
                 f"one question has the same probability, within {SAME_CHANCE:g}, alone and among three others"
                 if self.moved < SAME_CHANCE
                 else f"one question's probability moved by {self.moved:.2f} when it was asked among three "
-                "others: judges that are asked in one request may colour each other"
+                "others: judges that are asked in one request may influence each other"
             )
             return f"decision model: probabilities, no text; {alone}"
         form = "" if self.form is None else f" by {self.form}"

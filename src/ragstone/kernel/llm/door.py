@@ -235,7 +235,7 @@ class Door:
                 "that writes, or judge with kinds boolean, classify, percentage and rubric."
             )
         if prompt.questionnaire is not None and not self.endpoint.decides:
-            raise ModelError(f"{self._name} is no decision model, and is asked typed questions")
+            raise ModelError(f"{self._name} is not a decision model, but is asked typed questions")
 
     async def _in_run(self, asked: Callable[..., Awaitable[Reply]], *, renew: bool) -> Reply:
         """Return what is asked: the deadline of the run cuts it off, and a call that is lost is counted.
@@ -467,7 +467,7 @@ class Door:
         """
         if prompt.limit is None and self._budget.is_capped:
             raise ConfigError(
-                f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "
+                f"--budget in tokens or usd needs a limit on replies, and those of {self._name} have none. "
                 "Give max_tokens in its table of [systems], or the budget in calls."
             )
         if self.endpoint.dialect is None or streamed is not None:  # a person waits for what is streamed

@@ -85,7 +85,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
                     else f", at a discount of {100 * discount:g} %"
                 )
             if model.calls:
-                said.append(f"{model.model} goes by batches, which may take a day{price}.")
+                said.append(f"{model.model} uses batches, which may take a day{price}.")
             cost = None if model.cost_usd is None else model.cost_usd * (1 - (discount or 0.0))
             # In which order a batch is worked off, nobody says: what a cache has of it, neither.
             unshared = {"shared": 0, "shared_usd": None}

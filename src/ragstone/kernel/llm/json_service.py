@@ -213,13 +213,13 @@ async def reach(url: str) -> str:
     address = without_password(url)
     host, port, encrypted = address_of(url)
     if behind_proxy(url):
-        return f"{address} is asked through a proxy, and was not looked at"
+        return f"{address} is asked through a proxy and was not checked"
     try:
         async with asyncio.timeout(CONNECT_S):
             _, writer = await asyncio.open_connection(host, port, ssl=encrypted or None)
     except OSError as mistake:  # a timeout is one
         if full := no_more_files(mistake):
-            raise ModelError(f"{address} was not looked at: {full}") from None
+            raise ModelError(f"{address} was not checked: {full}") from None
         why = str(mistake) or f"no connection within {CONNECT_S:g} s"
         raise ModelError(f"{address} cannot be reached ({why}). Is it running, and is url right?") from None
     writer.close()
@@ -310,8 +310,8 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     if 300 <= response.status < 400:
         target = _hidden(without_password(response.headers.get("Location", "nowhere")), values)
         raise ModelError(
-            f"{where} {site.name} redirects (HTTP {response.status}) to {target}, which is not followed. "
-            "Write the address that answers as url."
+            f"{where} {site.name} redirects (HTTP {response.status}) to {target}, which is not followed. Set "
+            "url to the final address."
         )
     if response.status in (404, 405):
         raise ModelError(f"{where} {site.name}: HTTP {response.status}: {site.excerpt(content)}. Check url.")
@@ -323,7 +323,7 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     try:
         decoded: Json = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise CallFailed("unparsable", f"{site.name}: no JSON: {site.excerpt(content)}") from None
+        raise CallFailed("unparsable", f"{site.name}: not JSON: {site.excerpt(content)}") from None
     return decoded
 
 

@@ -43,7 +43,7 @@ def find_key(settings: ModelSettings, default: str = DEFAULT_VARIABLE) -> tuple[
         key, remedy = _from_file(file)
         source = str(file)
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        return "", f"Write the key alone into {source}: it holds spaces, lines or characters that no key has"
+        return "", f"Write only the key into {source}: it holds spaces, lines or characters that no key has"
     return key, remedy
 
 
@@ -53,7 +53,7 @@ def _from_file(file: Path) -> tuple[str, str]:
             _warn_of_readers(file)
         key = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as mistake:
-        why = mistake.strerror if isinstance(mistake, OSError) else "it is no text"
+        why = mistake.strerror if isinstance(mistake, OSError) else "it is not text"
         return "", f"Write it into the file {file} ({why}), which api_key_file names"
     return key, f"Write it into the file {file}, which is empty"
 

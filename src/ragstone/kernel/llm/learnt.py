@@ -58,7 +58,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What was learnt, for people."""
         parts = [f"replies in JSON by {self.form}"] if self.form else []
         parts += [f"limit by {self.tokens_field}"]
-        parts += [f"at most {self.most_tokens:,} tokens a reply"] if self.most_tokens else []
+        parts += [f"at most {self.most_tokens:,} tokens per reply"] if self.most_tokens else []
         parts += [f"{self.room:,} tokens to think in"] if self.room else []
         refused = {"temperature": self.temperature, "top_p": self.top_p, "log-probabilities": self.logprobs}
         parts += [f"takes no {name}" for name, taken in refused.items() if not taken]
@@ -241,7 +241,7 @@ def read_entries(folder: Path) -> Entries:
     try:
         return read_state(folder / FILE, Entries, "ragstone doctor") or {}
     except DataError as mistake:
-        LOG.warning("%s Until then what was learnt of models is learnt again.", mistake)
+        LOG.warning("%s Until then, what was learnt about models is learnt again.", mistake)
         return {}
 
 

@@ -295,7 +295,7 @@ def open_store(path: Path, *, make: bool) -> Iterator[ResponseStore]:
     """
     if not make and not path.is_file():
         raise DataError(
-            f"{path}: there is no ledger here yet; the first command that asks a model makes it. If yours "
+            f"{path}: there is no ledger here yet; the first command that asks a model creates it. If yours "
             "is elsewhere, name its settings: --config FOLDER/ragstone.toml."
         )
     try:
@@ -456,7 +456,10 @@ def explain(path: Path, mistake: Exception) -> str:
             f"{path}: another process has been writing to it for {BUSY_S:.0f} s. Run again when it is done."
         )
     if "full" in text or IO_ERROR in text:
-        return f"{path}: the disk is full. Make room and run the same command again; what is stored stays."
+        return (
+            f"{path}: the disk is full. Free some space and run the same command again; stored responses "
+            "stay."
+        )
     return f"{path}: the ledger cannot be used ({text}). Check that its folder is writable."
 
 

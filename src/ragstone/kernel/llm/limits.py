@@ -248,12 +248,11 @@ class Circuit:
         self._check_for_all()
 
     def _what_next(self, failure: CallFailed) -> str:
-        because = f"the last because: {failure}"
+        because = f"the last because: {str(failure).rstrip('.')}."
         if self._retry_policy.closes_after_s is not None:
             return f"{because} It is tried again every {self._retry_policy.closes_after_s:g} s."
         return (
-            f"{because} What was answered is in the ledger: run the same command again when the endpoint "
-            "works."
+            f"{because} Finished calls are in the ledger: run the same command again when the endpoint works."
         )
 
     def _check_for_all(self) -> None:

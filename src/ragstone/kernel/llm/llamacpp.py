@@ -163,7 +163,7 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as mistake:
-        raise ModelError(f"{path}: cannot be loaded ({mistake}). Is it a whole GGUF file?") from None
+        raise ModelError(f"{path}: cannot be loaded ({mistake}). Is it a complete GGUF file?") from None
     server.handle_metrics()  # its loop answers: a server that is dropped before that runs never ends
     return server
 

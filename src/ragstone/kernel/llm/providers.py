@@ -19,11 +19,11 @@ Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp", "system
 BatchApi = Literal["openai", "mistral", "gemini", "anthropic"]
 Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning", "decisions"]
 CAN: dict[Can, str] = {
-    "schema": "replies held to a JSON schema",
+    "schema": "replies that follow a JSON schema",
     "tools": "replies as the arguments of a tool",
     "logprobs": "probabilities of tokens",
     "batch": "batches of calls (--batch)",
-    "caching": "a cheaper price for what prompts have in common",
+    "caching": "a lower price for what prompts have in common",
     "reasoning": "models that think before they reply",
     "decisions": "typed questions, answered with probabilities",
 }
@@ -119,7 +119,7 @@ def decides(model: str, settings: ModelSettings) -> bool:
         if known is not None and known.dialect != "openai":
             raise ModelError(
                 f'[models."{model}"]: api = "decisions" is for openai/... and for endpoints that speak its '
-                "protocol. Take it out; servers of /v1/systemone are named systemone/MODEL."
+                "protocol. Remove it; servers of /v1/systemone are named systemone/MODEL."
             )
     return transport == "systemone" or settings.api == "decisions"
 

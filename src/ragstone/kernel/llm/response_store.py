@@ -26,12 +26,12 @@ MOST_CHARACTERS = 16_384  # of a response that is kept: all of them together sta
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.05, 1.0  # how often one who waits looks whether the response is there
 LONG_S = 30.0  # of waiting, after which it is said what for
 BAD_ROWS = (
-    "%s: %d of the responses asked for cannot be read any more: what is stored has changed. They count as "
+    "%s: %d of the requested responses cannot be read: their stored content has changed. They count as "
     "missing, and are replaced when their calls are made again."
 )
 WAITING = (
     "Waiting for %.0f s now for calls that another command on this ledger is making. If it was suspended "
-    "(Ctrl-Z), let it go on or end it."
+    "(Ctrl-Z), resume it or end it."
 )
 LOG = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The type of a reply -> the JSON Schema that the model is held to; and its text -> the one reply in it.
 
 What a type declares and what is sent of it differ. Sent is one schema for all rows, of the few keywords that
-every strict mode takes (docs/how-to/models.md has the table): no bounds, and nothing of the row, its nonce
+every strict mode takes (docs/reference/model-calls.md has it): no bounds, and nothing of the row, its nonce
 included. Both are checked here, when the reply is read.
 
 What comes back is never a guess. Models wrap JSON in prose, in fences and in `<think>` blocks, and quote the

@@ -18,8 +18,8 @@ STATEMENTS = 3
 WORDS = "made-up text of the usual length of a sentence, which stands for a reply that nobody has given yet"
 ANSWER = f"This is {WORDS}. It goes on with {WORDS}. It ends with {WORDS}."
 ASSUMPTION = (
-    f"Calls that depend on replies not given yet are counted with made-up ones: answers of {len(ANSWER)} "
-    f"characters, {STATEMENTS} statements an answer."
+    f"Later calls depend on earlier replies: they are estimated with answers of {len(ANSWER)} characters and "
+    f"{STATEMENTS} statements per answer."
 )
 
 

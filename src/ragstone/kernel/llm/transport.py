@@ -171,14 +171,12 @@ class Dialect(msgspec.Struct):
             return True
         if re.search(r"\btop_?p\b", text) and form.top_p and prompt.top_p is not None:
             self.top_p = False
-            LOG.warning("the endpoint refuses top_p, and is sent none: %s", _beginning(message))
+            LOG.warning("the endpoint refuses top_p, so none is sent: %s", _beginning(message))
             return True
         if "temperature" in text and form.temperature and prompt.temperature is not None:
             if self.temperature and prompt.temperature and prompt.default_temperature is None:
                 # Somebody asked for this one; nobody is told about the usual 0.
-                LOG.warning(
-                    "the model takes no temperature, and is asked at its own: %s", _beginning(message)
-                )
+                LOG.warning("the model takes no temperature, so its own is used: %s", _beginning(message))
             self.temperature = False
             return True
         return False
@@ -294,5 +292,5 @@ def _refused(name: str, refusal: BadRequest, extra: dict[str, Any], where: Where
     if field is None:
         return CallFailed("error", f"{name} refused the request: {refusal}")
     return ModelError(
-        f"{where('extra', field)}: {name} refused {field!r} of extra: {refusal}. Change it, or take it out."
+        f"{where('extra', field)}: {name} refused {field!r} of extra: {refusal}. Change it, or remove it."
     )

@@ -48,7 +48,7 @@ class Appender:
         try:
             make_folder(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
-                raise PermissionError(13, "the folder may not be written to")
+                raise PermissionError(13, "the folder is not writable")
             for path in sorted(folder.glob(f"{name}-*.jsonl")):
                 mend_file(path)
         except OSError as mistake:
@@ -148,7 +148,8 @@ class Appender:
     def _failed(self, mistake: OSError) -> DataError:
         why = mistake.strerror or str(mistake)
         self.problem = (
-            f"{self._folder}: the log cannot be written ({why}). Make room, or check whose folder it is."
+            f"{self._folder}: the log cannot be written ({why}). Free some disk space, or check who owns the "
+            "folder."
         )
         return DataError(self.problem)
 

@@ -41,9 +41,7 @@ def held(path: Path, wait_s: float = 0.0) -> Iterator[None]:
         if lock is not None:
             break
         if time.monotonic() >= until:
-            raise DataError(
-                f"{path}: another run is writing it at this moment. Wait for it, or give another name."
-            )
+            raise DataError(f"{path}: another run is writing to it now. Wait for it, or give another name.")
         time.sleep(POLL_S)
     try:
         yield
@@ -59,7 +57,7 @@ def _lock_of(path: Path) -> Path:
 def _open_lock(path: Path) -> int | None:
     """Return the open lock of a path, None while another process has it."""
     lock = _lock_of(path)
-    with explaining(f"{path}: cannot be written", "Choose a folder that can."):
+    with explaining(f"{path}: cannot be written", "Choose a writable folder."):
         file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -108,7 +106,7 @@ class Journal(Generic[RowT]):
             size, content = 0, b""
         except OSError as mistake:
             raise DataError(
-                f"{self.path} cannot be read ({mistake.strerror}). Let this user read it."
+                f"{self.path} cannot be read ({mistake.strerror}). Give this user read access."
             ) from None
         if size < self._read_to:
             raise DataError(

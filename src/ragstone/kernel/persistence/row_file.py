@@ -40,7 +40,7 @@ class RowFile(Generic[T]):
         Raises DataError for a file that cannot be read, or that holds something else.
         """
         with self._mutex:
-            with explaining(f"{self.path}: could not be read", "Let this user read it."):
+            with explaining(f"{self.path}: could not be read", "Give this user read access."):
                 self._read()
             return list(self._rows.values())
 
@@ -56,7 +56,9 @@ class RowFile(Generic[T]):
         return bool(self._change([(key, None)]))
 
     def _change(self, changes: list[tuple[Hashable, T | None]]) -> int:
-        with explaining(f"{self.path}: could not be written", "Make room, or let this user write there."):
+        with explaining(
+            f"{self.path}: could not be written", "Free some disk space, or give this user write access."
+        ):
             make_folder(self.path.parent)
             with self._mutex, held(self.path, wait_s=WAIT_S):
                 self._read(mend=True)
@@ -107,7 +109,7 @@ class RowFile(Generic[T]):
             return self._parse(msgspec.json.decode(line, type=dict[str, Any]))
         except (msgspec.DecodeError, DataError, ValueError) as mistake:
             raise DataError(
-                f"{self.path}:{number}: not a row of this file ({mistake}). Mend the line."
+                f"{self.path}:{number}: not a row of this file ({mistake}). Correct the line."
             ) from None
 
 

@@ -1,1 +1,1 @@
-"""Personal data in texts -> placeholders that say what stood there."""
+"""Personal data in texts -> placeholders that say what was there."""

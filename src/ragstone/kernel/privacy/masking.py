@@ -262,11 +262,9 @@ def _checked(expression: str) -> str:
     try:
         compiled = re.compile(expression)
     except re.error as mistake:
-        raise ConfigError(f"[sample] mask: /{expression}/ is no regular expression ({mistake}).") from None
+        raise ConfigError(f"[sample] mask: /{expression}/ is not a regular expression ({mistake}).") from None
     if compiled.match(""):
-        raise ConfigError(
-            f"[sample] mask: /{expression}/ matches an empty text. Write \\d+ in place of \\d*."
-        )
+        raise ConfigError(f"[sample] mask: /{expression}/ matches an empty text. Write \\d+ instead of \\d*.")
     if compiled.groupindex or re.search(r"\\[1-9]", expression):
         raise ConfigError(f"[sample] mask: /{expression}/: groups with names or numbers cannot be used here.")
     return expression

@@ -95,14 +95,14 @@ def _check(declared: DenseSettings, deps: RetrieverDeps) -> None:
     of_other = [key for key, value in of_qdrant.items() if value is not None]
     if declared.index != "qdrant" and of_other:
         raise ConfigError(
-            f"[retrievers] {of_other[0]}: this is of index = 'qdrant', not of {declared.index!r}."
+            f"[retrievers] {of_other[0]}: this is for index = 'qdrant', not for {declared.index!r}."
         )
     if declared.api_key_env is not None and not os.environ.get(declared.api_key_env):
         raise ConfigError(
             f"[retrievers] api_key_env: the environment variable {declared.api_key_env} is not set."
         )
     if declared.url is not None and deps.offline:
-        raise ModelError(f"--offline, and a retriever asks the Qdrant server {declared.url}.")
+        raise ModelError(f"--offline, but a retriever asks the Qdrant server {declared.url}.")
 
 
 def _with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Sequence[str]) -> ModelError:

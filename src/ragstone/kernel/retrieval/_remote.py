@@ -137,7 +137,7 @@ def search_elsewhere(
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         if deps.offline:
             url = without_password(declared.url)
-            raise ModelError(f"--offline, and the retriever {name!r} is asked at {url}.")
+            raise ModelError(f"--offline, but the retriever {name!r} is asked at {url}.")
         where = f"[retrievers] {name}"
         check_key(declared, where)
         async with open_json_service(declared, where) as post:

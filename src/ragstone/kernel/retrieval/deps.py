@@ -101,7 +101,7 @@ def _known(chunks: Iterable[Chunk]) -> str:
         tags = metadata.get("tags")
         known.update(key for key in OWN_KEYS if metadata.get(key))
         known.update(tags if isinstance(tags, dict) else ())
-    return _listed("Tags that there are", known) if known else "The chunks have no tags at all."
+    return _listed("Existing tags", known) if known else "The chunks have no tags at all."
 
 
 def _listed(words: str, names: Collection[str]) -> str:

@@ -205,7 +205,9 @@ def _rankings_by_question(
 ) -> Mapping[str, Ranking]:
     retrievers = sorted({ranking.retriever for ranking in rankings})
     if len(retrievers) > 1:
-        raise DataError(f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each by itself.")
+        raise DataError(
+            f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each separately."
+        )
     ranked = [ranking.question_id for ranking in rankings]
     question_ids = [question.id for question in questions]
     for names, what in ((ranked, "ranking of question"), (question_ids, "question with the id")):

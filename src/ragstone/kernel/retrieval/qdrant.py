@@ -130,7 +130,7 @@ def _embedded(folder: Path, asker: QdrantUser) -> "QdrantClient":
         raise _in_use(folder, asker) from None
     except PermissionError as mistake:
         raise DataError(
-            f"{folder}: cannot be written ({mistake.strerror}). Choose a folder that can."
+            f"{folder}: cannot be written ({mistake.strerror}). Choose a writable folder."
         ) from None
     except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as mistake:
         raise QdrantDamaged(
@@ -154,8 +154,8 @@ def _check_lock(file: Path, asker: QdrantUser) -> None:
 
 def _in_use(folder: Path, asker: QdrantUser) -> DataError:
     return DataError(
-        f"{folder}: another process has this Qdrant collection open, which one at a time can. Run again when "
-        f"it is done, or {asker.instead}."
+        f"{folder}: another process has this Qdrant collection open, and only one can at a time. Run again "
+        f"when it is done, or {asker.instead}."
     )
 
 
@@ -294,8 +294,8 @@ def _checked(opened: OpenQdrant, name: str, n_numbers: int, content: str) -> int
     vectors = opened.client.get_collection(name).config.params.vectors
     size = vectors.size if isinstance(vectors, models.VectorParams) else None
     if size != n_numbers:
-        held = "several vectors a point" if size is None else f"vectors of {size} numbers"
-        raise DataError(f"{of_collection} holds {held}, and the embedder gives {n_numbers}. {advice}")
+        held = "several vectors per point" if size is None else f"vectors of {size} numbers"
+        raise DataError(f"{of_collection} holds {held}, but the embedder gives {n_numbers}. {advice}")
     ours = models.Filter(must=[models.FieldCondition(key="content", match=models.MatchValue(value=content))])
     n_points = opened.client.count(name, exact=True).count
     n_ours = opened.client.count(name, count_filter=ours, exact=True).count

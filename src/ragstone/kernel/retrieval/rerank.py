@@ -69,8 +69,8 @@ def _load(model: str, offline: bool) -> Any:  # noqa: ANN401 - the package is op
     except (OSError, ValueError) as mistake:
         reason = next(iter(str(mistake).strip().splitlines()), type(mistake).__name__)
         raise ModelError(
-            f"{PREFIX}{model}: cannot be loaded ({reason}). Name a folder that holds the model, or one of a "
-            "hub that can be reached."
+            f"{PREFIX}{model}: cannot be loaded ({reason}). Name a folder that contains the model, or a "
+            "model of a hub that can be reached."
         ) from None
 
 

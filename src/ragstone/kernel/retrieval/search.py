@@ -173,7 +173,7 @@ def _check_parts(name: str, declared: HybridSettings) -> None:
             "Give one for each, in their order."
         )
     if weights is not None and not any(weights):
-        raise ConfigError(f"[retrievers] {name}: all weights are 0. Give one of them more.")
+        raise ConfigError(f"[retrievers] {name}: all weights are 0. Give at least one more.")
 
 
 async def _search_chunks(

@@ -131,5 +131,5 @@ def _parsed(path: Path | str, parse: Callable[[Sequence[str]], T]) -> Iterator[T
 def _without_spaces(path: Path, ids: Sequence[str]) -> Sequence[str]:
     for name in ids:
         if not name or name.split() != [name]:
-            raise DataError(f"{path}: {name!r} is empty or holds white space, which TREC files cannot.")
+            raise DataError(f"{path}: {name!r} is empty or holds white space, which TREC files do not allow.")
     return ids

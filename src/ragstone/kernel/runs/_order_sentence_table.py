@@ -128,7 +128,7 @@ FRONT = {
 }
 NOT_BEATEN = Sentence[Frontier](
     code="plot-not-beaten",
-    text="Not beaten on both {price} and {value}, by their values without regard to the intervals: {names}.",
+    text="Not beaten on both {price} and {value}, by their values, ignoring the intervals: {names}.",
     when="two or more have a known price, and at least one is beaten: another one is as good and as cheap, "
     "and better on one of both",
     holds=lambda figure: _is_front(figure, whole=False),
@@ -137,7 +137,7 @@ NOT_BEATEN = Sentence[Frontier](
 )
 NONE_BEATEN = Sentence[Frontier](
     code="plot-none-beaten",
-    text="None is beaten on both {price} and {value}, by their values without regard to the intervals.",
+    text="None is beaten on both {price} and {value}, by their values, ignoring the intervals.",
     when="two or more have a known price, and no other one beats any of them",
     holds=lambda figure: _is_front(figure, whole=True),
     needs={name: FRONT[name] for name in ("price", "value")},

@@ -255,7 +255,7 @@ def row_of(
     check_system(opened, system, columns)
     answers = {row.system: row.answer for row in run.answers.get(question_id, [])}
     if must_read and (missing := next((path for path in files.values() if not path.is_file()), None)):
-        raise DataError(f"{missing}: no such file of labels. Name one that people's labels are in.")
+        raise DataError(f"{missing}: no such file. Name a file of people's labels.")
     labels, wrong = labels_of_row(files, question_id, answers)
     if wrong and must_read:
         raise DataError(wrong[0])

@@ -116,14 +116,12 @@ def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix |
     """
     offered = axes_of(points)
     if not offered and axes:
-        raise DataError(
-            "These means differ in no setting that is known, so there is nothing to lay them out by."
-        )
+        raise DataError("These means differ in no known setting, so there is nothing to arrange them by.")
     if not offered:
         return None
     chosen = [_axis(axis, offered) for axis in axes]
     if len(set(chosen)) != len(chosen) or len(chosen) > 2:
-        raise DataError("Name two different settings at most: one for the rows, one for the columns.")
+        raise DataError("Name at most two different settings: one for the rows, one for the columns.")
     if not chosen:
         pairs = [(down, across) for down in offered for across in offered if down != across]
         chosen = list(next((pair for pair in pairs if _crosses(points, *pair)), offered[:1]))
@@ -253,7 +251,9 @@ def matrix_blocks(matrix: Matrix, judge: str) -> list[Block]:
         names = ", ".join(axis_words(name) for name in matrix.along)
         axes = axis_words(matrix.down) + (f" or {axis_words(matrix.across)}" if matrix.across else "")
         blocks.append(
-            Paragraph(f"These change along with {axes}, so a difference may be theirs: {names}.", tone="warn")
+            Paragraph(
+                f"These change along with {axes}, so a difference may be due to them: {names}.", tone="warn"
+            )
         )
     return blocks
 

@@ -91,8 +91,8 @@ def held_noise(summary: RunSummary) -> str:
     ]
     held = "the noise of questions and new answers" if repeated else "the questions' noise"
     if lacking:
-        return f"Intervals hold {held}, not that of {' or '.join(lacking)}."
-    return f"Intervals of single judges hold {held}." if measured - {"questions"} else ""
+        return f"Intervals include {held}, not that of {' or '.join(lacking)}."
+    return f"Intervals of single judges include {held}." if measured - {"questions"} else ""
 
 
 def noise_sentence(
@@ -117,7 +117,9 @@ def noise_sentence(
     lead = f"Of the variance of {of} {whose}, {percent(noise.shares[source])} comes from {NOISE_OF[source]}"
     lead += f" (a rough share, from {plural(noise.levels[few[0]], KIND[few[0]])})" if few else ""
     uneven = (
-        "" if noise.balanced else " Numbers of verdicts differ between questions; the interval allows for it."
+        ""
+        if noise.balanced
+        else " The number of verdicts differs between questions; the interval allows for that."
     )
     half = noise.doubled[source]
     if half > WORTH * noise.half_width:
@@ -127,7 +129,7 @@ def noise_sentence(
         width = row.scale[1] - row.scale[0] if row.scale else None
         now = f"± {number(noise.half_width)}"
         now = now if width is None or noise.half_width < width else "the whole scale"
-        effect = f"about ± {number(half)} in place of {now}"
+        effect = f"about ± {number(half)} instead of {now}"
     sentence = f"{lead}: {_twice(row, source)} would make the interval {effect}"
     if source != "questions":
         more = noise.questions_instead[source]

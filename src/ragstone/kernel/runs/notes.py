@@ -66,9 +66,9 @@ def add_note(
     if not text.strip() and not kept_tags:
         raise DataError("The note is empty: write what you saw, or give it a tag.")
     if len(text) > LONGEST:
-        raise DataError(f"The note has {len(text):,} characters: write {LONGEST:,} at most.")
+        raise DataError(f"The note has {len(text):,} characters: write at most {LONGEST:,}.")
     if len(kept_tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in kept_tags):
-        raise DataError(f"Give a note {MOST_TAGS} tags at most, of {LONGEST_TAG} characters at most.")
+        raise DataError(f"Give a note at most {MOST_TAGS} tags, each of at most {LONGEST_TAG} characters.")
     note = Note(
         id=secrets.token_hex(6),
         question_id=question_id,

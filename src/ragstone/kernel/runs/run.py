@@ -181,7 +181,7 @@ def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, lis
         if n_rows != n_summarised:
             raise DataError(
                 f"{folder}: summary.json counts {n_summarised} judgements by {key[1]} ({key[3]}) of system "
-                f"{key[0]!r}, judgements.jsonl holds {n_rows}. They are not of the same run: judge again, "
+                f"{key[0]!r}, judgements.jsonl holds {n_rows}. They are not from the same run: judge again, "
                 "so that both are written together."
             )
 

@@ -56,7 +56,7 @@ class ChosenAnswers(msgspec.Struct, frozen=True, kw_only=True):
     def note(self) -> str:
         """What a reader of their numbers must know."""
         how = "somebody chose by hand" if self.where == BY_HAND else f"a filter chose: {self.where}"
-        return f"These are answers of {self.of} that {how}. Their means say nothing of the other answers."
+        return f"These are answers of {self.of} that {how}. Their means say nothing about the other answers."
 
     def beside(self, summary: "RunSummary") -> "RunSummary":
         """Return the numbers of these answers, with what their reader must know of the choice first."""

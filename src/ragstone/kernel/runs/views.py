@@ -76,9 +76,9 @@ def save_view(folder: Path, view: View, *, seen: int | None, who: str) -> View:
     """
     name = check_view_name(view.name)
     if len(view.columns) > MOST_COLUMNS or any(len(column) > LONGEST for column in view.columns):
-        raise DataError(f"A view has {MOST_COLUMNS} columns at most: take some away.")
+        raise DataError(f"A view has {MOST_COLUMNS} columns at most: remove some.")
     if max(len(view.where), len(view.order)) > LONGEST:
-        raise DataError(f"A view takes a filter of {LONGEST:,} characters at most: write a shorter one.")
+        raise DataError(f"A view takes a filter of {LONGEST:,} characters at most: shorten it.")
     with _alone(folder):
         latest = _unchanged(folder, name, seen)
         version = 1 if latest is None else latest.version + 1
@@ -93,7 +93,7 @@ def rename_view(folder: Path, name: str, to: str, *, seen: int, who: str) -> Vie
     with _alone(folder):
         latest = _unchanged(folder, name, seen)
         if latest is None or name == to:
-            raise DataError(f"The view is called {name!r} already: give it another name.")
+            raise DataError(f"The view is already called {name!r}: give it another name.")
         if to.casefold() != name.casefold():  # else it is this file itself, where case does not count
             _unchanged(folder, to, None)
         renamed = msgspec.structs.replace(latest, name=to, version=latest.version + 1, by=who)
@@ -115,7 +115,7 @@ def check_view_name(name: str) -> str:
     kinds = "".join(unicodedata.category(sign)[0] if sign not in " -_" else "_" for sign in plain)
     if not 0 < len(plain) <= LONGEST_NAME or kinds[0] not in "LN" or set(kinds) - set("LMN_"):
         raise DataError(
-            f"{name[:80]!r} cannot be the name of a view: take letters, digits, spaces, - and _, at most 60, "
+            f"{name[:80]!r} cannot be the name of a view: use letters, digits, spaces, - and _, at most 60, "
             "such as low scores."
         )
     return plain
@@ -181,8 +181,8 @@ def _alone(folder: Path) -> Any:  # noqa: ANN401 - a context manager
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as mistake:
         raise DataError(
-            f"{folder}: the folder of views cannot be made ({mistake.strerror}). Make it yourself, or start "
-            "the workbench in a project that you may write to."
+            f"{folder}: the folder of views cannot be created ({mistake.strerror}). Create it yourself, or "
+            "start the workbench in a project that is writable."
         ) from None
     return held(folder / "views", WAIT_S)
 
@@ -219,7 +219,7 @@ def _read(path: Path) -> View:
     except FileNotFoundError:
         raise DataError(f"There is no view {path.stem!r} any more: it was deleted meanwhile.") from None
     except (msgspec.DecodeError, OSError) as mistake:
-        raise DataError(f"{path}: not a view ({mistake}). Mend it, or delete it.") from None
+        raise DataError(f"{path}: not a view ({mistake}). Correct it, or delete it.") from None
     return msgspec.structs.replace(view, name=path.stem)  # a file may have been renamed by hand
 
 
@@ -232,5 +232,5 @@ def _write(folder: Path, view: View) -> None:
     except OSError as mistake:
         unfinished.unlink(missing_ok=True)
         raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Make room, or the folder writable."
+            f"{path}: cannot be written ({mistake.strerror}). Free some space, or make the folder writable."
         ) from None

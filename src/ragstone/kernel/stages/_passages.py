@@ -32,7 +32,7 @@ async def _retriever(session: Session) -> Retrieve:
     corpus = await corpus_on(session)
     if not corpus.chunks:
         raise ConfigError(
-            "a judge takes `retriever`, and there are no documents to search. Name them as paths in "
+            "a judge takes `retriever`, but there are no documents to search. Name them as paths in "
             "[documents] of ragstone.toml."
         )
     search = await build_search(declared.retriever, corpus.chunks, retriever_deps(session, corpus.documents))

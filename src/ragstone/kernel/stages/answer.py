@@ -178,8 +178,7 @@ def check_importable(name: str, session: Session) -> None:
     if not callee.is_found(name):
         raise ConfigError(
             f"system {name}: --engine ray sends rows to other processes, which cannot import this callable. "
-            "Put it into a module, as a function of its own name, and give module:function; or leave out "
-            "--engine ray."
+            "Put it into a module as a named function, and give module:function; or leave out --engine ray."
         )
 
 
@@ -283,8 +282,8 @@ def system_rows(
     match declared:
         case ExtractiveSystem() if not chunks and not rankings:
             raise ConfigError(
-                f"system {name}: it quotes documents, and there are none. Name them as paths in "
-                "[documents] of ragstone.toml; from Python give rankings, or chunks."
+                f"system {name}: it quotes documents, but there are none. Name them as paths in [documents] "
+                "of ragstone.toml; from Python give rankings, or chunks."
             )
         case RagSystem() | ExtractiveSystem():
             return _retrieving_rows(

@@ -35,7 +35,7 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
         outcome = (
             "they were left out, and questions about them count as answered by the ones that were kept"
             if done == "drop"
-            else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
+            else 'a retriever that returns the other one counts as wrong; `duplicates = "drop"` in '
             "[documents] leaves them out"
         )
         return [

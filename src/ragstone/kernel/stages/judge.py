@@ -349,7 +349,7 @@ def load_judges(names: Iterable[AnyJudge]) -> list[Judge]:
     if isinstance(names, str | Path | Judge) or callable(names):
         single: Any = names  # against its type
         alone = single.name if isinstance(single, Judge) else str(single)
-        raise ConfigError(f"judges: give a list, though of one: [{alone!r}]")
+        raise ConfigError(f"judges: give a list, even of one: [{alone!r}]")
     judges: dict[str, Judge] = {}
     for name in names:
         if isinstance(name, Judge):

@@ -47,8 +47,8 @@ def system_notes(answers: Sequence[Answer], from_ledger: Mapping[str, int], sett
             )
         if n_empty:
             notes.append(
-                f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
-                "of the application: judges see an answer that says nothing."
+                f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is not an "
+                "error of the application: judges see an answer that says nothing."
             )
     return notes + same_answer_notes(answers, settings) + kept_notes(answers, from_ledger, settings)
 
@@ -103,7 +103,7 @@ def masking_notes(settings: Settings) -> list[str]:
     if not settings.privacy.mask:
         return []
     return [
-        "Models were shown placeholders in place of personal data. A name is found only where a text says "
+        "Models were shown placeholders instead of personal data. A name is found only where a text says "
         "that it is one."
     ]
 
@@ -187,7 +187,7 @@ def plain_notes(
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
-            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
+            f"These judges have not been measured against people with this model: {', '.join(unmeasured)}. "
             f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     # A language model alone has judged what a baseline could have judged too.
@@ -196,8 +196,8 @@ def plain_notes(
     if alone := [metric for metric in BASELINES if metric in by_model - free]:
         baselines = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
         notes.append(
-            f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: a "
-            "language model that does no better is not worth its cost."
+            f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: if "
+            "a language model does no better, do not pay for it."
         )
     return notes
 
@@ -223,8 +223,8 @@ def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
             n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
             note = (
-                f"{metric.judge} of {metric.system}: `pass` in `expect` says of {plural(n, 'question')} how "
-                "many answers must pass. Such a question counts 1 if so many do, else 0."
+                f"{metric.judge} of {metric.system}: `pass` in `expect` says how many answers to "
+                f"{plural(n, 'question')} must pass. Such a question counts 1 if that many do, else 0."
             )
             if short:
                 note += (
@@ -268,7 +268,8 @@ def fitted_notes(
         pairs.pop((card.judge, card.model), None)
     return [
         f"The threshold of {fitted.name} was fitted with {fitted.fitted_with}, and {model} was asked, with "
-        "which it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        "which it may separate right from wrong less well. Labels of some of the answers show how well: "
+        "ragstone agree."
         for judge in judges
         for fitted in judge.identities()
         for name, model in pairs

@@ -170,7 +170,7 @@ def _named(name: str, known: Mapping[str, RetrieverSettings], usual: str) -> lis
             )
         case DenseSettings(similarity="dot" | "l2"):
             raise ConfigError(
-                f"[retrievers] {name}: workers share vectors of length 1 alone. With --engine ray, choose "
+                f"[retrievers] {name}: workers share only vectors of length 1. With --engine ray, choose "
                 "similarity = 'cosine'; or leave out --engine ray."
             )
         case DenseSettings() as dense:
@@ -217,7 +217,7 @@ def ranking_notes(
     notes = []
     known = {key for question in questions for key in question_tags(question)}
     notes += [
-        f"No question has the tag {key!r}, so matching by it restricts none of them."
+        f"No question has the tag {key!r}, so matching by it restricts none."
         for key in declared.match
         if key not in known
     ]
@@ -245,14 +245,15 @@ def ranking_notes(
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
         notes.append(
-            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
-            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
+            f"{n_fused} of {len(rankings)} questions were fused by document, because the retrievers return "
+            "pieces that cannot be matched, such as chunks and whole documents. Such a ranking names a "
+            "document once."
         )
     n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
     if n_cut:
         notes.append(
             f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
-            "model's table, a smaller depth or smaller chunks leave more of them."
+            "model's table, a smaller depth or smaller chunks keep more of them."
         )
     return notes
 
@@ -266,4 +267,4 @@ def too_few_chunks(n_chunks: int, k: int) -> list[str]:
     if not 0 < n_chunks < k:
         return []
     there = f"There {'is' if n_chunks == 1 else 'are'} only {plural(n_chunks, 'chunk')}"
-    return [f"{there}: take a smaller k than {k}, or smaller chunks (--size)."]
+    return [f"{there}: use a smaller k than {k}, or smaller chunks (--size)."]

@@ -1,4 +1,4 @@
-"""Arrays in, numbers with uncertainty out: imports nothing of ours."""
+"""Arrays in, numbers with uncertainty out: imports nothing of Ragstone."""
 
 import lazy_loader
 

@@ -157,7 +157,7 @@ def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
     if values and isinstance(values[0], str):
         return values[0]
     missing = (
-        f"what the reply has at answer = {path!r} is no text; it is {described(values[0])}"
+        f"the reply's value at answer = {path!r} is not text; it is {described(values[0])}"
         if values
         else f"the reply has nothing at answer = {path!r}; it is {described(reply)}"
     )

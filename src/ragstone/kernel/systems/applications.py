@@ -16,7 +16,7 @@ from ragstone.kernel.systems.rows import messages_of, thread_of, unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
 CONTEXTS = 3
-ASSUMPTION = f"Applications of [systems] that tell contexts are taken to tell {CONTEXTS} of them."
+ASSUMPTION = f"Applications of [systems] that return contexts are assumed to return {CONTEXTS}."
 
 Asked = ChatSystem | HttpSystem | PythonSystem
 

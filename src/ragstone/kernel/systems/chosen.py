@@ -72,14 +72,14 @@ def check_repeats(settings: Settings) -> None:
     declared = None if name is None else system_of(name, settings)
     if isinstance(declared, ExtractiveSystem):
         raise ConfigError(
-            f"system {name}, repeats = {repeats}: it quotes the same sentence each time, so a repeat brings "
+            f"system {name}, repeats = {repeats}: it quotes the same sentence each time, so repeats add "
             "nothing. Leave repeats out."
         )
     if isinstance(declared, SheetSystem) or settings.answer.sheet is not None:
         whose = "[answer] sheet" if name is None else f"system {name}"
         raise ConfigError(
-            f"{whose}, repeats = {repeats}: an answer sheet is not asked again. Put further answers into it "
-            "as rows of their own, whose system is NAME@repeat=2, and leave repeats out."
+            f"{whose}, repeats = {repeats}: an answer sheet cannot be asked again. Add further answers as "
+            "separate rows, whose system is NAME@repeat=2, and leave repeats out."
         )
 
 

@@ -89,7 +89,7 @@ def callee_of(function: Function) -> tuple[str, Callee]:
 def _taken(function: object, name: str, where: str) -> Takes:
     """Return what a callable is called with. Raises ConfigError where it takes no single argument."""
     if not callable(function):
-        raise ConfigError(f"{where}: {name} is no function, but a {type(function).__name__}.")
+        raise ConfigError(f"{where}: {name} is not a function but a {type(function).__name__}.")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # some of those written in C have none
@@ -123,7 +123,8 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
             return _completion(returned, seconds, where)
         except (TypeError, ValueError, RecursionError) as mistake:
             raise AppFailed(
-                "unparsable", f"{where} returned what cannot be kept as JSON ({mistake}): return plain values"
+                "unparsable",
+                f"{where} returned something that cannot be stored as JSON ({mistake}): return plain values",
             ) from None
 
     yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
@@ -175,4 +176,4 @@ def _row(returned: object, where: str) -> Answer:
         return parse_row(raw, Answer)
     except DataError as mistake:
         reason = str(mistake).removeprefix(f"row {raw!r}: ")
-        raise AppFailed("unparsable", f"{where} returned a mapping that is no answer: {reason}") from None
+        raise AppFailed("unparsable", f"{where} returned a mapping that is not an answer: {reason}") from None

@@ -77,14 +77,14 @@ def shards_of(folder: Place) -> list[str]:
         kinds = sorted({next(entry for entry in reversed(ENDINGS) if name.endswith(entry)) for name in names})
         if len(kinds) > 1:
             raise DataError(
-                f"{folder}: shards of several formats ({', '.join(kinds)}), so it is unclear which are "
-                "meant. Move the other ones elsewhere."
+                f"{folder}: shards of several formats ({', '.join(kinds)}), so it is unclear which to read. "
+                "Move the others elsewhere."
             )
         return names
     if not manifest.finished:
         raise DataError(
-            f"{folder}: the run that writes these shards has not finished. Run its command again: it goes on "
-            "where it stopped."
+            f"{folder}: the run that writes these shards has not finished. Run its command again: it "
+            "continues where it stopped."
         )
     _check_listed(folder, manifest, listed)
     return [shard.name for shard in manifest.shards]
@@ -105,8 +105,8 @@ def _check_listed(folder: Place, manifest: Manifest, listed: list[FolderEntry]) 
             )
     if there:
         raise DataError(
-            f"{folder}: {min(there)} is no shard of those that {MANIFEST} lists. Move it elsewhere, or "
-            f"remove {MANIFEST} where all shards are meant."
+            f"{folder}: {min(there)} is not among the shards that {MANIFEST} lists. Move it elsewhere, or "
+            f"remove {MANIFEST} to read all shards."
         )
 
 
@@ -133,7 +133,7 @@ def check_folder(folder: Place, *, force: bool) -> Manifest | None:
     foreign = [name for name in listed if _is_shard(name) and not _OURS.fullmatch(name)]
     if foreign:
         raise DataError(
-            f"{folder}: holds {foreign[0]}, which is no shard of this command, and would be read as one. "
+            f"{folder}: holds {foreign[0]}, which is not a shard of this command but would be read as one. "
             "Give another folder, or move it elsewhere."
         )
     if url_of(folder) is None:

@@ -107,8 +107,8 @@ def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
 
 def _too_long(path: Path, line: int) -> str:
     return (
-        f"{url_of(path) or path}:{line}: longer than {MOST_OF_A_LINE >> 20} MB, which no row is. Look "
-        "whether the lines of this file end, and whether its name has the right ending."
+        f"{url_of(path) or path}:{line}: longer than {MOST_OF_A_LINE >> 20} MB, too long for a row. Check "
+        "that the file has line breaks and that its name has the right ending."
     )
 
 
@@ -127,7 +127,7 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         rows = _result_with_nan(content)
         if rows is None:
             raise DataError(
-                f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
+                f"{path}: not valid JSON ({mistake}). For one object per line, name it .jsonl."
             ) from None
     if isinstance(rows, dict) and is_result(rows):
         rows = [rows]

@@ -75,7 +75,7 @@ def note_metric(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan, *
     column = next(iter(plan.fields.get("score", ())), None)
     if column == "reference" and not chosen:
         if not is_statement(raw):
-            raise ValueError("a question that is no statement: its reference is no label")
+            raise ValueError("a question that is not a statement: its reference is not a label")
         row["metric"] = STATEMENTS
     elif column is not None and field_of(column, Label) is None:
         row["metadata"] = {**row.get("metadata", {}), "criterion": column}
@@ -100,8 +100,8 @@ def check_people(where: str, raw: Mapping[str, Any]) -> None:
     """Raise DataError for a judge's scores in place of people's."""
     if raw.keys() >= {"judge", "status", "prompt_version"}:
         raise DataError(
-            f"{where}: these are judgements of {raw['judge']!r}, and no labels by people. To take them for "
-            "labels all the same, say so: --column score=score."
+            f"{where}: these are judgements of {raw['judge']!r}, not labels by people. To use them as labels "
+            "anyway, add --column score=score."
         )
 
 

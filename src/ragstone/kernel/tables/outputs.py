@@ -96,7 +96,7 @@ class CommandOutputs:
             make_folder(self._home)
             self._place(path).write_bytes(msgspec.json.encode(record))
             if path in self._told:
-                sentences.append(f"{_shown(path)} was there: {self._told[path]}.")
+                sentences.append(f"{_shown(path)} existed: {self._told[path]}.")
             elif before is not None and now[0] == before[0]:
                 complete.append(_shown(path))
             elif path in self._again:

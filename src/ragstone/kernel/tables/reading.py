@@ -118,7 +118,7 @@ def read_rows(
         raise DataError(
             f"{source}: the file holds no rows. Check that the step that wrote it has finished."
             if choice.where is None
-            else f"{source}: no trace meets {choice.where!r}. Write another filter."
+            else f"{source}: no trace matches {choice.where!r}. Write another filter."
         )
     reader.check_chosen()
     reader.tell_repeats()
@@ -200,7 +200,7 @@ def parse_rows(
     rows = _listed(rows)
     if isinstance(rows, str | bytes | Path | dict) or not isinstance(rows, Iterable):
         raise DataError(
-            f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
+            f"expected a list of rows ({wanted}), got {type(rows).__name__}. To read a file: "
             f"ragstone.read_rows(path, ragstone.{row_type.__name__})."
         )
     choice = _choice(row_type, columns or {})
@@ -287,8 +287,8 @@ class _RowReader(Generic[RowT]):
         if n_repeats:
             one = "s" if n_repeats == 1 else ""
             LOG.warning(
-                "%s: %s of %s %s no id: each counts as a question of its own (its id ends in -2, -3, …). If "
-                "they are not meant, delete them.",
+                "%s: %s of %s %s no id: each counts as a separate question (its id ends in -2, -3, …). If "
+                "they are unintended, delete them.",
                 self._where,
                 f"{n_repeats:,}",
                 plural(self.n_rows, "row"),
@@ -302,7 +302,7 @@ class _RowReader(Generic[RowT]):
 
     def _converted(self, raw: Any) -> RowT:
         if isinstance(raw, msgspec.DecodeError):
-            raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
+            raise ValueError(f"not valid JSON ({raw}). Each line must be one complete JSON object.")
         if isinstance(raw, ValueError):
             raise raw
         if not isinstance(raw, dict):
@@ -349,12 +349,12 @@ class _RowReader(Generic[RowT]):
         """Raise ColumnsError where the first row is of an answer sheet or a file of labels instead."""
         if "answer" in raw and "judge" not in raw and "status" not in raw:
             raise ColumnsError(
-                f"{self._where}: these rows are answers, and no judgements. Have them judged first: "
-                "`ragstone judge FILE --judge NAME -o judgements.jsonl`."
+                f"{self._where}: these rows are answers, not judgements. Judge them first: `ragstone judge "
+                "FILE --judge NAME -o judgements.jsonl`."
             )
         if "score" in raw and "judge" not in raw and "status" not in raw:
             raise ColumnsError(
-                f"{self._where}: its rows have scores and no `judge`, as labels have. Judgements are what "
+                f"{self._where}: its rows have scores but no `judge`, like labels. Judgements are what "
                 "`ragstone judge` writes; labels are the second file of `ragstone agree JUDGEMENTS LABELS`."
             )
 
@@ -485,7 +485,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     reader = read_questions if path.suffix.lower() == ".txt" else reader_of(path)
     if reader is read_questions and row_type is not Question:
         raise ColumnsError(
-            f"{path}: a .txt is read as questions, one a line, and {row_type.__name__.lower()}s are needed "
+            f"{path}: a .txt is read as questions, one per line, but {row_type.__name__.lower()}s are needed "
             f"here. {_INSTEAD.get(row_type, _AS_ROWS)}"
         )
     if path.stat().st_size == 0:

@@ -240,10 +240,13 @@ _ADVICE = (
         "these credentials do not allow it ({}). Ask for the right to list, read and write there, or give "
         "another bucket.",
     ),
-    (("FileNotFoundError",), "there is no such bucket or file ({}). Check the spelling, or make the bucket."),
+    (
+        ("FileNotFoundError",),
+        "there is no such bucket or file ({}). Check the spelling, or create the bucket.",
+    ),
     (
         ("EndpointConnectionError", "ConnectTimeoutError", "ConnectionError", "ClientConnectorError"),
-        "nobody answers there ({}). Check the network, and AWS_ENDPOINT_URL where the storage is not "
+        "no server answers there ({}). Check the network, and AWS_ENDPOINT_URL where the storage is not "
         "Amazon's; then run the same command again: what is finished stays.",
     ),
     (("ValueError",), "{}. URLs are written s3://BUCKET/PATH or gs://BUCKET/PATH."),

@@ -88,7 +88,7 @@ def bound(text: str, columns: Mapping[str, Kind]) -> Condition:
     there.
     """
     if len(text) > MOST_CHARACTERS:
-        raise DataError(f"The filter has {len(text):,} characters: write it in {MOST_CHARACTERS:,} at most.")
+        raise DataError(f"The filter has {len(text):,} characters: use at most {MOST_CHARACTERS:,}.")
     return _Parser(text, columns).whole()
 
 
@@ -365,4 +365,4 @@ class _Parser:
 
     def refuse(self, token: _FilterToken, wanted: str) -> NoReturn:
         found = f"there is {token.text!r}" if token.kind != "end" else "it ends"
-        raise DataError(f"{self.where(token)}{found} where it takes {wanted}.")
+        raise DataError(f"{self.where(token)}{found} where it needs {wanted}.")

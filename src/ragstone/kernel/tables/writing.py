@@ -63,7 +63,7 @@ def _check_shards(folder: Place, force: bool) -> None:
         return
     local = local_path(folder)
     if local.is_file():
-        raise DataError(f"{local} is a file, and a name that ends in / is a folder of shards.")
+        raise DataError(f"{local} is a file, but a name that ends in / is a folder of shards.")
     check_place(local / "_trial", force=True)
 
 
@@ -76,7 +76,7 @@ def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
     for path in outputs:
         if _place(path) in read:
             raise DataError(
-                f"{path} is what this command reads, and would be replaced. Give -o another name."
+                f"{path} is an input of this command and would be replaced. Give -o another name."
             )
 
 
@@ -98,7 +98,7 @@ def check_place(path: Path, force: bool) -> Path:
         raise DataError(f"{path} is a folder. Name a file in it.")
     if not may_write(path, force):
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
-    with explaining(f"{path}: cannot be written", "Choose a folder that can."):
+    with explaining(f"{path}: cannot be written", "Choose a writable folder."):
         make_folder(path.parent)
         if not partial_path(path).exists():
             partial_path(path).touch()
@@ -136,7 +136,8 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
         where = f" in the temporary folder {tempfile.gettempdir()}" if url else ""
         room = " there, or set TMPDIR to a folder that has some" if url else ""
         raise DataError(
-            f"{path}: could not be written{where} ({mistake.strerror}). Make room{room}, then run again."
+            f"{path}: could not be written{where} ({mistake.strerror}). Free some space{room}, then run "
+            "again."
         ) from None
 
 
@@ -249,7 +250,7 @@ class RowsBefore:
         if self._missing and self._outputs is not None and not self._outputs.may_lose(self._path):
             raise DataError(
                 f"{self._path} exists and was not touched: it holds {_rows(len(self._missing))} that this "
-                f"command does not make now, such as {' '.join(min(self._missing))!r}. Give another name "
+                f"command would not write now, such as {' '.join(min(self._missing))!r}. Give another name "
                 "with -o, or --force to replace it."
             )
         counts = {

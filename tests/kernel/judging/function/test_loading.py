@@ -203,7 +203,7 @@ def positional(answer, /):
         (["checks.py:shrt"], r"checks\.py has no 'shrt'"),
         (["nowhere.py:short"], "nowhere.py: no such file"),
         (["no_such_module:short"], "no_such_module cannot be imported: ModuleNotFoundError"),
-        (["checks:LIMIT"], "it is no function, but a int"),
+        (["checks:LIMIT"], "it is not a function but a int"),
         ([lambda answer: 1], "it has no name that a judge can have"),
         (
             [lambda: 1],

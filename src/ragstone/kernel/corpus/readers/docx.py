@@ -181,7 +181,7 @@ def read_docx(file: File) -> Iterator[Document]:
     with open_office(file, "word/document.xml") as opened:
         body = child(opened.parsed(opened.main), "body")
         if body is None:
-            raise Unreadable("it is no Word file: it has no body")
+            raise Unreadable("it is not a Word file: it has no body")
         word = _word(opened)
         blocks = [OutlineBlock(PAGE), *_blocks(body, word)]
         blocks += [

@@ -44,7 +44,7 @@ def _slide_parts(opened: OfficeFile) -> list[str]:
     presentation = opened.parsed(opened.main)
     slides = child(presentation, "sldIdLst")
     if presentation is None or local(presentation) != "presentation":
-        raise Unreadable("it is no PowerPoint file: it has no presentation")
+        raise Unreadable("it is not a PowerPoint file: it has no presentation")
     relations = opened.relations(opened.main)
     # An entry has two attributes named id: the relation's stands in a namespace.
     names = (

@@ -150,7 +150,7 @@ def read_csv(file: File) -> Iterator[FileTable]:
                 rows.append(cells)
                 begins.append(lines.line_num)
     except csv.Error as mistake:
-        raise Unreadable(f"line {lines.line_num} is no CSV ({mistake})") from None
+        raise Unreadable(f"line {lines.line_num} is not CSV ({mistake})") from None
     if not rows:
         return
     header, *rows = rows
@@ -162,7 +162,7 @@ def read_csv(file: File) -> Iterator[FileTable]:
         )
     width = max((len(header), *widths))
     if width > MOST_COLUMNS:
-        raise Unreadable(f"it has {width:,} columns, and at most {MOST_COLUMNS:,} are read")
+        raise Unreadable(f"it has {width:,} columns, but at most {MOST_COLUMNS:,} are read")
     names = names_of({n: header[n - 1] if n <= len(header) else "" for n in range(1, width + 1)})
     filled = [
         {name: cell for name, cell in zip(names, row, strict=False) if name and cell and cell.strip()}
@@ -195,9 +195,9 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
         except UnicodeDecodeError:
             mistakes.append(f"line {number}: {stray_byte(line)}")
         except msgspec.DecodeError as mistake:
-            mistakes.append(f"line {number} is no JSON object ({mistake})")
+            mistakes.append(f"line {number} is not a JSON object ({mistake})")
     if mistakes:
-        more = f"; and {len(mistakes) - SHOWN_MISTAKES} lines more" if len(mistakes) > SHOWN_MISTAKES else ""
+        more = f"; and {len(mistakes) - SHOWN_MISTAKES} more lines" if len(mistakes) > SHOWN_MISTAKES else ""
         raise Unreadable("; ".join(mistakes[:SHOWN_MISTAKES]) + more)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
     yield FileTable(rows=rows, columns=columns, notes=decoded.notes() if decoded else {})

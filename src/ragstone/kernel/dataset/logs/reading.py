@@ -149,7 +149,7 @@ LENIENT: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
 def nothing_asked(remedy: str, columns: Sequence[str]) -> DataError:
     """Return the error for a log of which no row asks anything. remedy: how a user names the column."""
     return DataError(
-        f"no row of the log holds a question under a name that is known. {remedy} The columns: "
+        f"no row of the log holds a question under a known name. {remedy} The columns: "
         f"{', '.join(columns) or 'none'}."
     )
 

@@ -5,10 +5,10 @@ from collections.abc import Awaitable
 from ragstone.kernel.errors import DataError, ModelError, RagstoneError
 
 GONE = (
-    "the coordinator of the run is gone: its process was ended, or the driver's node. What was answered is "
-    "in the ledger: run the same command again."
+    "the coordinator of the run is gone: its process was ended, or the driver's node. Finished calls are in "
+    "the ledger: run the same command again."
 )
-AGAIN = "What was answered is in the ledger: run the same command again."
+AGAIN = "Finished calls are in the ledger: run the same command again."
 
 
 async def of_coordinator(reply: Awaitable[object]) -> object:
@@ -26,11 +26,11 @@ def explained(mistake: Exception) -> RagstoneError:
     text = str(mistake)
     if type(mistake).__name__ == "OutOfDiskError" or "No space left on device" in text:
         return DataError(
-            "the disk of a node is full, where Ray keeps what is under way. Make room in its temporary "
-            f"folder (/tmp/ray unless you chose another). {AGAIN}"
+            "the disk of a node is full, where Ray keeps what is under way. Free some space in its "
+            f"temporary folder (/tmp/ray unless you chose another). {AGAIN}"
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     why = lines[-1] if lines else type(mistake).__name__
     return RagstoneError(
-        f"the cluster could not go on ({why}). Look at `ray status` and the logs in /tmp/ray. {AGAIN}"
+        f"the cluster could not continue ({why}). Look at `ray status` and the logs in /tmp/ray. {AGAIN}"
     )

@@ -114,9 +114,9 @@ def _reach(address: str) -> None:
     """Ray tries an address for a minute; somebody who mistyped it is told at once. Raises ConfigError."""
     if address.startswith("ray://"):
         raise ConfigError(
-            f"{address!r} is an address of Ray's client, by which the coordinator, and with it the ledger's "
-            "file, would be on another machine. Run the command on a node of the cluster with address = "
-            '"auto", or make this machine one: ray start --address HOST:6379 --num-cpus 0'
+            f"{address!r} is an address of Ray's client: the coordinator, and with it the ledger's file, "
+            "would be on another machine. Run the command on a node of the cluster with address = "
+            '"auto", or make this machine a node: ray start --address HOST:6379 --num-cpus 0'
         )
     if address == "auto":
         return
@@ -189,8 +189,8 @@ def _check_nodes() -> None:
         except ray.exceptions.RayError as mistake:
             first = str(mistake).strip().splitlines()[0]
             raise ConfigError(
-                f"node {address} of the cluster does not answer ({first}). Look at `ray status`, or take the "
-                "node out."
+                f"node {address} of the cluster does not answer ({first}). Check `ray status`, or remove the "
+                "node."
             ) from None
         check_versions(address, *version)
 

@@ -52,7 +52,7 @@ def _made(thing: Any) -> Any:  # noqa: ANN401 - an object of another package
         return thing()
     except TypeError as mistake:
         raise ConfigError(
-            f"{thing.__name__} takes arguments ({mistake}). Make the metric yourself, and give that: "
+            f"{thing.__name__} takes arguments ({mistake}). Create the metric yourself, and give that: "
             f"metric = {thing.__name__}(...)"
         ) from None
 
@@ -92,8 +92,8 @@ def _ragas_single_turn(metric: Any) -> Function:  # noqa: ANN401
     required = {name for name in columns if not name.endswith(":optional")}
     if unknown := required - RAGAS.keys():
         raise ConfigError(
-            f"ragas metric {metric.name!r} reads {', '.join(sorted(unknown))}, which an answer sheet has "
-            "not. Write a function that makes its sample: def f(row): ..."
+            f"ragas metric {metric.name!r} reads {', '.join(sorted(unknown))}, which an answer sheet does "
+            "not have. Write a function that makes its sample: def f(row): ..."
         )
 
     async def judge(**parts: Any) -> Finding:  # noqa: ANN401
@@ -214,7 +214,7 @@ def _hf_evaluate(module: Any) -> Function:  # noqa: ANN401
         value = numbers.get(module.name, next(iter(numbers.values())) if len(numbers) == 1 else None)
         if value is None:
             raise ConfigError(
-                f"{module.name} of evaluate returned {', '.join(made)}, and none of them alone is the score. "
+                f"{module.name} of evaluate returned {', '.join(made)}, but none of them alone is the score. "
                 "Write a function that calls compute and returns one."
             )
         return _finding(value, module.name)

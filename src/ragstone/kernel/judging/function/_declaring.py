@@ -37,10 +37,10 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
             f"scale={self.scale}: give the lowest score, then the highest, such as (0, 10)": not (
                 math.isfinite(low) and math.isfinite(high) and low < high
             ),
-            f"name={self.name!r}: write it in small letters, digits and _": bool(
+            f"name={self.name!r}: write it in lower-case letters, digits and _": bool(
                 self.name and not NAME.fullmatch(self.name)
             ),
-            f"metric={self.metric!r}: write it in small letters, digits and _": bool(
+            f"metric={self.metric!r}: write it in lower-case letters, digits and _": bool(
                 self.metric and not NAME.fullmatch(self.metric)
             ),
             f"labels: {' and '.join(map(repr, off))} is off the scale {low:g} to {high:g}": bool(off),

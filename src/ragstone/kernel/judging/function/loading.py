@@ -118,12 +118,14 @@ def load_function(call: str, folder: str, digest: str = "") -> LoadedFunction:
         function = _given[call]
     else:
         raise ConfigError(
-            f"{where}: it was given as a function, and workers of a cluster find functions by name. Put it "
+            f"{where}: it was given as a function, but workers of a cluster find functions by name. Put it "
             "into a module that they can import, and name it module:function."
         )
     loaded = _read(function, where)
     if digest and loaded.digest != digest:
-        raise ConfigError(f"{where}: its source here is not that of the process that began. Copy the file.")
+        raise ConfigError(
+            f"{where}: its source here differs from that of the process that started. Copy the file."
+        )
     _loaded[call, loaded.digest] = loaded
     return loaded
 
@@ -133,7 +135,7 @@ def _read(thing: object, where: str) -> LoadedFunction:
     metric = adapted(thing)
     function = metric or thing
     if not callable(function):
-        raise ConfigError(f"{where}: it is no function, but a {type(thing).__name__}.")
+        raise ConfigError(f"{where}: it is not a function but a {type(thing).__name__}.")
     declared = declared_by(function)
     required, optional = _parts_taken(function, where)
     inner = inspect.unwrap(function)
@@ -167,7 +169,7 @@ def _parts_taken(function: Function, where: str) -> tuple[list[str], list[str]]:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
         raise ConfigError(
-            f"{where}: Python does not tell its parameters. Write a function around it: def f(answer): ..."
+            f"{where}: Python does not report its parameters. Write a function around it: def f(answer): ..."
         ) from None
     named = [
         parameter
@@ -177,13 +179,13 @@ def _parts_taken(function: Function, where: str) -> tuple[list[str], list[str]]:
     nameless = [parameter.name for parameter in named if parameter.kind is parameter.POSITIONAL_ONLY]
     if nameless:
         raise ConfigError(
-            f"{where}: nobody can give its parameter {nameless[0]!r} by name, and a judge is given the parts "
-            "of a row by name. Take out the `/`."
+            f"{where}: nobody can give its parameter {nameless[0]!r} by name, but a judge is given the parts "
+            "of a row by name. Remove the `/`."
         )
     if not named:
         raise ConfigError(
-            f"{where}: it takes nothing by name. Name what it reads of a row, such as "
-            "def f(question, answer), or take the whole: def f(row)."
+            f"{where}: it takes nothing by name. Name what it reads of a row, such as def f(question, "
+            "answer), or take the complete row: def f(row)."
         )
     required = [parameter.name for parameter in named if parameter.default is parameter.empty]
     return required, [parameter.name for parameter in named if parameter.default is not parameter.empty]

@@ -156,7 +156,7 @@ def label_rows(assessments: Iterable[Assessment], where: str) -> Iterator[Number
     valued = [one for one in people if grade_in(one) is not None]
     if len(valued) < len(people):
         LOG.warning(
-            "%s: %s of people %s no score and no label: no label is made of it.",
+            "%s: %s of people %s no score and no label: no label is made from it.",
             where,
             plural(len(people) - len(valued), "annotation"),
             "has" if len(people) - len(valued) == 1 else "have",
@@ -181,7 +181,7 @@ def no_people(where: str, assessments: Sequence[Assessment]) -> DataError:
     """Return the error for a file that is read for labels and holds verdicts of evaluators alone."""
     names = sorted({one.name for one in assessments})
     return DataError(
-        f"{where}: {plural(len(assessments), 'verdict')} of evaluators ({', '.join(names[:5])}), and none by "
+        f"{where}: {plural(len(assessments), 'verdict')} of evaluators ({', '.join(names[:5])}), but none by "
         "a person. Give people's labels in another file."
     )
 
@@ -189,7 +189,7 @@ def no_people(where: str, assessments: Sequence[Assessment]) -> DataError:
 def no_evaluators(where: str, n: int) -> DataError:
     """Return the error for a file that is read for judgements and holds verdicts of people alone."""
     return DataError(
-        f"{where}: {plural(n, 'verdict')} by people, and none of an evaluator. They are labels: give them as "
+        f"{where}: {plural(n, 'verdict')} by people, but none of an evaluator. They are labels: give them as "
         "the second file, `ragstone agree JUDGEMENTS LABELS`."
     )
 
@@ -197,8 +197,8 @@ def no_evaluators(where: str, n: int) -> DataError:
 def no_verdicts(where: str) -> DataError:
     """Return the error for a file of another tool that is read for judgements and holds answers alone."""
     return DataError(
-        f"{where}: answers of another tool, and no verdict of an evaluator. Write the file with its scores, "
-        "or have the answers judged: `ragstone judge FILE --judge NAME`."
+        f"{where}: answers of another tool, but no verdict of an evaluator. Write the file with its scores, "
+        "or judge the answers: `ragstone judge FILE --judge NAME`."
     )
 
 

@@ -93,7 +93,7 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
         role = role_in(fields)
         if role is None:
             known = ", ".join(get_args(Role))
-            raise ValueError(f"turn {number} has the role {role_name(fields)!r}, which is none of {known}")
+            raise ValueError(f"turn {number} has the role {role_name(fields)!r}, which is not one of {known}")
         turn: dict[str, Any] = {"role": role, "content": content_in(fields) or ""}
         contexts = first_in(fields, _CONTEXTS)
         if contexts is not None:

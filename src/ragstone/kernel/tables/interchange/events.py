@@ -66,7 +66,7 @@ def read_events(rows: Iterable[Numbered], _where: str) -> Iterator[Numbered]:
                 if str(kind).upper() == "EVALUATOR":
                     evaluators.append((number, span))
         except RecursionError:
-            yield number, ValueError("it has attributes that are too deep in one another.")
+            yield number, ValueError("it has attributes that are nested too deeply.")
     models = _below_evaluators(steps, [span for _, span in evaluators])
     for number, span in evaluators:
         verdicts += _evaluator_span(number, span, models)

@@ -286,7 +286,7 @@ def read_ragas_verdicts(rows: Iterable[Numbered], where: str) -> Iterator[Number
     metrics, left = _metric_columns(samples)
     if left and metrics:
         LOG.warning(
-            "%s: not taken for scores of ragas, which are from 0 to 1: %s.", where, ", ".join(sorted(left))
+            "%s: not read as scores of ragas, which are from 0 to 1: %s.", where, ", ".join(sorted(left))
         )
     subjects = Subjects()
     for number, raw in listed:
@@ -351,8 +351,8 @@ def refuse_record(_rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     """Raise DataError: there are means in the file, and no answers and no verdicts."""
     stem = Path(where).stem
     raise DataError(
-        f"{where}: it holds the means of a record of Every Eval Ever. What was said of each answer is in "
-        f"{stem}_samples.jsonl beside it: give that file."
+        f"{where}: it holds the means of a record of Every Eval Ever. The verdicts on each answer are in "
+        f"{stem}_samples.jsonl next to it: give that file."
     )
 
 

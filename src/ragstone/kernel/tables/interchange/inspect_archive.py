@@ -53,7 +53,7 @@ def read_archive(path: Path) -> Iterator[tuple[int, Any]]:
         hint = (
             "Write it as JSON: `inspect log convert --to json`."
             if " MB" in str(mistake)
-            else "Copy it again. Of an evaluation that crashed, `inspect log recover` writes one."
+            else "Copy it again. For an evaluation that crashed, `inspect log recover` writes one."
         )
         raise DataError(f"{where}: cannot be read as a log of Inspect: {mistake}. {hint}") from None
 
@@ -75,7 +75,7 @@ def _header(archive: "ZipFile", members: "dict[str, ZipInfo]", where: str) -> di
     """Return the `eval` of a log; one that did not finish has it in its journal alone."""
     name = next((name for name in ("header.json", "_journal/start.json") if name in members), None)
     if name is None:
-        raise DataError(f"{where}: it is a ZIP file, and no log of Inspect: header.json is not in it.")
+        raise DataError(f"{where}: it is a ZIP file but not a log of Inspect: header.json is not in it.")
     header = _decoded(archive, members[name], where)
     known = header if isinstance(header, dict) else {}
     status = known.get("status", "started")
@@ -119,5 +119,5 @@ def _unzstandard(archive: "ZipFile", member: "ZipInfo", where: str) -> bytes:
     packed = pa.BufferReader(file.read(member.compress_size))
     content = bytes(pa.CompressedInputStream(packed, "zstd").read(member.file_size + 1))
     if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-        raise Unreadable(f"{member.filename} is not what its checksum says")
+        raise Unreadable(f"{member.filename} does not match its checksum")
     return content

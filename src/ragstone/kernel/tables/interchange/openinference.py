@@ -134,7 +134,7 @@ def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
             try:
                 yield number, ValueError(span["problem"]) if "problem" in span else step_in(number, span)
             except RecursionError:
-                yield number, ValueError("a span has attributes that are too deep in one another.")
+                yield number, ValueError("a span has attributes that are nested too deeply.")
 
 
 def spans_in(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -276,7 +276,7 @@ def _logs(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     alone = sum(len(messages) for span, messages in said.items() if span[1] is None)
     if alone:
         problem = (
-            f"{plural(alone, 'event')} of messages without a span, so that nobody knows which answer is to "
+            f"{plural(alone, 'event')} of messages without a span, so it is unknown which answer belongs to "
             "which question. Let the application trace its calls, or send "
             "gen_ai.client.inference.operation.details."
         )

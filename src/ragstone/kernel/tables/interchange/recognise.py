@@ -125,7 +125,9 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
 def check_filtered(raw: Mapping[str, Any], where: str) -> None:
     """Raise ColumnsError where the command line has a filter of traces, and a file's first row is of none."""
     if CHOICE.get().where is not None and not is_trace(raw):
-        raise ColumnsError(f"{where}: --where chooses among traces, and these rows are none. Leave it out.")
+        raise ColumnsError(
+            f"{where}: --where chooses among traces, but these rows are not traces. Leave it out."
+        )
 
 
 def is_of_tool(raw: Mapping[str, Any]) -> bool:
@@ -235,7 +237,7 @@ def _beside_ours(
         yield from chain(label_rows(people, where), mistakes)
     else:
         raise DataError(
-            f"{where}: {plural(n_ours, 'judgement')} that Ragstone exported, and no label by a person. Give "
+            f"{where}: {plural(n_ours, 'judgement')} that Ragstone exported, but no label by a person. Give "
             "people's labels in another file."
         )
 
@@ -248,9 +250,11 @@ def _latest(found: list[Numbered], where: str) -> Iterator[Numbered]:
     }
     if n_again := len(found) - len(latest):
         LOG.warning(
-            "%s: %s there again: the latest of each counts.",
+            "%s: %s: the latest of each counts.",
             where,
-            "1 judgement is" if n_again == 1 else f"{n_again:,} judgements are",
+            "1 judgement repeats an earlier one"
+            if n_again == 1
+            else f"{n_again:,} judgements repeat earlier ones",
         )
     yield from latest.values()
 
@@ -269,8 +273,8 @@ def _assessed(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
             yield (
                 number,
                 ValueError(
-                    f"it is of no known tool, and the file began with one that is. It has: "
-                    f"{', '.join(map(str, raw))[:200]}. Take it out, or put it into a file of its own."
+                    "it is of no known tool, but the file began with a row of one. It has: "
+                    f"{', '.join(map(str, raw))[:200]}. Remove it, or put it into a separate file."
                 ),
             )
         else:

@@ -54,7 +54,7 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
 def _nothing_asked(where: str, n_traces: int) -> DataError:
     within = "it" if n_traces == 1 else "any of them"
     return DataError(
-        f"{where}: {plural(n_traces, 'trace')}, and no question in {within}. Export the spans with their "
+        f"{where}: {plural(n_traces, 'trace')}, but no question in {within}. Export the spans with their "
         "inputs and outputs."
     )
 

@@ -318,4 +318,4 @@ def _notes(
 def _reason(mistake: str) -> str:
     if "password" in mistake.lower():
         return "it is encrypted: remove its password first"
-    return f"it is no PDF or a damaged one ({mistake.rstrip('.')})"
+    return f"it is not a PDF, or is a damaged one ({mistake.rstrip('.')})"
