@@ -24,6 +24,7 @@ RELATIVE = re.compile(r"\]\((?!\w+:|#|/)([^)#\s]+)")
 COMMENT = re.compile(r"<!-- .*? -->\n?")
 ANCHOR = re.compile(r'<a id="[^"]*"></a>')
 ROW = re.compile(r"^\| \[[^]]+\]\(([^)#]+)\) \|(?:.*\|)? ([^|]+) \|$", re.MULTILINE)
+ITEM = re.compile(r"^- \[[^]]+\]\(([^)#]+)\): ([^\[\n]+)$", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`])")
 DECISIONS = "Decisions"  # a part of the navigation that is for readers of the code
 LESS = 0.2  # of what a word in a decision counts in the search, beside a page for users
@@ -95,7 +96,8 @@ def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ANN401
     """Return the page, which names its Markdown and asks no other host for the stars of the repository."""
     PAGES[page.file.src_uri] = page
     beside = posixpath.relpath(page.file.src_uri, page.url or ".")
-    link = f'<link rel="alternate" type="text/markdown" href="{beside}">'
+    # For the space the theme's script does not take it for a page in another language, with a sitemap.
+    link = f'<link rel="alternate " type="text/markdown" href="{beside}">'
     # This mark makes the theme's script ask api.github.com, whoever reads.
     quiet = output.replace(' data-md-component="source"', "") if config["repo_url"] else output
     return quiet.replace("</head>", f"{link}</head>", 1)
@@ -164,9 +166,9 @@ def listed(items: list[Any]) -> Iterator[Any]:
 def contents(config: Any, keywords: dict[str, list[str]], size: int) -> str:  # noqa: ANN401
     """Return llms.txt (llmstxt.org): a title, a summary, and each page with a sentence."""
     base = f"{config['site_url'].rstrip('/')}/" if config["site_url"] else ""
-    described = {
-        posixpath.normpath(target): sentence.strip() for target, sentence in ROW.findall(MARKDOWN["index.md"])
-    }
+    found = [*ROW.findall(MARKDOWN["index.md"]), *ITEM.findall(MARKDOWN["index.md"])]
+    described = {posixpath.normpath(target): sentence.strip() for target, sentence in found}
+    described.setdefault("index.md", "All pages, by kind and by what you want to do")
 
     def line(page: Any) -> str:  # noqa: ANN401
         name = page.file.src_uri
@@ -214,5 +216,5 @@ def first_sentence(markdown: str) -> str:
     )
     texts = (part.strip() for part in text_alone.split("\n\n"))
     text = next((part for part in texts if part and not part.startswith(("|", "!", ">", "-"))), "")
-    words = " ".join(re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text).split())
+    words = " ".join(re.sub(r"!?\[((?:[^][]|\[[^]]*\])*)\]\([^)]*\)", r"\1", text).split())
     return SENTENCE_END.split(words)[0].rstrip(":")

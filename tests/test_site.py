@@ -148,7 +148,7 @@ def test_a_table_that_names_no_page_warns_and_so_ends_the_build(
 def test_the_theme_is_kept_from_asking_for_stars_and_for_versions_that_are_not_there(hook, monkeypatch):
     page = SimpleNamespace(file=SimpleNamespace(src_uri="how-to/ci.md"), url="how-to/ci/")
     shown = hook.on_post_page('<head></head><a data-md-component="source">', page, {"repo_url": "HERE"})
-    link = '<link rel="alternate" type="text/markdown" href="../ci.md">'
+    link = '<link rel="alternate " type="text/markdown" href="../ci.md">'
     assert shown == f"<head>{link}</head><a>"
     monkeypatch.delenv("MIKE_DOCS_VERSION", raising=False)
     assert hook.on_config({"nav": [], "extra": {"version": {"provider": "mike"}}})["extra"] == {}
