@@ -69,7 +69,6 @@ EXIT_CODE = re.compile(r"#.*\bexit code (\d)")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 OURS = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/ragstone/ragstone/(?:blob/|tree/)?main/")
 IMAGE = re.compile(r"!\[([^]]*)]\(([^)]+)\)|<img src=\"([^\"]+)\" alt=\"([^\"]*)\"")
-KEYWORDS = re.compile(r"\A---\nkeywords: \[(.*)]\n---\n\n# ")
 
 # Programs that a reader may have and the tests have not.
 ELSEWHERE = {"docker", "jupyter", "llama-server", "ollama", "vllm"}
@@ -446,12 +445,11 @@ def test_words_that_others_use_are_keywords_of_the_page_that_they_lead_to():
     table = (DOCS / "index.md").read_text(encoding="utf-8").partition("## Words that others use\n")[2]
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[2:]
     assert len(rows) >= 30
+    keywords = tomllib.loads((DOCS / "keywords.toml").read_text(encoding="utf-8"))
     for words, leads_to in rows:
-        page = DOCS / LINK.findall(leads_to)[0][0]
-        keywords = KEYWORDS.match(page.read_text(encoding="utf-8"))
-        assert keywords, f"{page.name} has no keywords: add front matter"
-        missing = {*words.split(", ")} - {*keywords[1].split(", ")}
-        assert not missing, f"add to the keywords of {page.name}: {missing}"
+        page = LINK.findall(leads_to)[0][0]
+        missing = {*words.split(", ")} - {*keywords.get(page, [])}
+        assert not missing, f"keywords.toml: add to {page}: {missing}"
 
 
 def anchors_of(page: Path) -> set[str]:

@@ -57,10 +57,15 @@ OTHERS: dict[tuple[str, str], str] = {
     ("--no-log-samples", "src/ragstone/kernel/tables/interchange/samples.py"): "inspect eval",
     ("--log-format", "docs/how-to/interchange.md"): "inspect eval",
     ("--max-connections", "docs/how-to/coming-from.md"): "inspect eval",
-    ("--reasoning-parser", "docs/how-to/models.md"): "vllm serve",
     ("--layout", "docs/explanation/performance.md"): "python benchmarks/...",
     ("--only", "docs/how-to/scale.md"): "python benchmarks/...",
-    ("--models", "docs/how-to/systems.md"): "python benchmarks/...",
+    ("--rm", "docs/how-to/deploy.md"): "podman run",
+    ("--read-only", "docs/how-to/deploy.md"): "podman run",
+    ("--tmpfs", "docs/how-to/deploy.md"): "podman run",
+    ("--user", "docs/how-to/deploy.md"): "podman run",
+    ("--build", "docs/how-to/deploy.md"): "podman compose up",
+    ("--from-literal", "docs/how-to/deploy.md"): "kubectl create secret",
+    ("--quiet", "docs/reference/configuration.md"): "an MCP server of an example",
 }
 # (what, name, other name): options whose help begins alike but which are two things -> why.
 SEVERAL: dict[tuple[str, str, str], str] = {}
