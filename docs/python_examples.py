@@ -433,3 +433,7 @@ async def main() -> None:
 
 
 asyncio.run(main())
+
+# %% explain
+for explanation in ragstone.explain("over_budget"):
+    print(explanation.title)
