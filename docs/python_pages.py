@@ -117,15 +117,11 @@ GROUPS = {
     "assistant": Group(
         "The assistant", "The RAG assistant that ships with Ragstone, in a program of yours.", ("assistant",)
     ),
-<<<<<<< HEAD
-    "errors": Group("Errors", "What can be raised. All derive from `RagstoneError`.", ("kernel.errors", "features.explain",)),
-=======
     "errors": Group(
         "Errors",
         "What can be raised, and what it means. All derive from `RagstoneError`.",
         ("kernel.errors", "features.explain"),
     ),
->>>>>>> docs1
 }
 
 # What parameters mean where no docstring says it: one of every function, or of one (FUNCTION.PARAMETER).

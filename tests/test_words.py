@@ -65,15 +65,6 @@ OTHERS: dict[tuple[str, str], str] = {
     ("--no-log-samples", "src/ragstone/kernel/tables/interchange/samples.py"): "inspect eval",
     ("--log-format", "docs/how-to/interchange.md"): "inspect eval",
     ("--max-connections", "docs/how-to/coming-from.md"): "inspect eval",
-<<<<<<< HEAD
-    **{
-        (f"--{name}", "docs/how-to/deploy.md"): "docker"
-        for name in ("rm", "read-only", "tmpfs", "user", "build")
-    },
-    ("--from-literal", "docs/how-to/deploy.md"): "kubectl",
-    ("--layout", "docs/explanation/performance.md"): "python benchmarks/...",
-    ("--only", "docs/how-to/scale.md"): "python benchmarks/...",
-=======
     ("--layout", "docs/explanation/performance.md"): "python benchmarks/...",
     ("--only", "docs/how-to/scale.md"): "python benchmarks/...",
     ("--rm", "docs/how-to/deploy.md"): "podman run",
@@ -82,8 +73,6 @@ OTHERS: dict[tuple[str, str], str] = {
     ("--user", "docs/how-to/deploy.md"): "podman run",
     ("--build", "docs/how-to/deploy.md"): "podman compose up",
     ("--from-literal", "docs/how-to/deploy.md"): "kubectl create secret",
-    ("--quiet", "docs/reference/configuration.md"): "an MCP server of an example",
->>>>>>> docs1
 }
 # (what, name, other name): options whose help begins alike but which are two things -> why.
 SEVERAL: dict[tuple[str, str, str], str] = {}

@@ -42,7 +42,9 @@ def test_first_rows_are_shown_and_filters_come_without_a_reload(project, held_ba
     write(project / "runs" / "wheat")
     with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
         tab.visit(f"{address}/workbench/runs/0/wheat")
-        said = "The first 4 questions, with the scores read so far. Filters, counts and all rows follow in about"
+        said = (
+            "The first 4 questions, with the scores read so far. Filters, counts and all rows follow in about"
+        )
         tab.until(f"{SHOWN}.startsWith({said!r})", value=True)
         assert tab.run("document.querySelectorAll('#list > li').length") == 4
         assert tab.run("document.querySelector('#list .chip b').textContent")
