@@ -1,32 +1,29 @@
 """The parts of the docs that follow from the code. Run: python docs/generate.py
 
-commands.md and python.md are written whole. Elsewhere a table between `<!-- table: NAME -->` and
-`<!-- end -->` is written anew; its last column, the meaning, is kept from the page. tests/test_docs.py
-fails while a page differs from what this file makes of it.
+commands.md, judge-library.md, python.md and the pages of python/ are written whole. Elsewhere a table between
+`<!-- table: NAME -->` and `<!-- end -->` is written anew; its last column, the meaning, is kept from the
+page. tests/test_docs.py fails while a page differs from what this file makes of it.
 """
 
-import ast
 import importlib
 import inspect
 import json
 import re
+import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import UnionType
 from typing import Any, get_args, get_type_hints
 
+import judge_pages
 import msgspec
-import typer
+import outcome_pages
+import python_pages
 from typer.models import OptionInfo
 
-import ragstone
-from ragstone.cli.app import app_of
-from ragstone.features.explain.explaining import Explanation, explanations
-from ragstone.features.explain.words import HEADS
-from ragstone.features.schema.schemas import OUTPUT_VERSION, RESULTS, printed_by, schema_of
-from ragstone.kernel import config, errors, records
+from ragstone.cli.app import PANELS, app_of
+from ragstone.kernel import config, records
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.fields import Example, Member
@@ -55,12 +52,15 @@ def pages() -> dict[Path, str]:
     found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in with_tables}
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
+    in_files = dict(BLOCK.findall(found[DOCS / "reference" / "files.md"]))
+    rows = {kind.__name__: _plain_meanings(in_files[kind.__name__]) for kind in ROWS}
     written = {
         "reference/commands.md": commands_page(),
-        "reference/python.md": python_page(),
+        **python_pages.python_pages(MADE, rows),
+        "reference/judge-library.md": judge_pages.judge_page(MADE),
         "reference/sentences.md": sentences_page(),
-        "how-to/troubleshooting.md": troubleshooting_page(),
-        "reference/json.md": json_page(),
+        "reference/json.md": outcome_pages.json_page(MADE),
+        "how-to/troubleshooting.md": outcome_pages.troubleshooting_page(MADE),
         "explanation/decisions.md": decisions_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
@@ -73,11 +73,16 @@ def _meanings_of_keys(pages: dict[Path, str]) -> str:
     for page in pages.values():
         for name, table in BLOCK.findall(page):
             if name in SECTIONS or name == "judge_file":
-                plain = re.sub(r"\[([^]]+)]\([^)]+\)", r"\1", table)  # a link means nothing in an editor
-                named = {re.sub(r"[`?]", "", key): words for key, words in _meanings(plain).items()}
-                tables[name] = {key: words for key, words in named.items() if key.isidentifier()}
+                tables[name] = _plain_meanings(table)
                 tables[name].pop("key", None)
     return json.dumps(dict(sorted(tables.items())), indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain_meanings(table: str) -> dict[str, str]:
+    """Return name -> meaning of a table's rows, without links, which mean nothing elsewhere."""
+    plain = re.sub(r"\[([^]]+)]\([^)]+\)", r"\1", table)
+    named = {re.sub(r"[`?]", "", key): words for key, words in _meanings(plain).items()}
+    return {key: words for key, words in named.items() if key.isidentifier()}
 
 
 def tree() -> str:
@@ -137,6 +142,37 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
         for field in msgspec.structs.fields(kind)
     ]
     return ["field", "type"], rows, True
+
+
+def setting_examples() -> dict[str, dict[str, str]]:
+    """Return table -> key -> an example of its value, as settings_examples.toml has it."""
+    found: dict[str, dict[str, str]] = {}
+    for line in (DOCS / "settings_examples.toml").read_text(encoding="utf-8").splitlines():
+        key, is_value, value = line.partition(" = ")
+        if line.startswith("["):
+            found[line.strip('[]"')] = {}
+        elif is_value and not line.startswith("#"):
+            [*found.values()][-1][key] = value
+    return found
+
+
+def without_setting_example() -> list[str]:
+    """Return `table.key` of all settings that have neither a default nor an example."""
+    shown = setting_examples()
+    return [
+        f"{name}.{row[0].strip('`')}"
+        for name, section in SETTINGS.items()
+        for row in _keys(section)[1]
+        if row[2] in ("", "required", *EMPTY) and row[0].strip("`") not in shown.get(name, {})
+    ]
+
+
+def _settings(name: str, section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
+    """Return the keys of a table of ragstone.toml, with an example where the default is none."""
+    examples = setting_examples().get(name, {})
+    heads, rows, with_meaning = _keys(section)
+    cells = ((row, examples.get(row[0].strip("`"))) for row in rows)
+    return [*heads, "example"], [[*row, f"`{shown}`" if shown else ""] for row, shown in cells], with_meaning
 
 
 def _keys(section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
@@ -252,6 +288,13 @@ SECTIONS = {
     "retrievers.rerank": config.RerankSettings,
     "retrievers.http": config.HttpSettings,
 }
+EMPTY = ("`[]`", "`{}`", '`""`')  # defaults that show nothing of what a value looks like
+# Table of ragstone.toml -> its type; of those that are tables of tables the inner ones are listed.
+SETTINGS = {
+    name: kind
+    for name, kind in SECTIONS.items()
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not name.startswith("judge_file")
+}
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,
     "judges": _judges,
@@ -259,35 +302,55 @@ TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "judge_file": _judge_keys,
     **{kind.__name__: lambda kind=kind: _fields(kind) for kind in ROWS},
     **{name: lambda kind=kind: _keys(kind) for name, kind in SECTIONS.items() if name != "root"},
+    **{name: lambda name=name, kind=kind: _settings(name, kind) for name, kind in SETTINGS.items()},
 }
 
 
 def commands_page() -> str:
     """Return commands.md: what `ragstone COMMAND --help` says, as tables that no terminal's width bends."""
-    parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app_of().info.help), 100)}\n", COMMON]
-    groups = [group.typer_instance for group in app_of().registered_groups if group.typer_instance]
-    for place, commands in [
-        ("ragstone", app_of()),
-        *((f"ragstone {group.info.name}", group) for group in groups),
-    ]:
-        for info in commands.registered_commands:
+    listed: dict[str, list[Sequence[str]]] = {}
+    parts = []
+    for panel, name, command in _commands():
+        about = (inspect.getdoc(command) or "").partition("\n")[0]
+        listed.setdefault(panel, []).append([f"[`{name}`](#{name.replace(' ', '-')})", about])
+        parts.append(_command(name, command))
+    contents = [
+        f"**{panel}**\n\n{_table(['command', 'what it does'], rows)}" for panel, rows in listed.items()
+    ]
+    opening = f"{textwrap.fill(str(app_of().info.help), 100)}\n"
+    shapes = DOCS / "reference" / "json.md"
+    json_too = (
+        f"What each prints with `--json` is in [{shapes.name}]({shapes.name}).\n" if shapes.exists() else ""
+    )
+    return "\n".join([f"# Commands\n\n{MADE}", opening, COMMON, *filter(None, [json_too]), *contents, *parts])
+
+
+def _commands() -> Iterator[tuple[str, str, Callable[..., object]]]:
+    """Yield (panel of the help, name, function) of each command; those of groups come last in their panel."""
+    top = app_of()
+    for panel in PANELS:
+        own = [info for info in top.registered_commands if info.rich_help_panel == panel]
+        inside = [
+            (f"ragstone {group.typer_instance.info.name}", info)
+            for group in top.registered_groups
+            if group.rich_help_panel == panel and group.typer_instance
+            for info in group.typer_instance.registered_commands
+        ]
+        for place, info in [*(("ragstone", info) for info in own), *inside]:
             if info.callback:
                 command = inspect.unwrap(info.callback)
-                parts.append(_command(f"{place} {info.name or command.__name__}", command))
-    return "\n".join(parts)
+                yield panel, f"{place} {info.name or command.__name__}", command
 
 
 def _command(name: str, command: Callable[..., object]) -> str:
     parameters = sorted(_parameters(command), key=lambda parameter: parameter.option)
-    places = [
-        p.spelling if p.default == "required" else f"[{p.spelling}]" for p in parameters if not p.option
-    ]
+    places = [p.name if p.default == "required" else f"[{p.name}]" for p in parameters if not p.option]
     options = ["[OPTIONS]"] if len(places) < len(parameters) else []
     usage = " ".join([name, *places, *options])
-    rows = [[f"`{p.spelling}`", p.told.replace("|", "\\|"), p.default] for p in parameters]
+    rows = [[f"`{p.name}`", p.kind, p.default, p.meaning.replace("|", "\\|")] for p in parameters]
     return (
         f"## {name}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
-        f"{_table(['', 'meaning', 'default'], rows)}"
+        f"{_table(['name', 'type', 'default', 'meaning'], rows)}"
     )
 
 
@@ -295,32 +358,43 @@ class Parameter(msgspec.Struct, frozen=True):
     """An argument or option of a command, as a reader sees it."""
 
     option: bool
-    spelling: str
-    told: str
+    name: str
+    kind: str
     default: str
+    meaning: str
 
 
 def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
     """Yield the parameters of a command; read from its signature, for Typer's inside changes often."""
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
-        kind, told = get_args(hints[name])[:2]
-        option = isinstance(told, OptionInfo)
-        if option and told.hidden:  # removed: it only says so
+        kind, typer_info = get_args(hints[name])[:2]
+        option = isinstance(typer_info, OptionInfo)
+        if option and typer_info.hidden:  # removed: it only says so
             continue
-        words = _value_word(kind)
-        spelling = f"{', '.join(_names(told) or ['--' + name])} {words}".strip() if option else name.upper()
-        yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))
+        yield Parameter(
+            option,
+            ", ".join(_names(typer_info) or ["--" + name]) if option else name.upper(),
+            _value_kind(kind),
+            _default_shown(parameter),
+            typer_info.help or "The file to write.",
+        )
 
 
-def _names(told: OptionInfo) -> list[str]:
+def _names(typer_info: OptionInfo) -> list[str]:
     """Return what an option is called; in `Annotated` Typer takes the first name for a default."""
-    return [str(name) for name in (told.default, *(told.param_decls or ())) if str(name).startswith("-")]
+    every = (typer_info.default, *(typer_info.param_decls or ()))
+    return [str(name) for name in every if str(name).startswith("-")]
 
 
-def _value_word(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
-    names = {"Path": "PATH", "str": "TEXT", "int": "N", "float": "X", "Literal": "TEXT", "bool": ""}
-    return next(word for name, word in names.items() if name in str(kind))
+def _value_kind(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
+    """Return what a value is, in a reader's words; the option of a list may be given more than once."""
+    choices = re.search(r"Literal\[(.*?)\]", str(kind))
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in re.findall(r"'([^']*)'", choices[1]))
+    names = {"Path": "path", "str": "text", "int": "whole number", "float": "number", "bool": "flag"}
+    word = next(word for name, word in names.items() if name in str(kind))
+    return f"{word}, repeatable" if "list" in str(kind) else word
 
 
 def _default_shown(parameter: inspect.Parameter) -> str:
@@ -336,10 +410,6 @@ out, the last line says so, and `--all` shows everything. Progress bars appear i
 terminal. `ragstone --version` prints the version; `--help` after a command prints its part of this page,
 of a long one the options that most people need, and `--help-all` every option.
 
-What is printed with `--json` is described in [json.md](json.md). `ragstone explain` says more about a
-message, a status or an exit code; [troubleshooting](../how-to/troubleshooting.md) has the errors that people
-meet.
-
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
@@ -352,59 +422,6 @@ meet.
 """
 
 
-# Where a name is defined -> the heading that it stands under, in the order of the page.
-HEADINGS = {
-    "Stages": ("kernel.stages", *map("features.{}".format, ("answer", "judge", "retrieve", "tag", "sample"))),
-    "What a user does": ("features",),
-    "Progress": ("kernel.console",),
-    "Files": ("kernel.tables",),
-    "Corpus": ("kernel.corpus",),
-    "Evaluation sets": ("kernel.dataset",),
-    "Retrieval": ("kernel.retrieval",),
-    "Judges": ("kernel.judging",),
-    "How good the judge is": ("kernel.agreement",),
-    "The assistant": ("assistant",),
-    "Watching an application": ("features.watch",),
-    "Runs and reports": ("kernel.runs", "features.report"),
-    "Statistics": ("kernel.statistics",),
-    "Models": ("kernel.llm",),
-    "Settings": ("kernel.config",),
-    "Rows": ("kernel.records",),
-    "Errors": ("kernel.errors",),
-}
-OPENING = """\
-`import ragstone` gives the names below and opens, reads and calls nothing. The stages are functions from
-rows to rows; the rows are frozen structs (of `msgspec`), made with keyword arguments. Functions that ask a
-model are synchronous, and work in a script as well as in a notebook whose event loop is running.
-
-```python
-import ragstone
-
-judgements = ragstone.judge(
-    [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "It was Jane Austen."}],
-    judges=["containment", "token_f1"],
-)
-for metric in ragstone.summarise(judgements):
-    print(metric.judge, metric.estimate.value, metric.statuses)
-```
-"""
-
-
-def python_page() -> str:
-    """Return python.md: the public API from the docstrings of the names in __init__.pyi."""
-    under: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
-    for room, name in public_names():
-        heading = _heading_of(room)
-        if heading is not None:
-            under[heading].append(name)
-    parts = [f"# The Python API\n\n{MADE}", OPENING]
-    for heading, names in under.items():
-        parts.append(f"## {heading}\n")
-        parts += [_entry(name) for name in sorted(names, key=lambda name: name[0].isupper())]
-    return "\n".join(parts)
-
-
-DECISIONS = "One page each: the problem, the choice, what was rejected, and what would change our mind.\n"
 SENTENCES = """A report, a card or a comparison says only what its numbers bear. Each sentence below has its
 words, with the names of its numbers in braces; when it may be said; what it needs; and what it is never said
 beside. The program has no other copy of it: the condition is computed before the sentence is said. Please
@@ -440,147 +457,7 @@ def sentences_page() -> str:
     return "\n".join(parts)
 
 
-JSON_OUTPUTS = f"""Every command with `--json` prints one JSON document on standard output, and everything
-else on standard error. What it prints has a JSON Schema (draft 2020-12), made from the struct that is
-written:
-
-```sh
-ragstone schema
-ragstone schema run -o run.schema.json
-```
-
-The `$id` of a schema ends in its version, now {OUTPUT_VERSION}:
-`urn:ragstone:schema:run:{OUTPUT_VERSION}`. Within a version fields may be added, so a reader should ignore
-those that it does not know; none is removed, renamed, given another type or another meaning. A change that
-needs this gets a new number and a line in the CHANGELOG. The documents themselves carry no version. With
-`--forecast` every command prints [`forecast`](#forecast). An error is no document: standard error has the
-message, and the exit code says what kind it is.
-
-A `?` marks fields that may be absent. Types with a link are at the end of the page.
-"""
-PLAIN_TYPES = {
-    "string": "text",
-    "integer": "whole number",
-    "number": "number",
-    "boolean": "true, false",
-    "null": "null",
-    "object": "object",
-    "array": "list",
-}
-
-
-def json_page() -> str:
-    """Return json.md: what each command prints with --json, as tables."""
-    by_schema: dict[str, list[str]] = {}
-    for command in _json_commands(typer.main.get_command(app_of())):
-        for name in printed_by(command):
-            by_schema.setdefault(name, []).append(f"`ragstone {command}`")
-    parts = [f"# What --json prints\n\n{MADE}\n{JSON_OUTPUTS}"]
-    inner: dict[str, dict[str, Any]] = {}
-    for name in RESULTS:
-        schema = schema_of(name)
-        definitions = schema["$defs"]
-        many = schema.get("type") == "array"
-        top = (schema["items"] if many else schema)["$ref"].rpartition("/")[2]
-        for kind, made in definitions.items():
-            if kind != top and inner.setdefault(kind, made) != made:
-                raise ValueError(f"two types of --json are named {kind}")
-        printed = ", ".join(by_schema.get(name, ["every command with `--forecast`"]))
-        shape = "A list; each item:" if many else "An object:"
-        parts.append(f"## {name}\n\nPrinted by {printed}. {shape}\n\n{_shape(definitions[top])}")
-    parts.append("# Types\n")
-    parts += [
-        f"## {kind}\n\n{_shape(made)}" for kind, made in sorted(inner.items()) if kind.lower() not in RESULTS
-    ]
-    return "\n".join(parts)
-
-
-def _json_commands(node: Any, words: tuple[str, ...] = ()) -> Iterable[str]:  # noqa: ANN401 - of click
-    for name, child in getattr(node, "commands", {}).items():
-        yield from _json_commands(child, (*words, name))
-    if any("--json" in option.opts for option in node.params):
-        yield " ".join(words)
-
-
-def _shape(made: dict[str, Any]) -> str:
-    """Return what a struct of a schema is, and its fields as a table."""
-    if "properties" not in made:
-        return f"{_json_type(made)}\n"
-    required = set(made.get("required", ()))
-    rows = [
-        [f"`{field}`" + ("" if field in required else "?"), _json_type(kind)]
-        for field, kind in made["properties"].items()
-    ]
-    told = _readable(inspect.cleandoc(made["description"])) + "\n\n" if "description" in made else ""
-    return f"{told}{_table(['field', 'type'], rows)}"
-
-
-def _json_type(kind: dict[str, Any]) -> str:
-    """Return a type of a JSON Schema in a reader's words."""
-    if "$ref" in kind:
-        name = kind["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "anyOf" in kind:
-        return " or ".join(map(_json_type, kind["anyOf"]))
-    if "enum" in kind:
-        return ", ".join(f"`{value}`" for value in kind["enum"])
-    if kind.get("type") == "array" and kind.get("items"):
-        return f"list of {_json_type(kind['items'])}"
-    if kind.get("type") == "array" and "prefixItems" in kind:
-        return f"[{', '.join(map(_json_type, kind['prefixItems']))}]"
-    if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
-        return f"object of {_json_type(kind['additionalProperties'])}"
-    return PLAIN_TYPES.get(kind.get("type", ""), "anything")
-
-
-TROUBLESHOOTING = """Paste the message into `ragstone explain`: it finds the error with your own names and
-numbers in it, and says what it means, what to do and where to read more. It also takes a status, a cause, an
-exit code, the outcome of a gate, the code of a note, and the class of an error:
-
-```sh
-ragstone explain "port 8080 of 127.0.0.1 is taken: another server runs there."
-ragstone explain over_budget
-ragstone explain exit 3
-ragstone explain NotInLedger --json
-```
-
-`ragstone explain` alone lists all codes. From Python it is `ragstone.explain("over_budget")`, and coding
-agents have it as the tool [`explain`](mcp.md).
-"""
-
-
-def troubleshooting_page() -> str:
-    """Return troubleshooting.md: the errors that people meet by their text, and what other codes mean."""
-    groups: dict[str, list[Explanation]] = {}
-    for explanation in explanations():
-        groups.setdefault(explanation.group, []).append(explanation)
-    parts = [f"# Troubleshooting\n\n{MADE}\n{TROUBLESHOOTING}", f"## {HEADS['error']}\n"]
-    for each in groups["error"]:
-        texts = "; ".join(f"`{message}`" for message in each.messages)
-        example = f"\n```text\n{each.example}\n```\n" if each.example else ""
-        parts.append(
-            f"### {each.title}\n\nCode `{each.code}`, `{each.error}`. The message has: {texts}.\n\n"
-            f"{each.meaning}\n\n"
-            f"**When:** {each.when}\n\n**What to do:** {each.do} More: {_page_link(each.page)}.\n{example}"
-        )
-    for group in ("status", "cause", "gate", "exit code", "error class"):
-        rows = [
-            (f"`{each.code}`", each.title, each.when, f"{each.do} {_page_link(each.page)}")
-            for each in groups[group]
-        ]
-        parts.append(f"## {HEADS[group]}\n\n{_table(('code', 'what it is', 'when', 'what to do'), rows)}")
-    parts.append(
-        f"## {HEADS['note']}\n\nTheir words and conditions: [sentences](../reference/sentences.md).\n"
-    )
-    return "\n".join(parts)
-
-
-def _page_link(page: str) -> str:
-    """Return a link from a how-to page to another page of docs, named as its heading is."""
-    path, _, _ = page.partition("#")
-    title = (DOCS / path).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
-    here = page.removeprefix("how-to/") if page.startswith("how-to/") else f"../{page}"
-    return f"[{title}]({here})"
+DECISIONS = "One page each: the problem, the choice, what was rejected, and what would change our mind.\n"
 
 
 def decisions_page() -> str:
@@ -593,109 +470,10 @@ def decisions_page() -> str:
     return f"# Why it is built this way\n\n{MADE}\n{DECISIONS}\n{items}"
 
 
-def _heading_of(room: str) -> str | None:
-    """Return the heading that a room's names stand under: that of the room, else of the folder it is in."""
-    for place in (room, room.partition(".")[0]):
-        for heading, rooms in HEADINGS.items():
-            if place in rooms:
-                return heading
-    return None
-
-
-def public_names() -> list[tuple[str, str]]:
-    """Return (room, name) of everything that __init__.pyi exports, in its order."""
-    tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    return [
-        (".".join((node.module or "").split(".")[:2]), alias.asname or alias.name)
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    ]
-
-
-def _entry(name: str) -> str:
-    value = getattr(ragstone, name)
-    told = _readable(inspect.getdoc(value) or "")
-    if value is ragstone.RagstoneError:
-        tree = str(errors.__doc__).split("\n\n")[1]
-        return f"### {name}\n\n```text\n{tree.strip()}\n```\n"
-    if inspect.isclass(value) and issubclass(value, Exception):
-        return f"### {name}\n\n{told}\n"
-    if isinstance(value, UnionType):
-        members = "\n    | ".join(member.__name__ for member in get_args(value))
-        return f"### {name}\n\n```pyi\n{name} = (\n    {members}\n)\n```\n\n{_members(value)}\n"
-    signature = _fields_as_code(value) if inspect.isclass(value) else _signature(value)
-    return f"### {name}\n\n```pyi\n{signature}\n```\n\n{told}\n"
-
-
-def _members(union: UnionType) -> str:
-    """Return what the members of a union are, each after those whose keys it has too."""
-    kinds = dict.fromkeys(kind for member in get_args(union) for kind in reversed(member.__mro__[:-4]))
-    told = {kind.__name__: _readable(inspect.getdoc(kind) or "") for kind in kinds}
-    return "\n\n".join(f"**{name}**: {text}" for name, text in told.items())
-
-
-def _signature(function: Callable[..., object]) -> str:
-    """Return a function's signature as its source has it, one parameter a line if it is long."""
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return _signature_of(node)
-
-
-def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    parameters = [_code(argument) for argument in node.args.args]
-    first = len(parameters) - len(node.args.defaults)
-    for place, default in enumerate(node.args.defaults, first):
-        parameters[place] += f" = {_code(default)}"
-    if node.args.kwonlyargs:
-        parameters.append("*")
-    for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-        parameters.append(_code(argument) + (f" = {_code(given)}" if given else ""))
-    returns = f" -> {_code(node.returns)}" if node.returns else ""
-    line = f"def {node.name}({', '.join(parameters)}){returns}: ..."
-    if len(line) <= 100:
-        return line
-    body = "".join(f"    {parameter},\n" for parameter in parameters)
-    return f"def {node.name}(\n{body}){returns}: ..."
-
-
-def _code(node: ast.AST) -> str:
-    return ast.unparse(node).replace("'", '"')
-
-
-def _fields_as_code(kind: type) -> str:
-    """Return a struct's fields as its source has them, those of the structs that it extends included."""
-    node = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(node, ast.ClassDef)
-    fields = [_code(part) for part in node.body if isinstance(part, ast.AnnAssign)]
-    own = [
-        f"@property\ndef {part.name}(self) -> {_code(part.returns)}: ..."
-        for part in node.body
-        if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
-    ]
-    methods = [
-        f"# {(ast.get_docstring(part) or '').partition(chr(10))[0]}\n{_signature_of(part)}"
-        for part in node.body
-        if isinstance(part, ast.FunctionDef) and part.returns and _is_public_method(part)
-    ]
-    return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own, *methods]) or "...", "    ")
-
-
-def _is_public_method(node: ast.FunctionDef) -> bool:
-    return not (node.name.startswith("_") or node.decorator_list)
-
-
-def _is_property(node: ast.FunctionDef) -> bool:
-    return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
-
-
-def _readable(told: str) -> str:
-    """Return a docstring as Markdown: its paragraphs as they are."""
-    return told.replace("<", "&lt;")
-
-
 def main() -> None:
-    """Write every page that differs."""
+    """Write every page that differs; with --cards measure the judges that ask no model first."""
+    if "--cards" in sys.argv:
+        judge_pages.CARDS.write_text(judge_pages.measured_cards(), encoding="utf-8")
     importlib.invalidate_caches()
     for path, text in pages().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:

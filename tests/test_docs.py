@@ -9,11 +9,13 @@ of kind `text checked` is what the block before it prints; a line "…" stands f
 import ast
 import asyncio
 import csv
-import importlib.util
+import importlib
+import inspect
 import os
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -38,6 +40,7 @@ from ragstone.features.simulate._persona import load_personas
 from ragstone.kernel import records
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console import printing as console
+from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.judge import parse_judge
 from ragstone.kernel.llm import door
 from ragstone.kernel.llm._decisions import open_decisions
@@ -51,7 +54,12 @@ from ragstone.kernel.tables.reading import parse_row
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WITH_BLOCKS = [page for page in PAGES if "```" in page.read_text(encoding="utf-8")]
+OWN_TEST = DOCS / "tutorials"  # tests/test_tutorials.py
+WITH_BLOCKS = [
+    page
+    for page in PAGES
+    if "```" in page.read_text(encoding="utf-8") and (page.parent != OWN_TEST or page.stem == "examples")
+]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<kind>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$", re.MULTILINE
@@ -296,17 +304,103 @@ KINDS: dict[str, Callable[[Block, dict[str, object]], object]] = {
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(DOCS))  # as for `python docs/generate.py`, which is in several files
+    try:
+        return importlib.import_module("generate")
+    finally:
+        sys.path.remove(str(DOCS))
 
 
 def test_what_is_made_from_the_code_is_current(generate):
     for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"
+
+
+# Public functions without an example in docs/python_examples.py: names may only leave this list.
+NO_EXAMPLE_YET = {
+    *("bench_judges", "bench_languages", "develop_judge", "freeze_judge", "gaps_to_label", "learn_judge"),
+    *("log_to_mlflow", "look_at_test", "open_embedder", "read_certificate", "remember_sources"),
+    *("same_documents", "send_judgements"),
+}
+
+
+def test_every_public_function_has_an_example_or_is_a_known_gap(generate):
+    pages = generate.python_pages
+    assert set(pages.without_example()) == NO_EXAMPLE_YET, "a gap that is filled leaves the list"
+    assert pages.examples().keys() <= {name for _, name in pages.public_names()}
+
+
+def test_every_parameter_of_a_public_function_has_a_meaning(generate):
+    assert generate.python_pages.without_meaning() == []
+
+
+def test_every_public_name_is_on_one_page(generate):
+    pages = generate.python_pages
+    listed = [name for slug in pages.GROUPS for name in pages.names_of(slug)]
+    assert sorted(listed) == sorted({name for _, name in pages.public_names()} - {"__version__"})
+
+
+def test_a_docstring_is_taken_apart(generate):
+    doc = """Return the mean. Of equal ones the first.
+
+    a, b: two numbers, e.g. `1` and `2`; c (of a day): `x: y`; d: said
+    over two lines. What is left. Raises DataError for none, and so on.
+    """
+    parts = generate.python_pages.described(inspect.cleandoc(doc), ["a", "b", "c", "d", "x"])
+    assert parts.about == "Return the mean."
+    assert parts.meanings == {
+        "a": "two numbers, e.g. `1` and `2`",
+        "b": "two numbers, e.g. `1` and `2`",
+        "c": "(of a day) `x: y`",
+        "d": "said over two lines",
+    }
+    assert parts.raises == "DataError for none, and so on."
+    assert parts.notes == ["Of equal ones the first.", "What is left."]
+
+
+@pytest.mark.docs
+def test_what_judges_agree_on_is_what_is_measured_now(generate):
+    """The cards on the page of judges are recorded, for they take half a minute."""
+    pages = generate.judge_pages
+    assert pages.CARDS.read_text(encoding="utf-8") == pages.measured_cards(), (
+        "judge_cards.json is not current. Run: python docs/generate.py --cards"
+    )
+
+
+def test_the_page_of_judges_has_all_that_ship_and_a_price_of_those_that_ask_a_model():
+    page = (DOCS / "reference/judge-library.md").read_text(encoding="utf-8")
+    for judge in map(load_judge, judge_names()):
+        [section] = re.findall(rf"^### {judge.name}\n(.*?)(?=^##)", f"{page}\n## ", re.MULTILINE | re.DOTALL)
+        [price] = re.findall(r"^\| price \| (.+) \|$", section, re.MULTILINE)
+        asks = bool(re.fullmatch(r"(up to )?0\.\d{4} USD( for 100 pairs)?", price))
+        assert (asks, price == "asks no language model") == (judge.needs_model, not judge.needs_model)
+        assert ("````text" in section) == bool(judge.every_key().get("prompt")), judge.name
+
+
+def test_every_setting_has_a_default_or_an_example_of_its_type(generate):
+    assert generate.without_setting_example() == []
+    for table, examples in generate.setting_examples().items():
+        fields = {field.name: field.type for field in msgspec.structs.fields(generate.SETTINGS[table])}
+        for key, value in examples.items():
+            msgspec.convert(tomllib.loads(f"value = {value}")["value"], fields[key])
+
+
+# Commands whose help shows no example: names may only leave this list.
+NO_COMMAND_EXAMPLE_YET = {
+    *("ragstone assistant list", "ragstone assistant remove", "ragstone people list"),
+    *("ragstone people remove", "ragstone people renew", "ragstone people role"),
+}
+
+
+def test_every_command_has_its_options_in_a_table_and_an_example_or_is_a_known_gap():
+    page = (DOCS / "reference/commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (ragstone .+)\n((?:(?!^## ).*\n)+)", page, re.MULTILINE))
+    assert len(sections) > 50
+    contents = re.findall(r"^\| \[`(ragstone [^`]+)`\]\(#", page, re.MULTILINE)
+    assert contents == list(sections)
+    assert all("\n| name | type | default | meaning |\n" in section for section in sections.values())
+    without = {name for name, section in sections.items() if f"\n- `{name}" not in section}
+    assert without <= NO_COMMAND_EXAMPLE_YET
 
 
 def test_table_without_a_meaning_is_refused(generate):

@@ -70,9 +70,9 @@ _WIDTHS = """() => {
 }"""
 
 
-def screenshot(tab: Tab) -> bytes:
-    """Return the part of a page that is in view, as PNG, with nothing that moves."""
-    return bytes(tab.page.screenshot(animations="disabled", caret="hide"))
+def screenshot(tab: Tab, clip: dict[str, float] | None = None) -> bytes:
+    """Return the part of a page that is in view, or a rectangle of it, as PNG, with nothing that moves."""
+    return bytes(tab.page.screenshot(animations="disabled", caret="hide", clip=clip))
 
 
 def luminance(tab: Tab, image: bytes, kind: str = "png") -> "np.ndarray[Any, np.dtype[np.float64]]":
@@ -98,13 +98,16 @@ def difference(first: "np.ndarray[Any, Any]", second: "np.ndarray[Any, Any]") ->
     return 1.0 if first.shape != second.shape else float(np.mean(np.abs(first - second) > VISIBLE))
 
 
-def check_picture(tab: Tab, name: str) -> None:
-    """Check that what is in view is as its picture shows it. Skips where the fonts are others."""
+def check_picture(tab: Tab, name: str, clip: dict[str, float] | None = None) -> None:
+    """Check that what is in view, or a rectangle of it, is as its picture shows it.
+
+    name: without its ending, relative to docs/images. Skips where the fonts are others.
+    """
     file = IMAGES / f"{name}.webp"
-    widths, taken = tab.run(_WIDTHS), screenshot(tab)
+    widths, taken = tab.run(_WIDTHS), screenshot(tab, clip)
     tab.page.goto("about:blank")
     if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        IMAGES.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(base64.b64decode(tab.run_with(_WEBP, _address(taken, "png")).partition(",")[2]))
         FONTS.write_text(f"{json.dumps(widths)}\n")
     if json.loads(FONTS.read_text()) != widths:
@@ -112,7 +115,7 @@ def check_picture(tab: Tab, name: str) -> None:
     assert file.stat().st_size <= MOST_BYTES
     share = difference(luminance(tab, taken), luminance(tab, file.read_bytes(), "webp"))
     if share > MOST_BLOCKS:
-        beside = Path(os.environ.get("RAGSTONE_PICTURES", "/tmp")) / f"{name}.png"
+        beside = Path(os.environ.get("RAGSTONE_PICTURES", "/tmp")) / f"{file.stem}.png"
         beside.write_bytes(taken)
         pytest.fail(
             f"{name}: {share:.1%} of the picture differs, and {MOST_BLOCKS:.1%} may. "

@@ -179,7 +179,9 @@ def _card(
         ],
         flips=[_flips(change, pairs[change], drawn) for change in CHANGES if change in pairs],
         better_than_baseline=verdicts[judge].better_than_baseline,
-        verdict=verdict if people else verdict.replace("agrees with people", "agrees with the labels"),
+        verdict=verdict
+        if people
+        else verdict.replace("people's", "the labels'").replace("people", "the labels"),
         spent=judged.spent,
         detection=_detection(metric, plain, judged, drawn),
         probabilities=estimates_of(calibration)

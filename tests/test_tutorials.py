@@ -1,0 +1,113 @@
+"""Each tutorial is followed from an empty folder, in order, by somebody without a key.
+
+The blocks run as those of other pages do (tests/test_docs.py), and besides:
+
+- a file of docs/tutorials/data that the text links to is downloaded: copied into the folder;
+- what a paragraph starts "in a second terminal" runs as a program of its own until the end of the page;
+- ports that a page names are free ones of this machine, which the page's output does not show.
+"""
+
+import csv
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+import yaml
+from tests.support.tutorials import FOLDER, TUTORIALS, following
+from tests.test_docs import ROOT, blocks_of
+
+from ragstone.kernel.console import printing as console
+
+MOST_LINES = 200
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """An empty folder of a user who has neither a key nor a cached model."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    console.console.cache_clear()
+    return tmp_path / "work"
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorial_is_followed_from_an_empty_folder(page, empty, capfd):
+    with following(page, capfd) as lesson:
+        assert lesson.n_commands >= 3
+        assert lesson.n_checked >= 2
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorial_is_one_path_of_at_most_200_lines(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[-2:] == ["What you have now", "Where next"]
+    assert {block.kind for block in blocks_of(text)} <= {
+        "sh", "python", "toml", "jsonl", "csv", "yaml", "text", "text checked",
+    }  # fmt: skip
+
+
+def test_first_report_takes_five_commands_at_most():
+    text = (ROOT / "docs/tutorials/first-report.md").read_text(encoding="utf-8")
+    lines = [line for block in blocks_of(text) if block.kind == "sh" for line in block.text.splitlines()]
+    assert lines.index("ragstone run") < 5
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_what_a_tutorial_offers_for_download_is_there(page):
+    for name in re.findall(r"\]\((data/[^)]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / name).is_file()
+
+
+def test_no_file_for_download_is_left_over():
+    linked = {
+        name
+        for page in TUTORIALS
+        for name in re.findall(r"\]\(data/([^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+    there = {file.name for file in Path(TUTORIALS[0].parent / "data").iterdir()}
+    assert there == linked
+
+
+@pytest.mark.docs
+def test_labels_to_download_are_of_the_answers_that_the_reader_draws(empty, capfd):
+    with following(FOLDER / "trust-your-judge.md", capfd):
+        drawn, labels = (
+            [row["question_id"] for row in csv.DictReader(Path(name).open(encoding="utf-8-sig"))]
+            for name in ("to-label.csv", "labels.csv")
+        )
+    assert sorted(drawn) == sorted(labels)
+
+
+@pytest.mark.docs
+def test_workflow_of_the_gate_fails_the_harmful_change(empty, capfd):
+    with following(FOLDER / "gate-in-ci.md", capfd):
+        workflow = yaml.safe_load(Path(".github/workflows/gate.yml").read_text(encoding="utf-8"))
+        checkouts = ignore_patterns("runs", "baseline", ".ragstone", "__pycache__")
+        for branch in ("main", "pull"):
+            copytree(Path.cwd(), empty / branch, ignore=checkouts)
+    harmless = next(
+        block.text
+        for block in blocks_of((FOLDER / "gate-in-ci.md").read_text(encoding="utf-8"))
+        if "best_passages(question)" in block.text and "split" not in block.text and "re." not in block.text
+    )
+    (empty / "main" / "farm_app.py").write_text(harmless, encoding="utf-8")
+    codes = []
+    for step in workflow["jobs"]["gate"]["steps"]:
+        words = shlex.split(step.get("run", ""))
+        if words[:1] == ["ragstone"]:
+            command = [sys.executable, "-m", *words]
+            folder = empty / step["working-directory"]
+            codes.append(subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode)
+    assert codes == [0, 0, 1]
+    assert (empty / "pull" / "comparison.md").is_file()
