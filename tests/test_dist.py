@@ -74,6 +74,7 @@ def test_a_wheel_holds_each_committed_file_of_its_package_and_its_licence(dist, 
     links = re.findall(r"\]\(([^)\s]+)\)", metadata)
     assert len(links) >= 3
     assert [link for link in links if not re.match(r"https://|#", link)] == []
+    assert "github.com/ragstone/ragstone/blob/main/" not in metadata.partition("\n\n")[2]  # but this version
 
 
 def test_the_source_distribution_holds_what_tests_and_docs_need(dist):
