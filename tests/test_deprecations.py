@@ -1,8 +1,8 @@
 """Old commands, settings and files work, or say in one sentence what to do instead.
 
 docs/explanation/deprecations.md is the policy. What a release had is recorded in tests/fixtures/released;
-what goes is entered below with the sentence that answers for it. The project of commit 3015ac50, of
-0.1.0 in development, is one that a user may still have: settings, a judge, a finished run, a log, its monitor.
+what goes is entered below with the sentence that answers for it. The project of commit 3015ac50 (0.1.0 in
+development) is one that a user may still have: settings, a judge, a finished run, a log and its monitor.
 """
 
 import json
