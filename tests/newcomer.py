@@ -32,7 +32,8 @@ for name in ragstone.__all__:
     except errors.MissingExtra as reason:
         assert "pip install" in str(reason), reason
         lacking.append(name)
-print(ragstone.__version__, len(ragstone.__all__), ",".join(lacking), Path(ragstone.__file__).resolve(), sep="|")
+place = Path(ragstone.__file__).resolve()
+print(ragstone.__version__, len(ragstone.__all__), ",".join(lacking), place, sep="|")
 """
 
 
@@ -66,7 +67,7 @@ class Environment:
         began = time.monotonic()
         ended = subprocess.run(
             [self.python if python else self.program, *words], cwd=cwd or self.folder, env=self.variables,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False,
         )  # fmt: skip
         output = ended.stdout + ended.stderr
         name = "python: public names" if python else "ragstone " + " ".join(words)
@@ -113,7 +114,7 @@ def walk(environment: Environment) -> None:
     if "properties" not in schema and "$defs" not in schema:
         raise Failed("`ragstone schema settings` printed no schema")
     environment.run("judges", "list", says="faithfulness")
-    environment.run("doctor", says="MISSING serve")
+    environment.run("doctor", says="ragstone[serve]")
 
 
 def check(dist: Path, folder: Path, extras: str) -> str:

@@ -1,4 +1,4 @@
-"""What a release promises by name: `python -m tests.support.released` records it for the version in version.py.
+"""What a release promises by name: `python -m tests.support.released` records it for this version.
 
 Commands with their options, keys of ragstone.toml, fields of rows, judges, extras and public names of Python.
 tests/test_deprecations.py holds every record against what there is.
@@ -22,7 +22,7 @@ RECORDS = ROOT / "tests" / "fixtures" / "released"
 ROWS = ("answer", "judgement", "label", "question", "ranking", "chunk", "document")
 
 
-def options(command: Any, name: str = "") -> Iterator[str]:
+def options(command: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401 - of typer's own click
     """Yield `judge` and `judge --budget` for every command that is no group, and each of its options."""
     for word, each in getattr(command, "commands", {}).items():
         yield from options(each, f"{name} {word}".strip())

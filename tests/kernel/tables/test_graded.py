@@ -1,6 +1,7 @@
 """Verdicts in files that other tools wrote (tests/fixtures/records says how) end as judgements."""
 
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -226,8 +227,9 @@ class TestArchive:
         log = self.log(tmp_path / "long.eval", self.sample("a", ok={"value": "C", "explanation": reason}))
         assert judgements(log)[0].rationale == reason
 
+    @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python unpacks it by itself")
     def test_what_packs_a_log_is_named_where_it_is_missing(self, monkeypatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(Exception, match=r"ragstone\[parquet\]"):
             judgements("inspect.eval")
 

@@ -5,6 +5,7 @@ answers, `field_map` takes 0.25 s and fails; a second call of 90 + 10 tokens ans
 """
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,7 @@ class TestSpans:
         assert row.steps is not None
         assert row.steps[0].result == large
 
+    @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads 800 levels there")
     def test_a_span_too_deep_to_read_is_told_and_the_others_are_read(self, says) -> None:
         deep: dict[str, Any] = {}
         for _ in range(800):

@@ -71,7 +71,12 @@ def _json_lines(
             yield number, ValueError(_not_utf8(line))
         except (msgspec.DecodeError, RecursionError) as mistake:
             result = _result_with_nan(line)
-            yield number, msgspec.DecodeError(str(mistake)) if result is None else result
+            yield number, msgspec.DecodeError(_reason(mistake)) if result is None else result
+
+
+def _reason(mistake: Exception) -> str:
+    """Return why JSON cannot be read; Python's own words for too deep a nesting differ by version."""
+    return "nested too deeply" if isinstance(mistake, RecursionError) else str(mistake)
 
 
 @contextlib.contextmanager
@@ -127,7 +132,7 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         rows = _result_with_nan(content)
         if rows is None:
             raise DataError(
-                f"{path}: not valid JSON ({mistake}). For one object per line, name it .jsonl."
+                f"{path}: not valid JSON ({_reason(mistake)}). For one object per line, name it .jsonl."
             ) from None
     if isinstance(rows, dict) and is_result(rows):
         rows = [rows]
