@@ -465,7 +465,7 @@ def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept
     log.write_text(log.read_text() + more + "\n")
     back = list(api.read_rows(log, api.Judgement))
     assert sorted(row.judge for row in back) == ["faithfulness", "faithfulness", "tone"]
-    assert "2 judgements are there again: the latest of each counts" in caplog.text
+    assert "2 judgements repeat earlier ones: the latest of each counts" in caplog.text
     with pytest.raises(api.DataError, match="no label by a person"):
         list(api.read_rows(log, api.Label))
 

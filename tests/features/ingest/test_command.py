@@ -40,7 +40,10 @@ def test_the_summary_as_json(docs):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("a.pdf", "no documents: every file was skipped, as listed above."), (None, "the sources contain no file.")],
+    [
+        ("a.pdf", "no documents: every file was skipped, as listed above."),
+        (None, "the sources contain no file."),
+    ],
 )
 def test_where_nothing_can_be_read_nothing_is_written_and_that_is_an_error(folder, name, says):
     (folder / "in").mkdir()

@@ -128,8 +128,8 @@ async def test_an_empty_text_is_an_answer(fake):
         ({"answer": "x", "sources": [{"body_text": 1}]}, {"contexts": "$.sources[*].text"}, "nothing there"),
         ({"answer": "x", "sources": [{"txt": 1}]}, {"contexts": "$.sources"}, "a context needs one of text"),
         ({"answer": "x", "sources": [7, {}]}, {"contexts": "$.sources"}, "a context needs one of text"),
-        (Answered(200, b"<!doctype html><p>Hello"), {}, "no JSON: <!doctype html><p>Hello"),
-        (Answered(200, b""), {}, "no JSON: an empty reply"),
+        (Answered(200, b"<!doctype html><p>Hello"), {}, "not JSON: <!doctype html><p>Hello"),
+        (Answered(200, b""), {}, "not JSON: an empty reply"),
     ],
 )
 async def test_a_reply_that_cannot_be_read_says_what_it_holds(fake, reply, given, message):
@@ -256,7 +256,7 @@ async def test_a_byte_order_mark_is_no_error(fake):
 
 async def test_a_reply_that_is_nested_beyond_reading_is_unparsable(fake):
     fake.script = lambda _asked: Answered(content=b"[" * 100_000 + b"]" * 100_000)
-    with pytest.raises(AppFailed, match="no JSON") as failure:
+    with pytest.raises(AppFailed, match="not JSON") as failure:
         await ask(fake)
     assert failure.value.status == "unparsable"
 
