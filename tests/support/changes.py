@@ -15,6 +15,7 @@ from ragstone.features.build import _writing as writing
 from ragstone.features.import_ import _trec as trec
 from ragstone.features.judge import words as judged
 from ragstone.kernel.corpus import headings
+from ragstone.kernel.corpus.readers import asciidoc, rst
 from ragstone.kernel.corpus.readers.pdf import _rows as rows
 from ragstone.kernel.errors import harmless
 from ragstone.kernel.llm.keys import hide
@@ -125,6 +126,14 @@ TRIED: dict[str, Change] = {
     "kernel.corpus.readers.pdf._rows:clean": Change(
         rows.clean, _planted(CONTROL, r"[\ufb00-\ufefc\uf0b7]+", "\\d ?\u2044 ?\\d")
     ),
+    "kernel.corpus.readers.rst:RstText._marked": Change(
+        lambda text: rst.RstText("").plain(text),
+        _planted(r"\S*`[^`]*`\S*", r"\S*[*\\]\S*", r"\S*\]_\S*"),
+    ),
+    "kernel.corpus.readers.asciidoc:AsciiDocText.plain": Change(
+        lambda text: asciidoc.AsciiDocText("").plain(text),
+        _planted(r"\S*`[^`]*`\S*", r"\S*[*_#^~\\+]\S*", r"\{[\w-]+\}", r"\[[^\]]*\]+", r"\(\(.*\)\)"),
+    ),
     "kernel.errors:harmless": Change(harmless, _planted(CONTROL)),
     "features.judge.words:_short": Change(lambda text: judged._short(text, len(text) + 9), _planted(CONTROL)),
     "ragstone_assistant.tools.plain_text:bounded": Change(
@@ -145,6 +154,11 @@ ON_PURPOSE = "it changes what it is given on purpose: an attack or a planted def
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
+    "kernel.corpus.readers.asciidoc:AsciiDocText._fenced": "numbers of notes in code, behind it",
+    "kernel.corpus.readers.asciidoc:_marked": "a part of one that is tried",
+    "kernel.corpus.readers.asciidoc:_macro_text": "a part of one that is tried",
+    "kernel.corpus.readers.asciidoc:_shown": "the text of a link, without the attributes behind it",
+    "kernel.corpus.readers.rst:_role_text": "a part of one that is tried",
     "features.improve.judge_form:_with_inputs": "the names that a prompt holds become its list of inputs",
     "ragstone_assistant.answering._checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
@@ -165,7 +179,7 @@ UNTRIED: dict[str, str] = {
     "features.improve.judge_files:replaced_line": SETTING,
     "features.new._own_data:_commented": SETTING,
     "kernel.runs.matrix:_axis": SETTING,
-    "mcp.tools:_chosen": NAME,
+    "mcp.tools:Tools._named": NAME,
     "kernel.document.plots._pen:lone": UNICODE,
     "workbench._browser_words:browser_notes": "a sentence of ours for a terminal, in words for a browser",
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",

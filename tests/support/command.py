@@ -1,10 +1,12 @@
 """The command line in this process: `ragstone ARGUMENTS` -> exit code, standard output, standard error."""
 
 import functools
+import json
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+import jsonschema
 import typer
 from typer import testing
 
@@ -37,4 +39,30 @@ def ragstone(*arguments: object, said: str | None = None) -> Ran:
     with mock.patch.object(testing, "_get_command", lambda built: built):
         result = testing.CliRunner().invoke(every_command(), words, input=said, catch_exceptions=False)
     console.console.cache_clear()
+    if "--json" in words and result.stdout.strip():
+        check_json(words, result.stdout)
     return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+def check_json(words: list[str], printed: str) -> None:
+    """Check that what a command printed with --json is as one of its schemas says. Raises AssertionError."""
+    from ragstone.features.schema.schemas import printed_by
+
+    command, node = [], every_command()
+    for word in words:
+        if not hasattr(node, "commands") or word not in node.commands:
+            break
+        command.append(word)
+        node = node.commands[word]
+    names = ("forecast",) if "--forecast" in words else printed_by(" ".join(command))
+    value = json.loads(printed)
+    mistakes = {name: next(validator_of(name).iter_errors(value), None) for name in names}
+    assert None in mistakes.values(), f"{' '.join(words)}: {mistakes}"
+
+
+@functools.cache
+def validator_of(name: str) -> jsonschema.Draft202012Validator:
+    """Return what checks JSON against a schema of `ragstone schema`."""
+    from ragstone.features.schema.schemas import schema_of
+
+    return jsonschema.Draft202012Validator(schema_of(name))

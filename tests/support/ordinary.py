@@ -8,7 +8,14 @@ from pathlib import Path
 from ragstone.kernel.corpus.sentences import sentence_spans
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("README.md", "CHANGELOG.md", "docs/*.md", "examples/**/*.md", "src/ragstone/**/*.jsonl")
+SHIPPED = (
+    "README.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "docs/[ehrt]*/*.md",
+    "examples/**/*.md",
+    "src/ragstone/**/*.jsonl",
+)
 SHORTEST = 10  # characters: what is shorter is a label or a number
 
 

@@ -11,7 +11,7 @@ from ragstone.features.agree.words import card_document
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.notebook import render_html
 
-RANKS_NONE = "It gives all 3 systems the same mean, so it ranks none."
+RANKS_NONE = "It gives all 3 systems the same mean, so it does not rank them."
 
 
 TIES = [
@@ -21,33 +21,32 @@ TIES = [
     ({"a": (30, 40), "b": (20, 40), "c": (5, 40)}, RANKS_NONE, "By the judge: a = b = c."),
     (
         {"a": (30, 9), "b": (20, 9)},
-        "It gives both systems the same mean, so it ranks none.",
+        "It gives both systems the same mean, so it does not rank them.",
         "By the judge: a = b.",
     ),
     (
         {"a": (30, 20), "b": (20, 20), "c": (5, 5)},
-        "it gives the same mean to both systems in 1 of 3 pairs of systems.",
+        "it gives both systems the same mean in 1 of 3 pairs of systems.",
         "By the judge: a = b > c.",
     ),
     (
         {"a": (30, 5), "b": (20, 9), "c": (5, 5)},
-        "it reverses people's order in 1 of 3 pairs of systems, and gives the same mean to both systems "
-        "in 1.",
+        "its means reverse people's order in 1 of 3 pairs of systems, and are equal for both systems in 1.",
         "By the judge: b > a = c.",
     ),
     (
         {"a": (30, 1), "b": (20, 2), "c": (5, 3)},
-        "it reverses people's order in 3 of 3 pairs of systems.",
+        "its means reverse people's order in 3 of 3 pairs of systems.",
         "By the judge: c > b > a.",
     ),
     (
         {"a": (20, 20), "b": (20, 9), "c": (5, 5)},
-        "it keeps people's order in all 2 pairs of systems that people tell apart.",
+        "its means keep people's order in all 2 pairs of systems that people tell apart.",
         "By people: a = b > c.",
     ),
     (
         {"a": (20, 20), "b": (20, 20), "c": (5, 5)},
-        "it keeps people's order in all 2 pairs of systems that people tell apart.",
+        "its means keep people's order in all 2 pairs of systems that people tell apart.",
         "By people and by the judge: a = b > c.",
     ),
     (

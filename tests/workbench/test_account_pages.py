@@ -70,8 +70,8 @@ def test_an_expired_invitation_is_told(people):
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"password": "short", "again": "short"}, "10 characters at least"),
-        ({"password": "x" * 1001, "again": "x" * 1001}, "1000 characters at most"),
+        ({"password": "short", "again": "short"}, "at least 10 characters"),
+        ({"password": "x" * 1001, "again": "x" * 1001}, "at most 1000 characters"),
         ({"password": PASSWORD, "again": PASSWORD + "?"}, "The two passwords differ"),
         ({"name": "  "}, "A name has 1 to 64 characters"),
         ({"name": "aNNa"}, "is taken"),
@@ -410,7 +410,7 @@ def test_a_link_is_shown_once_and_can_be_revoked(people):
     link = link_in(send(anna, PEOPLE, f"{PEOPLE}/invite", role="annotator").text)
     page = anna.get(PEOPLE).text
     assert link not in page
-    assert "Invitation of an <b>annotator</b>" in page
+    assert "Invitation for an <b>annotator</b>" in page
     [open_one] = people.accounts.invitations()
     send(anna, PEOPLE, f"{PEOPLE}/revoke", id=str(open_one.id))
     assert people.visitor().get(link).status_code == 404

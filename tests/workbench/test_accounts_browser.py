@@ -53,7 +53,7 @@ def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
         page.keyboard.press("Enter")
         page.get_by_role("link", name="People").click()
         page.get_by_label("reader", exact=False).check()
-        page.get_by_role("button", name="Make a link").click()
+        page.get_by_role("button", name="Create a link").click()
         link = page.get_by_label("The link for").input_value()
         shot(page, f"people-{scheme}")
         assert tab.axe() == []

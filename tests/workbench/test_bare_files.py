@@ -107,9 +107,9 @@ def test_what_cannot_be_served_is_told_in_a_sentence(project, sheet, judgements)
     second.write_bytes(sheet.read_bytes())
     for paths, words in (
         ([other], "neither judgements nor answers"),
-        ([empty], "empty.jsonl: the file holds neither"),
-        ([judgements, sheet, second], "a second sheet of answers"),
-        ([judgements, project], "a folder goes alone"),
+        ([empty], "empty.jsonl: the file has neither"),
+        ([judgements, sheet, second], "a second answer sheet"),
+        ([judgements, project], "name one folder alone"),
         ([sheet.with_name("gone.jsonl")], "no such folder or file"),
     ):
         with pytest.raises(DataError, match=words):

@@ -146,7 +146,7 @@ def test_a_run_that_goes_on_is_shown_and_asked_for(project, client):
     found = msgspec.structs.replace(TOLD, updated=time.time())
     (folder / FILE).write_bytes(msgspec.json.encode(found))
     assert read_progress(folder) == found
-    assert "going on" in client.get("/workbench/").text
+    assert ">running<" in client.get("/workbench/").text
     page = client.get("/workbench/runs/0/now").text
     assert 'aria-live="polite"' in page
     assert "30 of 100" in page

@@ -63,6 +63,6 @@ def test_judge_report_serve_label_card_without_a_dead_end(tmp_path, monkeypatch,
         page.wait_for_url("**/progress")
         told = page.inner_text("main")
         assert "10 of 10 answers done" in told, told
-        assert "How far the judge agrees with them" in told
+        assert "How far the judge agrees with people" in told
         assert "exact agreement\t1.000" in told
         assert tab.complaints == []

@@ -159,7 +159,7 @@ def test_a_request_that_is_too_large_is_told(settings, says):
     with opened(create_workbench(settings)) as client:
         told = client.post(POSTED, headers={"Content-Length": "60000000"})
     assert told.status_code == 413
-    says(sentence_in(told.text, "60,000,000 bytes,"))
+    says(sentence_in(told.text, "60,000,000 bytes;"))
 
 
 def test_the_public_address_alone_is_served_behind_a_proxy(settings):

@@ -40,7 +40,7 @@ def test_the_form_says_how_many_answers_and_offers_the_judges(client, says):
     assert 'value="tone"' in page
     assert 'value="token_f1"' in page
     assert 'value="mine-chosen"' in page
-    for where, begins in (("containment = 7", "The filter leaves"), ("nothing < 7", "there is no")):
+    for where, begins in (("containment = 7", "No answer matches"), ("nothing < 7", "there is no")):
         says(sentence_in(client.get(OWN, params=LOW | {"where": where}).text, begins))
     assert client.get(OWN, params=LOW | {"run": "0/gone"}).status_code == 404
 

@@ -92,7 +92,13 @@ def test_keys_alone_reach_every_action(settings, project, says):
         says(sentence_in(tab.run(BODY), "Row 1 of"))
         keys.press("?")
         tab.until("document.querySelector('dialog.keys').open", value=True)
-        for words in ("next row of the list", "label this", "add a note", "copy the link", "up to the list"):
+        for words in (
+            "next row of the list",
+            "label this",
+            "add a note",
+            "copy the link",
+            "back to the list",
+        ):
             assert words in tab.page.locator("dialog.keys").inner_text()
         keys.press("Escape")
         keys.press("j")

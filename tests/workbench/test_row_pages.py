@@ -88,7 +88,7 @@ def test_the_filter_and_the_order_of_the_list_hold(rich, client, says):
     assert seen == listed
     page, _ = shown(client, **query)
     says(place(page))
-    assert f'&amp;question={listed[0]}">First that matches' in page
+    assert f'&amp;question={listed[0]}">First match' in page
 
 
 def test_a_filter_that_cannot_be_read_is_told_and_the_row_is_there(rich, client, says):
@@ -173,7 +173,7 @@ def test_a_huge_row_stays_small_on_the_wire_and_pages_its_judgements(project, cl
     assert "<img" not in page
     seen = 60
     while text.startswith("a word") and (
-        after := re.search(r'href="([^"]*judged=\d+)#judged">Judgements after', page)
+        after := re.search(r'href="([^"]*judged=\d+)#judged">Next judgements', page)
     ):
         page, given = shown(client, "q0", at, judged=int(after[1].rpartition("=")[2]))
         assert len(page.encode()) + loaded < 300_000
@@ -277,7 +277,7 @@ def test_an_owner_makes_a_queue_of_one_answer_and_nobody_else(rich, client, proj
     assert label.metadata["chosen"] == "by hand"
     progress = client.get("/workbench/label/picked-rich/progress").text
     assert "people would give" not in progress
-    assert "no sample" in progress
+    assert "not a random sample" in progress
     # It is no part of a sample: no mean is corrected by it, and a new draw does not count it.
     with pytest.raises(ragstone.RagstoneError) as mistake:
         ragstone.report_cards(judgements(ANSWERS), [label])

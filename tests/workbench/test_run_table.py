@@ -100,7 +100,7 @@ def test_runs_without_a_value_come_last_either_way(three, project, state):
 def test_an_order_that_there_is_not_is_told(three, client, order, says):
     answered = client.get("/workbench/", params={"order": order})
     assert answered.status_code == 422
-    says(sentence_in(answered.text, "Sort by the"))
+    says(sentence_in(answered.text, "Click a heading"))
 
 
 def test_costs_are_known_unknown_or_none(project, client):
@@ -140,7 +140,7 @@ def test_a_trend_of_ticked_runs_and_of_too_few(three, project, client, says):
     made(project, "other", judged([1], "token_f1"))
     page = client.get("/workbench/runs/trends?run=0/first&run=0/third").text
     assert names(page) == ["first", "third"]
-    says(sentence_in(client.get("/workbench/runs/trends?text=third").text, "A trend takes"))
+    says(sentence_in(client.get("/workbench/runs/trends?text=third").text, "A trend needs"))
     says(sentence_in(client.get("/workbench/runs/trends").text, "1 other run"))
     answered = client.get("/workbench/runs/trends?metric=grace|x")
     assert answered.status_code == 422

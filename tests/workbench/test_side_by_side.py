@@ -77,7 +77,7 @@ def test_systems_of_one_run_are_columns_and_can_be_chosen(project, client, says)
     assert page.count('<th scope="col">') == 3
     assert asked(side(client, "grid", flips="true")) == ["q0"]
     assert side(client, "grid", system="DEN").count('<th scope="col">') == 2
-    says(sentence_in(side(client, "grid", system="qdrant"), "No system of"))
+    says(sentence_in(side(client, "grid", system="qdrant"), "No system in"))
 
 
 def test_a_judge_asked_through_two_models_is_two_columns(project, client):
@@ -121,7 +121,7 @@ def test_questions_of_one_run_alone_and_other_wordings_are_told(project, client)
     write_run(project / "runs" / "b", judged([1, 1]), asked=other, said=answers(["x", "y"]))
     page = side(client, "a", "b")
     assert asked(page) == ["q0", "q1"]
-    assert "Asked otherwise: <bdi>And what is nought?" in page
+    assert "Asked differently: <bdi>And what is nought?" in page
     assert page.count("not asked here") == 1
     assert 'href="/workbench/runs/0/b/row?question=q1" data-row' in page  # the run that has it
 

@@ -57,7 +57,7 @@ def test_a_domain_asks_for_its_own_slots_by_its_own_words(tmp_path: Path) -> Non
     ("files", "named"),
     [
         ({"en": 'titel = "x"'}, "en.toml:1: unknown key 'titel'. Did you mean 'title'"),
-        ({"eng": ""}, "eng.toml: none of the files of texts. Did you mean 'en.toml'"),
+        ({"eng": ""}, "eng.toml: not one of the files of texts. Did you mean 'en.toml'"),
         ({"planner": 'likely = ["plant"]', "en": '[words]\nplants = "x"'}, "Did you mean 'plants'"),
         ({"en": '[ask]\nplaze = "Where?"'}, "Did you mean 'place'?"),
         ({"sensitive": "[caution]\n[refusal]\n"}, "[caution] has no `en`"),

@@ -103,6 +103,7 @@ PANELS: dict[str, Commands] = {
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",
         "schema": "features.schema.command:schema",
+        "explain": "features.explain.command:explain",
         "people": "workbench.people_command:people",
     },
 }
@@ -127,7 +128,7 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
             about, commands = place
             group = typer.Typer(name=name, no_args_is_help=True, context_settings=SETTINGS, help=about)
             for each, inner in commands.items():
-                group.command(each, cls=BriefCommand)(told_plainly(_found(inner)))
+                group.command(each, cls=BriefCommand)(told_plainly(_found(inner), _code_for))
             app.add_typer(group, rich_help_panel=panel)
             continue
         command = _found(place)
@@ -136,7 +137,7 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
         else:
             settings = ANY_WORDS if command is assistant else None
             app.command(name, cls=BriefCommand, rich_help_panel=panel, context_settings=settings)(
-                told_plainly(command)
+                told_plainly(command, _code_for)
             )
     return app
 
@@ -146,6 +147,13 @@ def _found(place: str) -> Any:  # noqa: ANN401 - a command, or an app of its own
         return assistant
     module, _, name = place.partition(":")
     return getattr(import_module(module if place == ASSISTANT else f"ragstone.{module}"), name)
+
+
+def _code_for(message: str) -> str | None:
+    """Return the code of a message that `ragstone explain` says more about, where that feature is there."""
+    if find_spec("ragstone.features.explain") is None:
+        return None
+    return import_module("ragstone.features.explain.explaining").code_for(message)  # type: ignore[no-any-return]
 
 
 def assistant() -> None:

@@ -34,6 +34,7 @@ READING = (
     "measure_judge",
     "propose_labels",
     "forecast",
+    "explain",
     "draft_evaluation",
 )
 SPENDING = ("judge",)

@@ -15,6 +15,8 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
+from ragstone.features.explain.explaining import explain
+from ragstone.features.explain.words import explained_text
 from ragstone.features.judges.library import figure_text, list_judges, named_judges, price_text
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
@@ -138,7 +140,7 @@ class Tools:
         return fenced(head, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
-        """Read everything about one question of a run: answers, passages, each judge's score and reason, causes.
+        """Read all data of one question of a run: answers, passages, each judge's score and reason, causes.
 
         system: only this system. find_rows shows the ids of questions.
         """
@@ -164,7 +166,7 @@ class Tools:
         labels: str = "",
         page: int = 1,
     ) -> str:
-        """Say whether run B is better or worse than run A, or that the questions cannot tell; and why a gate fails.
+        """Say whether run B is better or worse than run A, or cannot tell; and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
         that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.
@@ -227,6 +229,16 @@ class Tools:
         """Say what `ragstone run` would ask of models for this project, and the cost; no model is asked."""
         lines = forecast_lines(forecast_run(self.project.settings))
         return fenced("No model was asked.", "\n".join(lines), page)
+
+    def explain(self, code: str, page: int = 1) -> str:
+        """Explain a code or an error message: what it means, when it is said, what to do, which page of docs.
+
+        code: a status, cause, exit code, outcome of a gate, code of a note, class of an error, or the
+        message as it was printed.
+        """
+        explanations = explain(code)
+        head = f"{plural(len(explanations), 'explanation')}, from Ragstone's own docs."
+        return fenced(head, explained_text(explanations), page)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.

@@ -12,10 +12,10 @@ BROWSER_WORDS = (
     (re.compile(r"^The labels of \[agree\] sheet belong"), "The labels that the settings name belong"),
     (
         re.compile(
-            r"Labels of some of its own answers would, as `labels` of \[agree\]; "
-            r"`ragstone label` chooses which\."
+            r"Labels of this run's own answers would: choose some with `ragstone label`, and name them as "
+            r"`labels` in \[agree\]\."
         ),
-        "Labels of some of its own answers would: “Label answers” above chooses which.",
+        "Labels of this run's own answers would: “Label answers” above chooses some.",
     ),
 )
 

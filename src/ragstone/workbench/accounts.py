@@ -74,7 +74,7 @@ class AccountsFile:
             with self._lock:
                 return self._database.execute(query, values).fetchall()
         except sqlite3.OperationalError as mistake:  # no room, read-only, held for long by another process
-            raise DataError(f"{self.path}: cannot be written at this moment ({mistake}).") from None
+            raise DataError(f"{self.path}: cannot be written now ({mistake}).") from None
 
     def row(self, query: str, *values: object) -> tuple:  # type: ignore[type-arg]
         """Return the first row of a query; an empty one where there is none."""
@@ -293,7 +293,7 @@ class Accounts:
     def _known(self, name: str) -> UserAccount:
         account = self.find(name)
         if account is None:
-            raise DataError(f"{name!r} has no account here. `ragstone people list` names those who have.")
+            raise DataError(f"{name!r} has no account here. List the accounts with `ragstone people list`.")
         return account
 
     def _check_not_last(self, account: UserAccount, advice: str) -> None:

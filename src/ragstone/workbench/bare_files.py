@@ -30,8 +30,8 @@ def link_files(settings: Settings, files: Sequence[Path]) -> list[Path]:
     judged = [file for file, kind in kinds.items() if kind == "judgements"]
     if judged and len(sheets) > 1:
         raise DataError(
-            f"{sheets[1]}: a second sheet of answers, and judgements go with one. Name one sheet, or serve "
-            "the other alone."
+            f"{sheets[1]}: a second answer sheet, but judgements belong to one. Name one sheet, or serve "
+            "the other by itself."
         )
     parent = make_folder(links_in(settings))
     if not judged:
@@ -78,7 +78,7 @@ def _kind_of(file: Path) -> str:
                 return kind
         except DataError as mistake:
             wrong.append(f"As {kind}: {str(mistake).splitlines()[0].removeprefix(f'{file}:')}")
-    raise DataError(" ".join([f"{file}: the file holds neither judgements nor answers.", *wrong]))
+    raise DataError(" ".join([f"{file}: the file has neither judgements nor answers.", *wrong]))
 
 
 def _linked(parent: Path, files: dict[str, Path]) -> Path:
@@ -107,6 +107,6 @@ def _link(link: Path, file: Path) -> None:
     except OSError as mistake:
         folder = link.parent
         raise DataError(
-            f"{file}: {folder} could not link to it ({mistake.strerror}). Put a copy into a folder of "
-            f"its own, as runs/{folder.name.lstrip('.')}/{link.name}, and serve that: ragstone serve runs"
+            f"{file}: {folder} could not link to it ({mistake.strerror}). Put a copy into its own folder, "
+            f"as runs/{folder.name.lstrip('.')}/{link.name}, and serve that: ragstone serve runs"
         ) from None

@@ -285,7 +285,7 @@ def _too_large(request: AnyRequest, app: AppState) -> TurnedAway | None:
     """Turn away what says itself that it is too large; the application stops reading what does not say so."""
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > app.most_bytes:
-        detail = f"This has {int(length):,} bytes, and {app.most_bytes:,} are taken."
+        detail = f"This has {int(length):,} bytes; the limit is {app.most_bytes:,}."
         return TurnedAway(status=413, detail=detail)
     return None
 

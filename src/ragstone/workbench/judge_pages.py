@@ -60,7 +60,7 @@ def judge_page(
     except DataError as mistake:
         wrong = str(mistake)
     if not wrong and not rows_file(folder, "answers"):
-        wrong = "This run holds no answers that could be judged."
+        wrong = "This run has no answers to judge."
     entries = [entry for entry in named_judges(app.settings) if entry.judge]
     return page(
         request,
@@ -131,7 +131,7 @@ def begin(
     folder, name = app.runs.find(data.run), data.name.strip()
     if not NAME.fullmatch(name):
         raise DataError(
-            f"{name[:80]!r} cannot be the name of a run: take letters, digits, dots, - and _, at most 80."
+            f"{name[:80]!r} cannot be the name of a run: use letters, digits, dots, - and _, at most 80."
         )
     parent = _place(app, folder)
     if (parent / name).exists():

@@ -18,6 +18,7 @@ from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
+from ragstone.kernel.tables.where import value_in_filter
 from ragstone.workbench.bare_files import link_cell, links_in
 from ragstone.workbench.run_list_pages import chosen
 from ragstone.workbench.run_table import RunColumn, format_cost, means_of, metric_columns
@@ -39,7 +40,7 @@ def matrix(
     every = app.runs.all()
     bench = next((entry for entry in every if entry.id in ticked and entry.kind == BENCH_OF_ANSWERERS), None)
     if bench and len(ticked) > 1:
-        raise DataError(f"{bench.name} is a bench and has a matrix of its own: tick it alone, or runs alone.")
+        raise DataError(f"{bench.name} is a bench and has its own matrix: tick it alone, or tick only runs.")
     columns: list[RunColumn] = []
     column: RunColumn | None = None
     points: list[MatrixPoint]
@@ -91,7 +92,7 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
         means = means_of(entry, column) if column else []
         judges = entry.manifest.judges if entry.manifest else {}
         known = entry.calls and entry.calls.cost_usd and len(means) == 1
-        cost = f"{format_cost(entry)} in all" if known else ""
+        cost = f"{format_cost(entry)} in total" if known else ""
         for mean in means:
             target = _rows_of(entry, mean, several=len(means) > 1)
             points.append(point_of(entry.name, mean, entry.settings, judges, cost=cost, target=target))
@@ -100,8 +101,7 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
 
 def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
     """Return the address of the rows of a mean; where a run has several systems, of that system."""
-    mark = "'" if '"' in mean.system else '"'
-    query = f"?where={quote(f'system = {mark}{mean.system}{mark}')}" if several else ""
+    query = f"?where={quote(f'system = {value_in_filter(mean.system)}')}" if several else ""
     return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
 
 

@@ -23,9 +23,9 @@ SHORTEST, LONGEST = 10, 1000
 def check_password(password: str) -> None:
     """Check that a password may be chosen. Raises DataError with what to do."""
     if len(_plain(password)) < SHORTEST:
-        raise DataError(f"A password has {SHORTEST} characters at least: some words in a row will do.")
+        raise DataError(f"A password has at least {SHORTEST} characters: several words in a row will do.")
     if len(password) > LONGEST:
-        raise DataError(f"A password has {LONGEST} characters at most.")
+        raise DataError(f"A password has at most {LONGEST} characters.")
 
 
 def hash_password(password: str) -> str:

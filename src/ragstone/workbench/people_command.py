@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from ragstone.kernel.config.serving import Role
@@ -28,22 +29,48 @@ people = typer.Typer(
 )
 
 
+class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """An account. seen: the day of the last visit (UTC), None for none."""
+
+    name: str
+    role: str
+    seen: str | None
+
+
+class ListedInvitation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation that is open. person: whose password it renews, None for a new account."""
+
+    role: str
+    person: str | None
+    by: str
+    expires: str | None
+
+
+class PeopleOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone people list --json` prints."""
+
+    people: list[ListedPerson]
+    invitations: list[ListedInvitation]
+
+
 def list_(*, json: AsJson = False, config: Config = None) -> None:
     """List accounts and open invitations."""
     with _opened(config) as (accounts, _):
         people, invited = accounts.people(), accounts.invitations()
     if json:
-        rows = [{"name": entry.name, "role": entry.role, "seen": _day(entry.seen)} for entry in people]
+        rows = [ListedPerson(name=entry.name, role=entry.role, seen=_day(entry.seen)) for entry in people]
         links = [
-            {"role": entry.role, "person": entry.person, "by": entry.made_by, "expires": _day(entry.expires)}
+            ListedInvitation(
+                role=entry.role, person=entry.person, by=entry.made_by, expires=_day(entry.expires)
+            )
             for entry in invited
         ]
-        show_json({"people": rows, "invitations": links})
+        show_json(PeopleOutput(people=rows, invitations=links))
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in ("name", "role", "last here"):
+    for head in ("name", "role", "last seen"):
         table.add_column(head, overflow="fold")
     for entry in people:
         table.add_row(entry.name, entry.role, _day(entry.seen) or "never")
@@ -58,7 +85,7 @@ def invite(
     role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
-    """Print a link with which one person can make an account; it works once, within 7 days.
+    """Print a link with which one person can create an account; it works once, within 7 days.
 
     Examples:
 
@@ -83,7 +110,7 @@ def remove(name: Name, *, config: Config = None) -> None:
     with _opened(config) as (accounts, settings):
         before = accounts.remove(name)
         _note(settings, "removed", name=before.name, role=before.role)
-    say(f"{before.name} was an {before.role}, and cannot log in any more.")
+    say(f"{before.name} ({before.role}) can no longer log in.")
 
 
 def role(
@@ -96,7 +123,7 @@ def role(
     with _opened(config) as (accounts, settings):
         before = accounts.set_role(name, role)
         _note(settings, "role changed", name=before.name, role=role, before=before.role)
-    say(f"{before.name}: {role}, until now {before.role}.")
+    say(f"{before.name}: role changed from {before.role} to {role}.")
 
 
 @contextmanager

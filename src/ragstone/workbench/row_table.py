@@ -181,11 +181,11 @@ def as_filter(
     questions, a filter the answers to them. Raises DataError for a choice that a filter cannot say.
     """
     judged = [columns[at] for at in chosen_columns(chosen, columns)]
-    parts = [chosen.where.strip(), *(f"{ANYWHERE} ~ {_text(word)}" for word in chosen.text.split())]
+    parts = [chosen.where.strip(), *(f"{ANYWHERE} ~ {value_in_filter(word)}" for word in chosen.text.split())]
     by_name = [(names[column.judge, column.metric, column.model], column) for column in judged]
     tests = {test for name, column in by_name if (test := _result(chosen, column, name))}
     if tests and chosen.judge is not None and len({column.system for column in columns}) > 1:
-        parts += [*tests, f"system = {_text(judged[0].system)}"]
+        parts += [*tests, f"system = {value_in_filter(judged[0].system)}"]
     elif len(tests) > 1:
         parts.append(f"({' or '.join(f'({test})' if ' and ' in test else test for test in sorted(tests))})")
     else:
@@ -202,23 +202,14 @@ def _of_question(chosen: RowFilter, tags: Mapping[str, str]) -> list[str]:
     parts = []
     if chosen.found != "any":
         if chosen.found not in RANKS:
-            raise DataError(f"There is no found {chosen.found!r}. Choose one of: {', '.join(RANKS)}.")
+            raise DataError(f"found cannot be {chosen.found!r}. Choose one of: {', '.join(RANKS)}.")
         parts.append(f"found_rank {RANKS[chosen.found]}")
     if chosen.tag:
         name = "lang" if chosen.tag == "lang" and "lang" not in tags else tags.get(chosen.tag, chosen.tag)
-        parts.append(f"{name_in_filter(name)} = {_text(chosen.value)}")
+        parts.append(f"{name_in_filter(name)} = {value_in_filter(chosen.value)}")
     if chosen.cause != "any":
-        parts.append(f"cause = {_text(chosen.cause)}")
+        parts.append(f"cause = {value_in_filter(chosen.cause)}")
     return parts
-
-
-def _text(value: str) -> str:
-    quoted = value_in_filter(value)
-    if quoted is None:
-        raise DataError(
-            f"A filter cannot ask for {value!r}, which has both kinds of quotes: use ~ with a part."
-        )
-    return quoted
 
 
 def _result(chosen: RowFilter, column: ColumnView, judge: str) -> str:
@@ -228,7 +219,7 @@ def _result(chosen: RowFilter, column: ColumnView, judge: str) -> str:
     middle = None if column.low is None or column.high is None else (column.low + column.high) / 2
     if chosen.result in ("low", "high"):
         if middle is None:
-            raise DataError(f"The scale of {name} is not known, so low and high say nothing: give a score.")
+            raise DataError(f"The scale of {name} is not known, so low and high mean nothing: give a score.")
         tests.append(f"{name} {'<' if chosen.result == 'low' else '>='} {middle:g}")
     elif chosen.result == "unscored":
         tests += [f"{status} != scored", f"{status} != none"]

@@ -119,7 +119,7 @@ def rows(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[Any]:
     query = query_of(request, TableQuery)
     runs = list(dict.fromkeys(request.query_params.getall("run", [])))
     if len(runs) > MOST_RUNS:
-        raise DataError(f"{len(runs)} runs are chosen, and {MOST_RUNS} fit into a table: take some away.")
+        raise DataError(f"{len(runs)} runs are chosen, but a table holds at most {MOST_RUNS}: remove some.")
     views, broken = views_in(_folder(app))
     with ExitStack() as stack:
         opened = [_opened(app, run, stack) for run in runs]
@@ -199,7 +199,7 @@ def _asked(
     chosen = row_filter
     if opened:
         if row_filter.judge is not None and len(opened) > 1:
-            raise DataError("The number of a judge is of one run: write its name in the filter.")
+            raise DataError("A judge's number holds in one run only: write the judge's name in the filter.")
         first = opened[0].rows
         columns, judges = first.own
         names = {key: name for name, key in judges.items()}
@@ -227,18 +227,13 @@ def _joinable(where: str, opened: Sequence[TableRun]) -> str:
 
 
 def _condition(query: TableQuery, kinds: Mapping[str, Kind]) -> str:
-    """Return the condition of the menu as text. Raises DataError for a text that no filter can hold."""
+    """Return the condition of the menu as text."""
     name = name_in_filter(query.add)
     if query.sign in ("none", "any"):
         return f"{name} {'=' if query.sign == 'none' else '!='} none"
     kind, value = kinds.get(query.add, "text"), query.value.strip()
     if kind in ("text", "search"):
-        quoted = value_in_filter(value)
-        if quoted is None:
-            raise DataError(
-                "The text has both kinds of quotes, which a filter cannot hold: give a part of it."
-            )
-        return f"{name} {'~' if kind == 'search' else query.sign} {quoted}"
+        return f"{name} {'~' if kind == 'search' else query.sign} {value_in_filter(value)}"
     return f"{name} {query.sign} {value}"
 
 
@@ -356,7 +351,7 @@ def export(request: AnyRequest, app: AtApp, ending: FromPath[str]) -> Stream:
         raise NotFoundException(f"There is no download as {ending!r}: choose one of {', '.join(TYPES)}.")
     runs = list(dict.fromkeys(request.query_params.getall("run", [])))
     if not 1 <= len(runs) <= MOST_RUNS:
-        raise DataError(f"Choose 1 to {MOST_RUNS} runs, whose rows are to be downloaded.")
+        raise DataError(f"Choose 1 to {MOST_RUNS} runs to download rows from.")
     stack = ExitStack()
     try:
         opened = [_opened(app, run, stack) for run in runs]

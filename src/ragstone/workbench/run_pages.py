@@ -235,10 +235,10 @@ def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
 
 
 def _no_question(name: str) -> NotFoundException:
-    return NotFoundException(f"There is no question {name!r} in this run, or the run has been made again.")
+    return NotFoundException(f"There is no question {name!r} in this run, or the run was repeated.")
 
 
-AGAIN = "Run the same command again to go on: no call in the ledger is paid for twice."
+AGAIN = "Run the same command again to continue: no call in the ledger is paid for twice."
 
 
 class Progressed(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,7 +279,7 @@ def _rows(progress: RunProgress) -> str:
 
 def _going(progress: RunProgress) -> str:
     rate, left = progress.rate(), progress.remaining_s()
-    speed = [f"{rate:.1f} a second" if rate < 10 else f"{rate:,.0f} a second"] if rate else []
+    speed = [f"{rate:.1f} per second" if rate < 10 else f"{rate:,.0f} per second"] if rate else []
     speed += [f"about {lasting(left)} left"] if left is not None else []
     spent = "cost unknown" if progress.spent_usd is None else usd(progress.spent_usd)
     retries = f", {count(progress.retries)} of them retries" if progress.retries else ""

@@ -193,7 +193,7 @@ def in_order(entries: Sequence[RunEntry], order: str) -> list[RunEntry]:
         "metric": lambda entry: _first_mean(entry, name),
     }
     if what not in values or bool(name) != (what in ("setting", "metric")):
-        raise DataError(f"There is no order {order!r}. Sort by the head of a column.")
+        raise DataError(f"There is no order {order!r}. Click a heading to sort.")
     by_name = sorted(entries, key=lambda entry: entry.name.casefold())
     known = [entry for entry in by_name if values[what](entry) is not None]
     unknown = [entry for entry in by_name if values[what](entry) is None]

@@ -28,14 +28,14 @@ def serve(
         str | None, typer.Option("--host", help="The address to listen on; default that of [serve].")
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65_535, help="0 takes a free one; default 8000.")
+        int | None, typer.Option("--port", min=0, max=65_535, help="0 picks a free one; default 8000.")
     ] = None,
     model: Model = None,
     otlp: Annotated[
         bool,
         typer.Option(
             "--otlp",
-            help="Take traces of OpenTelemetry at /v1/traces, and events at /v1/logs; see [serve.otlp].",
+            help="Receive OpenTelemetry traces at /v1/traces and events at /v1/logs; see [serve.otlp].",
         ),
     ] = False,
 ) -> None:
@@ -46,7 +46,7 @@ def serve(
     other address the workbench needs accounts, and the assistant a `keys_file` in `[serve]`. On Ctrl-C,
     replies in progress are finished first.
 
-    A file of judgements is opened as a run of its own; an answer sheet beside it gives it its texts.
+    A file of judgements is opened as a separate run; an answer sheet given with it provides the texts.
 
     Examples:
 
@@ -98,7 +98,10 @@ def _invite_first(settings: "Settings", address: str) -> None:
     token = accounts.invite_first("whoever started the server")
     accounts.close()
     if token is not None:
-        say("Nobody has an account here yet. This link makes the first one, an owner's, within 7 days, once:")
+        say(
+            "There are no accounts here yet. This link creates the first one, an owner's; it works once, "
+            "within 7 days:"
+        )
         say(f"  {invitation_link(address, token)}")
 
 
@@ -106,11 +109,11 @@ def _tell_of_traces(settings: "Settings", address: str) -> None:
     from ragstone.features.watch.otlp_decoding import has_protobuf
 
     say(
-        f"Traces are taken at {address}/v1/traces and events at {address}/v1/logs, masked, and written to "
-        f"{settings.serve.otlp.folder}."
+        f"Traces are received at {address}/v1/traces and events at {address}/v1/logs, masked, and written "
+        f"to {settings.serve.otlp.folder}."
     )
     if not has_protobuf():
-        say("Only in JSON: for protobuf, install it with: pip install 'ragstone[telemetry]'")
+        say("JSON only. For protobuf, run: pip install 'ragstone[telemetry]'")
 
 
 async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path], *, otlp: bool) -> None:

@@ -42,7 +42,8 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
         raise DataError(
-            f"{missing}: no such folder or file. Name a project's folder, one of runs, or judgements."
+            f"{missing}: no such folder or file. Name a project folder, a folder of runs, or a file "
+            "of judgements."
         )
     if paths and not any(path.is_dir() for path in paths):
         settings = load_settings(config)
@@ -52,7 +53,7 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
         settings = msgspec.structs.replace(settings, workbench=section)
         return Project(settings, assistant=model is not None, opened=opened)
     if len(paths) > 1:
-        raise DataError("name one folder, or files of judgements and answers: a folder goes alone.")
+        raise DataError("name one folder alone, or files of judgements and answers.")
     return _project_in(paths[0] if paths else None, config, model)
 
 
@@ -88,10 +89,9 @@ def check_public(settings: Settings) -> None:
     if serve.keys_file is None and needs_accounts(settings):
         named = f"public_url = {serve.public_url!r}" if serve.public_url else f"host = {serve.host!r}"
         raise ConfigError(
-            f"[serve] {named}: everybody who reaches it could ask the assistant, change the documents and "
-            "spend your money. Write a keys_file (see docs/how-to/serve.md), or listen on 127.0.0.1, "
-            "behind a proxy "
-            "that asks who it is."
+            f"[serve] {named}: anyone who reaches it could ask the assistant, change the documents "
+            "and spend your money. Set keys_file (see docs/how-to/serve.md), or listen on "
+            "127.0.0.1 behind a proxy that authenticates users."
         )
 
 

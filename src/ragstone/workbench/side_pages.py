@@ -60,7 +60,9 @@ def side_by_side(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[
 def _side_by_side(app: AppState, runs: list[str], chosen: SideFilter) -> dict[str, Any]:
     """Return the page of rows, the heads of its columns, and the metrics to choose from. Raises DataError."""
     if len(runs) > MOST_RUNS:
-        raise DataError(f"{len(runs)} runs are chosen, and {MOST_RUNS} fit side by side: take some away.")
+        raise DataError(
+            f"{len(runs)} runs are chosen, but at most {MOST_RUNS} fit side by side: remove some."
+        )
     folders = [app.runs.find(run) for run in runs]
     with ExitStack() as stack:
         cons = [stack.enter_context(app.indexes.of(folder)) for folder in folders]

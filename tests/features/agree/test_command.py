@@ -45,7 +45,7 @@ def test_answers_are_grouped_by_a_column_that_is_asked_for(judged):
     assert "by crop" in ran.out
     assert "by crop" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
     wrong = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "soil")
-    assert (wrong.code, "no label and no judgement has a field 'soil'" in wrong.err) == (2, True)
+    assert (wrong.code, "neither labels nor judgements have a field 'soil'" in wrong.err) == (2, True)
 
 
 def test_rows_that_the_judge_was_made_with_are_refused(judged):
@@ -67,8 +67,8 @@ def test_page_does_not_replace_the_labels(judged):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--map", "good=fine"), "write LABEL=SCORE, the score being a number"),
-        (("--map", "1=nan"), "write LABEL=SCORE, the score being a number"),
+        (("--map", "good=fine"), "write LABEL=SCORE, with a score"),
+        (("--map", "1=nan"), "write LABEL=SCORE, with a score"),
         (("--threshold", "containment=inf"), "write NAME=NUMBER"),
         (("--threshold", "containment=5000"), "its scale is 0 to 1"),
         (("--threshold", "contanment=0.5"), "Did you mean 'containment'?"),

@@ -55,7 +55,7 @@ def test_run_says_where_a_corrected_mean_is_on_another_scale_than_the_judges(sum
     assert corrected_line(other.corrected[0]) == "corrected on the labels' scale: 0.80 (0.75 to 0.84)"
     page = read(write_run(summary=other))
     assert "63.0*" in page
-    assert "* on another scale than the labels" in page
+    assert "* on a different scale from the labels" in page
     assert page.count("on the labels&#39; scale") == 1  # beside the mean of the run
     same = read(write_run(summary=msgspec.structs.replace(summary, corrected=[mean()])))
     assert "another scale" not in same

@@ -108,7 +108,7 @@ def test_grades_of_a_wider_scale_stand_as_numbers_also_on_cards_that_do_not_name
 def test_page_and_terminal_say_which_answers_people_and_judge_rest_on():
     # q1 of both systems is tied: 78 settled answers, alpha of all 80.
     card = cards()[0]
-    words = "Alpha, with and without the judge, uses the same 80 answers, 2 of them with tied annotators."
+    words = "Alpha, with and without the judge, uses the same 80 answers, including 2 with tied annotators."
     assert words in Page(render_cards([card])).text
     assert words in " ".join(shown(card).split())
     assert "of the same" not in shown(msgspec.structs.replace(card, humans=None))
@@ -135,7 +135,7 @@ def test_page_names_the_axes_and_has_the_curve_as_numbers_too():
     assert numbers in page.text
     assert card.selective is not None
     assert "Right among the answers it is surest of" in page.text
-    assert "Area under wrong verdicts against coverage" in shown(card)
+    assert "Area under the curve of wrong verdicts" in shown(card)
     assert "Numbers of this chart" not in shown(card)
 
 

@@ -156,7 +156,7 @@ def test_the_forecast_counts_every_row_as_attacked_and_asks_nobody(project, fake
     assert fake_openai.n_requests == 0
     assert not (project / "attack").exists()
     assert told["calls"] >= 2 * (1 + 9)
-    assert any("counted as attacked" in said for said in told["assumptions"])
+    assert any("every row is attacked" in said for said in told["assumptions"])
 
 
 def test_the_budget_ends_it_with_exit_code_4(project, fake_openai):

@@ -82,8 +82,8 @@ def test_terminal_and_page_show_the_tools_and_the_causes(agent):
         assert said in out
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Tools: a call that was needed failed." in page
-    assert "Where an answer has steps, it is assigned by these first." in page
-    assert "but was not called for" in page
+    assert "If an answer has steps, they decide first." in page
+    assert "but not called for" in page
     assert "right result ignored" in page
 
 

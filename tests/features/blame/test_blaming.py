@@ -85,7 +85,7 @@ def test_a_forecast_is_an_upper_bound_asks_nobody_and_says_so(project, run_folde
     forecast = forecast_blame(run_folder, project)
     assert fake_openai.n_requests == n_requests
     assert {file.name: file.read_bytes() for file in run_folder.iterdir()} == before
-    assert any(said.startswith("At most") for said in forecast.assumptions)
+    assert any(said.startswith("This is a maximum") for said in forecast.assumptions)
     made = ragstone.blame(run_folder, settings=project).calls.made
     assert 0 < made <= forecast.calls
     assert forecast_blame(run_folder, project).calls == 0
@@ -160,7 +160,7 @@ def test_answers_of_another_application_are_not_asked_again_and_what_is_not_know
     assert system.causes["not retrieved"] > 5
     assert "answered from memory" not in system.causes
     assert (
-        "nobody asked again"
+        "no model was asked again"
         in next(iter(read_causes(tmp_path / "runs/sheet").values()))[0].because.casefold()
     )
 
@@ -223,7 +223,7 @@ def test_a_model_that_cannot_be_had_leaves_the_folder_as_it_was(project, run_fol
     ("given", "error", "says"),
     [
         ({"judge": "rubrik"}, ConfigError, "the run has no scores of it"),
-        ({"second": "lead.toml"}, ConfigError, "it is the judge whose verdicts are doubted"),
+        ({"second": "lead.toml"}, ConfigError, "it is the judge being checked"),
         ({"second": "grounding"}, ConfigError, "measures faithfulness, and lead measures correctness"),
         ({"second": "unknown"}, ConfigError, "unknown"),
         ({"second": "containment", "labels": "l.jsonl"}, ConfigError, "one second opinion is enough"),
@@ -255,8 +255,8 @@ def test_the_same_second_judge_with_another_model_is_another_opinion(project, ru
     ("file", "says"),
     [
         ("summary.json", "no such file"),
-        ("questions.jsonl", "blame is laid by question"),
-        ("answers.jsonl", "blame is laid by question"),
+        ("questions.jsonl", "blame is assigned per question"),
+        ("answers.jsonl", "blame is assigned per question"),
     ],
 )
 def test_a_folder_that_is_no_run_is_refused(project, run_folder, file, says):

@@ -44,7 +44,7 @@ def test_what_stays_wrong_with_the_document_in_hand_is_the_models_by_what_it_say
     assert cause(found=False, gold=WRONG) == ("retrieved but not used", "model + prompt")
     invented = {"found": False, "gold": unsupported(WRONG), "memory": "In 1900.", "same": False}
     assert cause(**invented) == ("invented", "model + prompt")
-    assert "with it in hand the answer is still wrong and goes beyond what it was given: “" in because(
+    assert "given that document, the answer is still wrong and goes beyond the contexts: “" in because(
         **invented
     )
 
@@ -144,11 +144,11 @@ def test_dataset_and_judge_go_before_the_steps():
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
-        (AgentSteps(holds=False), "No call failed, and no result holds the reference."),
-        (AgentSteps(), "No call failed, and it is unknown whether a result holds the reference."),
+        (AgentSteps(holds=False), "No call failed, and no result contains the reference."),
+        (AgentSteps(), "No call failed, and it is unknown whether a result contains the reference."),
         (
             AgentSteps(expected=True, holds=False),
-            "No expected call is missing or failed, and no result holds the reference.",
+            "No expected call is missing or failed, and no result contains the reference.",
         ),
     ],
 )

@@ -36,7 +36,7 @@ def test_calls_as_expected_are_no_departure_whatever_else_was_called():
 def test_an_expected_tool_that_was_not_called_is_a_wrong_tool():
     assert departure(Step(tool="crops"), expected=[RAIN]) == (
         "wrong tool",
-        'The expected steps have weather({"place":"Nakuru"}); the agent called crops({}) instead.',
+        'The expected steps include weather({"place":"Nakuru"}); the agent called crops({}) instead.',
     )
     assert departure(expected=[RAIN])[1].endswith("the agent did not call it.")
     # What was expected and called is not what was called instead.
@@ -46,7 +46,7 @@ def test_an_expected_tool_that_was_not_called_is_a_wrong_tool():
 def test_the_expected_tool_with_other_arguments_is_wrong_arguments():
     assert departure(weather("Nairobi"), expected=[RAIN]) == (
         "wrong arguments",
-        'The expected steps have weather({"place":"Nakuru"}); the agent called weather({"place":"Nairobi"}).',
+        'The expected steps include weather({"place":"Nakuru"}); the agent called weather({"place":"Nairobi"}).',
     )
     # A failure that wrong arguments have brought about is theirs.
     assert departure(weather("", error="no such place"), expected=[RAIN])[0] == "wrong arguments"
@@ -55,7 +55,7 @@ def test_the_expected_tool_with_other_arguments_is_wrong_arguments():
 def test_an_expected_call_that_failed_is_the_tools_unless_it_was_repeated_with_success():
     assert departure(weather(error="timeout."), expected=[RAIN]) == (
         "tool failed",
-        'The expected steps have weather({"place":"Nakuru"}); it was called, and failed: timeout.',
+        'The expected steps include weather({"place":"Nakuru"}); it was called, but failed: timeout.',
     )
     assert departure(weather(error="timeout"), weather(result="dry"), expected=[RAIN]) is None
     # A later call with other arguments does not make it good.

@@ -90,7 +90,7 @@ def test_a_file_of_ones_own_is_a_critic(tmp_path):
 @pytest.mark.parametrize(
     ("change", "to", "says"),
     [
-        ("scale = [1, 5]", "scale = [0, 1]", r"plain.toml: a critic has scale = \[1, 5\]"),
+        ("scale = [1, 5]", "scale = [0, 1]", r"plain.toml: a critic needs scale = \[1, 5\]"),
         ("{question}", "{query}", r"names \{query\}, which inputs does not declare"),
         (
             '["question"]',

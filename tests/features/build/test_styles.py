@@ -64,11 +64,14 @@ def test_a_style_of_ones_own_is_a_file(tmp_path, says):
     [
         (("source ", "sauce "), "own.toml:5: unknown key 'sauce'. Did you mean 'source'"),
         (('"nothing"', '"two_passages"'), "a style that needs two passages has quotes = 2"),
-        (('"nothing"', '"persona"'), 'names {persona} in its prompt has needs = "persona"'),
-        (("about dates", "by {persona}"), 'names {persona} in its prompt has needs = "persona"'),
+        (('"nothing"', '"persona"'), 'a style has needs = "persona" if its prompt names {persona}'),
+        (("about dates", "by {persona}"), 'a style has needs = "persona" if its prompt names {persona}'),
         (("about dates", "on {topic}"), "the prompt names {topic}. It may name {audience}"),
         (('"nothing"', '"thing"'), "unknown needs 'thing'"),
-        (('dates."', 'dates."\nlevels = {apply = "use it"}'), "has a table [levels], and no other does"),
+        (
+            ('dates."', 'dates."\nlevels = {apply = "use it"}'),
+            'a style has a table [levels] if it has needs = "level"',
+        ),
     ],
 )
 def test_mistakes_in_a_style_are_told_with_what_to_change(change, told):

@@ -167,7 +167,7 @@ def test_a_run_of_answers_that_were_chosen_by_their_questions_says_so(runs, tmp_
     maize = with_choice(run_of(tmp_path / "c", [0.0] * 20, tags=["maize"]), where)
     comparison = compare(maize, a, shared=True)
     assert comparison.chosen == ChosenQuestions(where=where, n=20, of=40, by_results=[])
-    says(sentence_in(shown(comparison_document(comparison)), "which a filter chose"))
+    says(sentence_in(shown(comparison_document(comparison)), "chosen by a filter"))
     narrowed = compare(maize, a, shared=True, where="question_id != q1")
     assert narrowed.chosen.where == f"question_id != q1; {where}"
     assert compare(a, b).chosen is msgspec.UNSET

@@ -78,7 +78,7 @@ def test_file_of_a_judge_that_was_changed_is_refused_also_of_a_member():
     a = run(rows, judges={"jury": "1", "member": "1", "unused": "1"})
     for changed in ("jury", "member"):
         b = run(rows, judges={"jury": "1", "member": "1"} | {changed: "2"})
-        assert f"the file of judge {changed} is another one" in refusal(a, b)
+        assert f"the file of judge {changed} differs" in refusal(a, b)
 
 
 def test_file_of_a_judge_that_is_not_looked_at_may_change():

@@ -209,7 +209,7 @@ def test_cost_that_is_not_known_is_counted_and_never_nothing():
     usd = compare_judged(a, msgspec.structs.replace(b, answers=[*known[:3], free[3]])).spent[-1]
     assert usd.mean is not None
     assert (usd.n, usd.unknown_b, usd.mean.b.value) == (3, 1, 0.0001)
-    assert unknown_told(usd) == "The cost is unknown for 1 answer of B: compared are 3."
+    assert unknown_told(usd) == "The cost is unknown for 1 answer of B: 3 are compared."
     page = render_markdown(comparison_document(compare_judged(a, msgspec.structs.replace(b, answers=free))))
     assert "USD for" not in page
     assert "The cost is unknown for 4 answers of B: so nothing is compared." in page
@@ -312,7 +312,7 @@ def gate(ups: int, downs: int, same: int, margin: float | None = None) -> Gate:
         (0, 0, 20, None, "passed", "no score has changed"),
         # Difference −0.01, interval about −0.08 to +0.06.
         (5, 6, 80, 0.1, "passed", "not worse by more than the margin"),
-        (5, 6, 80, 0.02, "cannot tell", "it may be worse by more"),
+        (5, 6, 80, 0.02, "cannot tell", "it may be worse by more than the margin"),
         # 8 of 1,000 became wrong, surely; and surely less than 3 of 100.
         (0, 8, 992, 0.03, "passed", "not worse by more than the margin"),
         (0, 8, 992, 0.01, "failed", "worse, and not shown to be within the margin"),

@@ -85,7 +85,10 @@ def several(side: JudgedRun) -> JudgedRun:
         (lambda side: msgspec.structs.replace(side, rankings=[]), "b holds no rankings"),
         (lambda side: msgspec.structs.replace(side, questions=[]), "but no such question"),
         (several, "rankings of several retrievers (bm25, dense)"),
-        (lambda side: msgspec.structs.replace(side, rankings=rankings([None] * 8, 0)), "are all empty"),
+        (
+            lambda side: msgspec.structs.replace(side, rankings=rankings([None] * 8, 0)),
+            "all rankings of a run are empty",
+        ),
         (
             lambda side: msgspec.structs.replace(
                 side, questions=[Question(id=name, question="?") for name in IDS]

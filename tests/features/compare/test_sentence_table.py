@@ -506,10 +506,12 @@ def test_answers_of_one_system_of_two_are_the_same(says):
         )
 
     notes = compare_judged(run("a", 0.0, "before"), run("b", 1.0, "after")).notes
-    [note] = [note for note in notes if note.startswith("Every answer")]
+    [note] = [note for note in notes if note.startswith("Both runs have")]
     says(note)
     assert whole(note) == "judge-varies-of-a-system"
     [note] = [
-        note for note in compare_judged(run("a", 0.0, "t"), run("b", 1.0, "t")).notes if "Every" in note
+        note
+        for note in compare_judged(run("a", 0.0, "t"), run("b", 1.0, "t")).notes
+        if "answers and contexts, so" in note
     ]
     assert whole(note) == "judge-varies"

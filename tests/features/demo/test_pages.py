@@ -136,8 +136,8 @@ def test_it_is_loaded_with_keys_alone(project):
         tab.page.keyboard.press("Enter")
         tab.page.wait_for_selector("[data-live]")
         assert tab.axe() == []
-        tab.page.wait_for_selector("a:has-text('Open its run')")
+        tab.page.wait_for_selector("a:has-text('Open the run')")
         assert tab.axe() == []
-        tab.page.locator("a:has-text('Open its run')").press("Enter")
+        tab.page.locator("a:has-text('Open the run')").press("Enter")
         tab.page.wait_for_url("**/runs/0/demo")
         assert tab.complaints == []

@@ -132,8 +132,8 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
     ran = ragstone("export", file, "--otlp", collector.url)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.replace(collector.url, "URL").splitlines() == [
-        "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent, and sending it again does not "
-        "help. 512 of 1,300 events had been sent, which is noted: run the same command again to send the "
+        "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent; sending it again does not "
+        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send the "
         "rest."
     ]
     collector.reply = lambda number, _n: (200, {}, b"")
@@ -172,7 +172,7 @@ def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(
     with pytest.raises(DataError, match=r"5 tries \(HTTP 504: no reason is given\).*No event was sent"):
         api.send_judgements(file, collector.url, anew=True)
     collector.reply = lambda _number, _n: (429, {"Retry-After": "7200"}, b"")
-    with pytest.raises(DataError, match="asks for a pause of 120 min: send again after it"):
+    with pytest.raises(DataError, match="asks for a pause of 120 min: send again after that"):
         api.send_judgements(file, collector.url, anew=True)
 
 
@@ -187,8 +187,8 @@ def test_what_a_collector_refuses_is_not_sent_again(collector, tmp_path, status)
 @pytest.mark.parametrize(
     ("status", "headers", "words"),
     [
-        (401, {}, "HTTP 401: no key. Give the key that it wants in OTEL_EXPORTER_OTLP_HEADERS"),
-        (404, {}, "HTTP 404: no key. Nobody takes log events there."),
+        (401, {}, "HTTP 401: no key. Give its key in OTEL_EXPORTER_OTLP_HEADERS"),
+        (404, {}, "HTTP 404: no key. Log events are not taken there."),
         (
             307,
             {"Location": "http://u:p@other/v1/logs"},
@@ -258,8 +258,8 @@ def test_a_collector_that_is_not_there_is_named(tmp_path, monkeypatch):
         "export", write(tmp_path / "j.jsonl", [judgement()]), "--otlp", "http://u:secret@127.0.0.1:9"
     )
     assert ran.code == 2
-    assert "http://127.0.0.1:9/v1/logs: events could not be sent, 5 tries" in ran.err
-    assert "Check that a collector of OpenTelemetry takes logs over HTTP there." in ran.err
+    assert "http://127.0.0.1:9/v1/logs: events could not be sent in 5 tries" in ran.err
+    assert "Check that an OpenTelemetry collector takes logs over HTTP there." in ran.err
     assert "secret" not in ran.err
 
 

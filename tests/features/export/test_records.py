@@ -172,6 +172,26 @@ class TestEveryEvalEver:
             else {"q1": "agentic", "q2": "multi_turn"}
         )
 
+    def test_an_answer_is_correct_at_the_good_end_of_the_scale(self, folder, tmp_path) -> None:
+        rows = [
+            judgement(f"q{at}", metric, score)
+            for metric in ("correctness", "toxicity")
+            for at, score in ((1, 1), (2, 0))
+        ]
+        run = library.read_run(folder(judgements=rows, cards=[]))
+        export_record(run, tmp_path / "data", organization="Example Farming")
+        [file] = (tmp_path / "data").rglob("*_samples.jsonl")
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        correct = {
+            (row["evaluation_name"], row["sample_id"]): row["evaluation"]["is_correct"] for row in records
+        }
+        assert sorted(correct.values()) == [False, False, True, True]
+        judged = {
+            (json.loads(row["metadata"]["ragstone"])["metric"], row["sample_id"]): row for row in records
+        }
+        assert judged["toxicity", "q2"]["evaluation"]["is_correct"]
+        assert judged["correctness", "q1"]["evaluation"]["is_correct"]
+
     def test_a_broken_record_is_not_valid_by_them(self, run, tmp_path) -> None:
         record, rows, _ = self.export(run, tmp_path)
         del record["evaluation_results"][0]["score_details"]["score"]
@@ -366,4 +386,4 @@ class TestCommand:
     def test_options_of_records_without_one_are_told(self, folder) -> None:
         ran = ragstone("export", folder(), "t.csv", "--system", "rag", "--dataset", "a/b")
         assert ran.code == 2
-        assert "--system, --dataset: of .eval, .yaml and data alone" in ran.err
+        assert "--system, --dataset: only for .eval, .yaml and data" in ran.err

@@ -118,7 +118,7 @@ def test_an_address_that_is_none_is_refused_before_the_log_is_read(tmp_path, mon
             Settings(monitor=MonitorSection(judges=["grounding"], otlp="collector:4318"), root=str(tmp_path))
         )
     ran = ragstone("watch", log(tmp_path), "--judge", "grounding", "--otlp", "http://c/v1/metrics")
-    assert (ran.code, "metrics are taken there, and judgements are log events" in ran.err) == (2, True)
+    assert (ran.code, "metrics are taken there, but judgements are log events" in ran.err) == (2, True)
 
 
 def test_without_a_collector_nothing_is_said_of_one(tmp_path, monkeypatch):

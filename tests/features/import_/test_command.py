@@ -74,7 +74,7 @@ def test_documents_that_are_not_there_are_told(sheet, says):
         (("nothing.csv",), "nothing.csv: no such file"),
         (("q.csv", "--format", "squda"), "there is no format 'squda'. Did you mean 'squad'"),
         (("q.csv", "--column", "question=Farge"), "it has no column 'Farge' to read question from"),
-        (("q.csv", "--split", "test"), "--split is for folders of BEIR's form"),
+        (("q.csv", "--split", "test"), "--split is for folders in BEIR's form"),
         (("q.csv", "q.csv", *COLUMNS, "--column", "id=Frage"), "id is read from 'Nr' already"),
     ],
 )

@@ -67,7 +67,7 @@ def test_two_systems_have_two_conversations_though_they_share_its_name():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "no exchange says which conversation it is of"),
+        ([], "no exchange says which conversation it belongs to"),
         (["--split", "dev"], "--split is for evaluation sets, not for --conversations"),
         (["--drop-repeats"], "--drop-repeats is for evaluation sets"),
     ],

@@ -85,9 +85,9 @@ def test_a_question_whose_answers_are_withheld_may_be_answerable(imported):
     [
         (20, "its answer's offset counts UTF-16 units: converted"),
         (22, "its answer's offset counts bytes of UTF-8: converted"),
-        (17, "its answer's offset was wrong: the nearest place that says the same is taken"),
-        (None, "its answer's offset was wrong: the nearest place that says the same is taken"),
-        (-5, "its answer's offset was wrong: the nearest place that says the same is taken"),
+        (17, "its answer's offset was wrong: the nearest place with the same text is used"),
+        (None, "its answer's offset was wrong: the nearest place with the same text is used"),
+        (-5, "its answer's offset was wrong: the nearest place with the same text is used"),
     ],
 )
 def test_a_wrong_offset_is_put_right_and_told(imported, start, reason):

@@ -271,7 +271,7 @@ def test_json_nested_very_deep_is_no_traceback(tmp_path):
     with pytest.raises(DataError, match="not valid JSON"):
         open_sheet(file)
     file.write_text('{"question": "a"}\n{"a": ' + "[" * 100_000 + "\n")
-    assert [row for _, row in open_sheet(file).rows] == [{"question": "a"}, "it is no JSON object"]
+    assert [row for _, row in open_sheet(file).rows] == [{"question": "a"}, "it is not a JSON object"]
 
 
 LAW = "Drones may fly up to 120 m high, says the law."

@@ -211,7 +211,7 @@ def test_two_models_of_one_judge_are_told_apart(says):
         (
             {"cheap": "containment", "agreement": 0.999},
             DataError,
-            r"no scores of containment are sure enough.*\(reached: 0.98\).*3838 that it decides",
+            r"no scores of containment are sure enough.*\(reached: 0.98\).*takes at least 3838 decided",
         ),
         ({"cheap": "containment", "yes_from": -1}, DataError, "people said yes for all 400 answers"),
     ],

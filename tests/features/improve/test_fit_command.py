@@ -74,7 +74,7 @@ def test_a_file_that_exists_stays_as_it_is(judged):
     ("options", "says"),
     [
         (("-o", "steps.json"), "a judge's file ends in .toml, e.g. steps.toml"),
-        (("-o", "My-steps.toml"), "name 'My-steps': a judge is named in small letters"),
+        (("-o", "My-steps.toml"), "name 'My-steps': a judge's name has lowercase letters"),
         (("--agreement", 0.999), "no scores of containment are sure enough"),
         (("--test-share", 0.999), "questions apart, and none is left to fit on"),
         (("--yes-from", "nan"), "yes from nan: give a number"),

@@ -72,7 +72,7 @@ def test_a_fit_shows_thresholds_agreement_and_what_it_takes(says):
     [
         ({"tested": FIGURES}, "set apart"),
         ({"n_folds_out": 2}, "In 2 folds of the cross-validation no interval reached 0.95"),
-        ({"n_left_out": 3}, "3 labelled answers without a score by both judges left out"),
+        ({"n_left_out": 3}, "3 labelled answers left out: no score by both judges"),
     ],
 )
 def test_a_fit_says_what_to_know_of_it(changes, says):

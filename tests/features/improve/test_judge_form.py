@@ -109,7 +109,7 @@ def test_labels_and_criteria_are_added_and_taken_out():
 
 
 def test_a_field_that_has_gone_is_refused():
-    with pytest.raises(FieldError, match="no such field"):
+    with pytest.raises(FieldError, match="no longer has this field"):
         typed(BOOLEAN, "criteria", 0, "name", value="x")
 
 

@@ -58,7 +58,7 @@ def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(learn, 
     assert tested.nearer.difference.value > 0
     assert tested.error_before.value > 0.1 > tested.error.value
     assert (
-        "makes a small one read too high on average, by some 0.03 on 200 answers"
+        "makes a small one read too high on average, by about 0.03 on 200 answers"
         in _learn_words.tested_text(found)
     )
     worse = msgspec.structs.replace(tested.nearer.difference, value=-0.014)

@@ -338,7 +338,7 @@ def test_a_judge_learns_from_labels_and_the_page_shows_the_same_table(tmp_path_f
     settings = load_settings(folder / "ragstone.toml")
     asked = {**NOTHING, "methods": ["calibration", "stack"]}
     with at(settings) as client:
-        assert "Let labels" in client.get(f"{OWN}/develop").text
+        assert "Learning from" in client.get(f"{OWN}/develop").text
         expected = client.post(f"{OWN}/learn/forecast", json=asked).json()
         assert (fake_openai.n_requests, expected["lines"][0][:9]) == (0, "Forecast:")
         for wrong, words in (
@@ -381,7 +381,7 @@ def test_a_text_is_kept_as_a_version_without_a_run(client, settings, tmp_path, f
     for wrong, told in (
         (draft.replace('"mine"', '"other"'), "this page develops mine"),
         ("kind = ", "not valid TOML"),
-        (draft, "nothing changed since version"),
+        (draft, "nothing has changed since version"),
     ):
         refused = client.post(f"{own}/keep", json={"text": wrong, "change": "x"})
         assert (refused.status_code, told in refused.json()["detail"]) == (422, True), refused.json()

@@ -54,11 +54,11 @@ def test_a_judge_is_begun_from_a_starting_file_and_none_is_overwritten(project, 
     for name, told in {
         "fair": "There is a judge named fair here",
         "correctness": "comes with Ragstone",
-        "": "no name for a judge",
-        "../out": "no name for a judge",
-        'x" # ': "no name for a judge",
-        "A": "no name for a judge",
-        "x" * 61: "no name for a judge",
+        "": "not a name for a judge",
+        "../out": "not a name for a judge",
+        'x" # ': "not a name for a judge",
+        "A": "not a name for a judge",
+        "x" * 61: "not a name for a judge",
     }.items():
         refused = begin(name)
         assert refused.status_code == 422

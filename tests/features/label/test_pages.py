@@ -26,7 +26,7 @@ from ragstone.kernel.tables import read_rows, write_rows
 
 __all__ = ["project"]  # its fixtures
 
-CARD = "How far the judge agrees with them"
+CARD = "How far the judge agrees with people"
 LABEL = "/workbench/label"
 RUN = "0/mine"
 SCRIPT = {"Accept": "application/json"}
@@ -166,7 +166,7 @@ def test_the_right_answer_is_sent_only_where_the_queue_shows_it(run, people, olg
         ({"score": 2}, "2 is not on the scale of this queue (0, 1): nothing was saved"),
         ({"score": 0.5}, "0.5 is not on the scale"),
         ({}, "has no score"),
-        ({"score": 1, "comment": "x" * 4001}, "4,000 are kept"),
+        ({"score": 1, "comment": "x" * 4001}, "the limit is 4,000"),
         ({"place": 10, "score": 1}, "has no item 11"),
         ({"place": -1, "score": 1}, "has no item 0"),
     ],
@@ -241,7 +241,7 @@ def test_annotators_label_and_owners_make_queues_and_settle(run, people, olga):
         ({"run": "0/gone"}, "no run"),
         ({"run": "0/../x"}, "no run"),
         ({"judge": "x|correctness"}, "no judgement is by judge"),
-        ({"by": "ppi"}, "Label 20 or more"),
+        ({"by": "ppi"}, "Label at least 20 answers"),
         ({"stratum": "colour"}, "no answer has a tag"),
     ],
 )
@@ -327,8 +327,8 @@ def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(r
 def test_what_nobody_differs_on_cannot_be_settled(run, people, olga):
     disagreeing(run, people, olga)
     for place, score, words in (
-        (5, 1, "nobody differs"),
-        (99, 1, "nobody differs"),
+        (5, 1, "no longer has differing labels"),
+        (99, 1, "no longer has differing labels"),
         (0, 7, "not on the scale"),
     ):
         reply = olga.post(f"{LABEL}/first/decide", json={"place": place, "score": score}, headers=SCRIPT)
@@ -371,7 +371,7 @@ def test_while_labels_come_in_the_page_shows_the_interval_for_every_look(run, pe
     page = olga.get(f"{LABEL}/first/progress").text
     told = element(page, "holds at every look")
     says(told)
-    says(element(page, "appears here when"))
+    says(element(page, "appears here once"))
     assert f"{look.value:.2f}".replace("-", "−") in told
     assert CARD not in page  # its intervals are for one look at the end
     barred = olga.get(f"{LABEL}/first/progress?trust=0.9").text
@@ -591,7 +591,7 @@ def test_changed_instructions_are_a_version_and_earlier_labels_keep_theirs(run, 
     says(element(page, "0 of 6"))
     assert olga.get(f"{LABEL}/first/mine").json()["given"] == {}  # nor is the earlier grade shown
     item = olga.get(f"{LABEL}/first").text
-    says(element(item, "come again"))
+    says(element(item, "come up again"))
     assert changed in item
     mark(olga, 0, annotator="olga", score=0)
     rows = labels_of(run)
@@ -825,7 +825,7 @@ def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
     assert {item.inclusion for item in queue.items} == {None}
     mark(olga, 0, annotator="olga", queue="lows", score=1)
     progress = olga.get(f"{LABEL}/lows/progress").text
-    says(sentence_in(progress, "They are no"))
+    says(sentence_in(progress, "They are not a random"))
     assert "people would give" not in progress
     assert CARD not in progress
     (label,) = read_rows(run / "labels/lows.jsonl", Label)
@@ -858,7 +858,7 @@ def test_a_draw_from_a_run_of_chosen_answers_is_no_sample(olga, run, says):
     queue = read_queue(run / ".ragstone/workbench/queues", "part")
     assert (queue.choice.where, queue.is_sample) == ("containment < 0.5", False)
     mark(olga, 0, annotator="olga", queue="part", score=1)
-    says(sentence_in(olga.get(f"{LABEL}/part/progress").text, "They are no"))
+    says(sentence_in(olga.get(f"{LABEL}/part/progress").text, "They are not a random"))
     (label,) = read_rows(run / "labels/part.jsonl", Label)
     assert label.metadata["chosen"] == "containment < 0.5"
     made(olga, by="chosen", where="containment = 0 or lang = en", n=1, name="twice")
@@ -885,7 +885,9 @@ def test_after_the_last_label_it_says_what_they_come_to(run, people, olga, says)
         mark(bo, place, annotator="bo", score=1)
     found = done_by(bo)
     assert found["lines"][0] == "Done: 6 labels."
-    judged = [line for line in found["lines"] if line.startswith("containment: correctness beside people")]
+    judged = [
+        line for line in found["lines"] if line.startswith("containment: correctness compared with people")
+    ]
     assert len(judged) == len(
         {
             row.model
@@ -933,4 +935,4 @@ def test_a_new_queue_asks_for_three_things_first(run, olga, says):
         "n",
     ]
     assert "(ppi)" not in page
-    says(sentence_in(page, "Share that several"))
+    says(sentence_in(page, "Share labelled by"))

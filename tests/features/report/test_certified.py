@@ -55,15 +55,13 @@ def test_a_part_of_the_set_is_named_as_such(write_run: WriteRun) -> None:
 def test_a_file_that_was_changed_is_said_to_be_changed(write_run: WriteRun) -> None:
     other = [msgspec.structs.replace(QUESTIONS[0], reference="with sulphur"), *QUESTIONS[1:]]
     page = page_beside(write_run, certificate_of(other))
-    assert (
-        "The file has been changed since: 1 of its 4 questions are not as they were certified." in page.text
-    )
+    assert "The file has changed since: 1 of its 4 questions are not as certified." in page.text
     assert "4 questions from" in page.text
 
 
 def test_a_certificate_of_another_set_is_not_shown(write_run: WriteRun) -> None:
     page = page_beside(write_run, certify(ten()))
-    assert "is of another set: it has none of these 4." in page.text
+    assert "is for another set: it has none of these 4." in page.text
     assert "asked for" not in page.text
 
 

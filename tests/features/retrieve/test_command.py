@@ -57,7 +57,7 @@ def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
     ran = ragstone("retrieve", "--retriever", "bm25", "-k", 1, "--limit", 1, "--force")
     assert ran.code == 0
     assert "bm25, measured on 1 question" in ran.out
-    assert "Whether the scores are informative cannot be told: every passage is relevant." in ran.out
+    assert "Cannot tell whether the scores are informative: every passage is relevant." in ran.out
     assert found() == [["maize"]]
 
 
@@ -127,7 +127,7 @@ def test_qrels_that_name_none_of_the_questions_are_an_error(corpus, qrels):
     for more in ((), ("--rankings", "theirs.txt")):
         (corpus / "theirs.txt").write_text("q0 Q0 maize 1 1.0 theirs\n")
         ran = ranked("--qrels", "qrels.txt", *more)
-        assert (ran.code, "qrels.txt: none of the questions is in it" in ran.err) == (2, True)
+        assert (ran.code, "qrels.txt: it has none of the questions" in ran.err) == (2, True)
 
 
 def test_what_cannot_be_measured_says_why(corpus):
@@ -141,13 +141,13 @@ def test_what_cannot_be_measured_says_why(corpus):
 def test_a_file_without_rankings_is_an_error(corpus):
     (corpus / "theirs.txt").write_text("")
     ran = ranked("--rankings", "theirs.txt")
-    assert (ran.code, "theirs.txt: the file holds no rankings" in ran.err) == (2, True)
+    assert (ran.code, "theirs.txt: the file has no rankings" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("rankings.jsonl", "names the file of the rankings"),
+        ("rankings.jsonl", "names the rankings file itself"),
         (".", "is a folder"),
         ("d.jsonl/run.txt", "d.jsonl/run.txt: cannot be written"),
     ],

@@ -106,7 +106,7 @@ def test_a_decision_that_was_sent_twice_counts_once():
 @pytest.mark.parametrize(
     ("decisions", "words"),
     [
-        ([decide("d1#1", "undo", undoes="none")], "not the last decision"),
+        ([decide("d1#1", "undo", undoes="none")], "not the last valid decision"),
         (
             [decide("d1#1", "accept", id="a"), decide("d1#1", "reject", id="a", reason="ambiguous")],
             "two different",

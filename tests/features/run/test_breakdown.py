@@ -183,6 +183,19 @@ def test_every_repeat_is_found_or_missed_and_right_or_wrong():
     assert (table.found_right, table.found_wrong, table.missed_right, table.missed_wrong) == (1, 0, 0, 1)
 
 
+def test_an_answer_is_right_by_a_low_score_where_the_lowest_is_best():
+    questions = {"q0": Question(id="q0", question="?", document_ids=["d"])}
+    rows = [judgement("q0", "toxicity", 0.0)]
+    answers = [
+        Answer(
+            question_id="q0", answer="!", system=rows[0].system, contexts=[Context(text="t", document_id="d")]
+        )
+    ]
+    table = found_and_right(summarise(rows)[0], answers, rows, questions)
+    assert table
+    assert (table.found_right, table.found_wrong) == (1, 0)
+
+
 def test_where_the_lowest_score_is_best_the_system_with_the_lowest_mean_comes_first():
     rows = [
         judgement(f"q{at}", "toxicity", float(at < n), system=system)

@@ -52,7 +52,7 @@ def test_a_run_of_fewer_says_so(settings, certificate, tmp_path):
 def test_what_is_no_certificate_of_ours_is_noted_and_stops_no_run(settings, certificate, tmp_path):
     certificate.write_text('{"issuer": "somebody"}')
     summary = ragstone.run(settings)
-    assert any("certificate beside the questions is not shown" in note for note in summary.notes)
+    assert any("certificate next to the questions is not shown" in note for note in summary.notes)
     assert not (tmp_path / "runs" / "starter" / "certificate.json").exists()
 
 

@@ -108,7 +108,7 @@ def test_systems_that_share_no_question_are_said_to_stand_in_no_order(tmp_path, 
     )
     summary = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
     assert (summary.systems is not None) == shared
-    assert any("2 systems are not set in order" in note for note in summary.notes) != shared
+    assert any("2 systems are not ranked" in note for note in summary.notes) != shared
 
 
 def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):

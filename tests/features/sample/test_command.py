@@ -118,7 +118,7 @@ def test_cells_of_a_tag_and_the_month_are_sampled_with_weights(log, says):
         (("log.jsonl", "--question", "q", "--by", "tag"), "name the tags with --tag"),
         (
             ("log.jsonl", "--question", "q", "--by", "tag", "--tag", "month"),
-            "no question of the log has a time",
+            "no question in the log has a time",
         ),
         (("log.jsonl", "--question", "q", "--time", "when"), "no column 'when'"),
         (("log.jsonl", "--question", "text"), "no column 'text'. Its columns: q, a, thumb"),

@@ -92,7 +92,7 @@ def test_a_broken_row_of_a_table_does_not_end_it(tmp_path):
         ("a.jsonl", b"\x00\x01\xff\xfe\n\x9f", "no row of the log can be read"),
         ("a.csv", b"\xff\xfe\x00q\x00", "cannot be read as text"),
         ("a.jsonl.gz", b"no gzip", "cannot be unpacked"),
-        ("a.jsonl", b"\n", "holds no rows"),
+        ("a.jsonl", b"\n", "has no rows"),
         ("a.jsonl", b'{"level": 1, "msg": 2}\n', "--question. The columns: level, msg"),
         ("a.exe", b"MZ", "cannot tell the format"),
         ("a.parquet", b"PAR1", "cannot be read as Parquet"),

@@ -278,7 +278,7 @@ def test_a_conversation_that_the_server_has_forgotten_is_that_ones_failure(folde
 @pytest.mark.parametrize(
     ("users", "given", "message"),
     [
-        ([user()], {}, "the persona 'ann' has no script: name the model"),
+        ([user()], {}, "the persona 'ann' has no script. Name the model"),
         ([user(script=["a"])], {"model": "openai/fake"}, "every persona has a script"),
         ([user(script=["a"])], {"samples": 0}, "samples = 0"),
         ([], {}, "there is no user"),

@@ -94,7 +94,7 @@ def test_a_log_is_files_too_and_one_that_says_nothing_is_refused(tmp_path, says)
     path.write_text(json.dumps({"question": "When?"}) + "\n{broken\n")
     found = likeness([talk("a", "Sow?")], [path])
     assert (found.n_log, found.n_users, found.n_unread) == (1, 1, 1)
-    with pytest.raises(DataError, match="holds no question"):
+    with pytest.raises(DataError, match="has no question"):
         likeness([talk("a", "Sow?")], [{"note": "x"}])
     with pytest.raises(DataError) as error:
         likeness([Answer(question_id="a", answer="x")], [path])

@@ -37,7 +37,7 @@ def test_a_fact_is_a_text_or_has_phrases_by_which_it_is_asked_for(tmp_path):
     [
         ("", "there is no user. Write a table [[personas]]"),
         ("persona = 1", "unknown key 'persona'. Did you mean 'personas'?"),
-        ("personas = [3]", "personas holds 3: write a table"),
+        ("personas = [3]", "personas is 3: write a table"),
         ('[[personas]]\nname = "ann"', ":1: the key 'goal' is missing"),
         (BEN + 'scrpt = ["x"]', ":9: unknown key 'scrpt'. Did you mean 'script'?"),
         (BEN + "patience = 0", ":9: Expected `int` >= 1 (key 'patience')"),

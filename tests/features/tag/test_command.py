@@ -83,7 +83,7 @@ def test_a_forecast_is_shown_and_nothing_written(corpus, fake_openai):
         (("--topics", "9"), "9 topics of 4 texts: ask for 1 to 4."),
         (("--tags", "none.toml"), "none.toml: no such file of tags."),
         (("--embedder", "nope"), "unknown embedder 'nope'"),
-        (("--topics", "none"), "nothing is wanted"),
+        (("--topics", "none"), "nothing to do"),
     ],
 )
 def test_a_mistake_is_told_plainly(corpus, options, message):

@@ -157,7 +157,7 @@ def test_an_open_tag_needs_a_model(settings, says):
 
 
 def test_nothing_wanted_and_no_rows_are_told(settings, says):
-    with pytest.raises(ConfigError, match="nothing is wanted"):
+    with pytest.raises(ConfigError, match="nothing to do"):
         tag(DOCUMENTS, topics=False, settings=settings)
     with pytest.raises(DataError) as error:
         tag([], settings=settings)

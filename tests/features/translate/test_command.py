@@ -146,8 +146,8 @@ def test_a_model_that_talks_is_unparsable_and_told(rows, fake_openai, says):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("q.jsonl", *MODEL), "say into which language: --to hi,es"),
-        (("q.jsonl", "--to", "es"), "say who translates: --by"),
+        (("q.jsonl", *MODEL), "name the target languages: --to hi,es"),
+        (("q.jsonl", "--to", "es"), "name the translator: --by"),
         (("q.jsonl", "--to", "es", "--by", "gpt-4o"), "unknown translator 'gpt-4o'"),
         (("q.jsonl", "--to", "es", "--by", "http"), "[translate.http]"),
         (("q.jsonl", "--to", "Spanish", *MODEL), "Did you mean 'es'?"),

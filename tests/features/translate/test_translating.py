@@ -278,14 +278,14 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"to": []}, ConfigError, "say into which language"),
-        ({"by": None}, ConfigError, "say who translates"),
+        ({"to": []}, ConfigError, "name the target languages"),
+        ({"by": None}, ConfigError, "name the translator"),
         ({"by": "gpt"}, ConfigError, "unknown translator 'gpt'"),
         ({"by": "http"}, ConfigError, r"table \[translate.http\]"),
         ({"back": "nobody"}, ConfigError, "unknown translator 'nobody'"),
         ({"to": "spanish"}, ConfigError, "Did you mean 'es'"),
         ({"to": "en"}, DataError, "nothing to translate into en: 2 rows are in the language wanted"),
-        ({"source": "de"}, DataError, "and 2 in another than --from names"),
+        ({"source": "de"}, DataError, "and 2 in a language other than --from names"),
         ({"rows": []}, DataError, "no rows to translate"),
         ({"rows": [Question(id="q", question="1998?")]}, DataError, "do not say their language"),
     ],

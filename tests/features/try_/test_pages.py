@@ -101,7 +101,7 @@ def test_a_judge_is_kept_as_its_next_version(client, tmp_path):
     kept = client.post(f"{OWN}/tone/keep", json=keep)
     assert kept.json() == {"path": "judges/tone@v2.toml"}
     assert "strict" in (tmp_path / "judges" / "tone@v1.toml").read_text()
-    assert "nothing changed" in client.post(f"{OWN}/tone/keep", json=keep).text
+    assert "nothing has changed" in client.post(f"{OWN}/tone/keep", json=keep).text
 
 
 @pytest.mark.parametrize(
@@ -109,15 +109,15 @@ def test_a_judge_is_kept_as_its_next_version(client, tmp_path):
     [
         ("tone", {"rows": []}, "no row is chosen"),
         ("tone", {"rows": ["mars"]}, "no answer to"),
-        ("tone", {"rows": [f"q{n}" for n in range(51)]}, "50 rows at most"),
+        ("tone", {"rows": [f"q{n}" for n in range(51)]}, "at most 50 rows"),
         ("tone", {"text": "kind = "}, "tone.toml"),
         ("tone", {"text": "x" * 200_001}, "more than a prompt may have"),
-        ("tone", {"model": "openai/other"}, "not in ragstone.toml"),
+        ("tone", {"model": "openai/other"}, "neither in ragstone.toml"),
         ("tone", {"budget": "much"}, "much"),
         ("tone", {"text": 'kind = "function"\nname = "tone"'}, "tone.toml"),
         ("answer-prompt", {"text": prompt_text("{secret}")}, "must name {question}"),
         ("answer-prompt", {"text": prompt_text("x").replace("my_strict", "strict")}, "comes with Ragstone"),
-        ("answer-prompt", {"model": "openai/other"}, "not in ragstone.toml"),
+        ("answer-prompt", {"model": "openai/other"}, "neither in ragstone.toml"),
     ],
 )
 def test_what_cannot_be_tried_is_told_and_nobody_is_asked(client, fake_openai, what, given, words):

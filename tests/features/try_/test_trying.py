@@ -118,7 +118,7 @@ def test_wrong_input_is_told_in_a_sentence(run, settings, tmp_path):
         ({"prompt": tmp_path / "gone.toml"}, "gone.toml"),
         ({"judge": "nonsense"}, "nonsense"),
         ({"prompt": prompt, "questions": ["mars"]}, "no answer to 'mars'"),
-        ({"prompt": prompt, "limit": 51}, "50 rows at most"),
+        ({"prompt": prompt, "limit": 51}, "at most 50 rows"),
         ({"prompt": prompt, "run": sheet}, "no answers to try a prompt on"),
         ({"prompt": prompt, "run": tmp_path / "nothing"}, "no answers to try a prompt on"),
         ({"prompt": prompt, "model": "nonsense/x"}, "nonsense"),

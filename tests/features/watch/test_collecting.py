@@ -84,7 +84,7 @@ def test_spans_are_taken_in_both_encodings_packed_or_not(served):
 def test_what_is_not_taken_is_told_as_the_protocol_has_it(served):
     app = served
     body = request(span(1), span(0))
-    told = "1 span not taken: traceId has 32 hexadecimal digits and spanId 16, not all of them zero."
+    told = "1 span not accepted: traceId has 32 hexadecimal digits and spanId 16, not all of them zero."
     assert send(app, body).json() == {"partialSuccess": {"rejectedSpans": "1", "errorMessage": told}}
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -95,17 +95,17 @@ def test_what_is_not_taken_is_told_as_the_protocol_has_it(served):
 @pytest.mark.parametrize(
     ("body", "headers", "status", "words"),
     [
-        (b"x", JSON, 400, "no OTLP in JSON"),
-        (b"\xff", PROTOBUF, 400, "no OTLP in protobuf"),
-        (b"not packed", {**JSON, "Content-Encoding": "gzip"}, 400, "cannot be unpacked"),
+        (b"x", JSON, 400, "not OTLP in JSON"),
+        (b"\xff", PROTOBUF, 400, "not OTLP in protobuf"),
+        (b"not packed", {**JSON, "Content-Encoding": "gzip"}, 400, "cannot be decompressed"),
         (gzip.compress(b"{}", mtime=0)[:-9], {**JSON, "Content-Encoding": "gzip"}, 400, "cut off"),
         (b"{}", {**JSON, "Origin": "http://127.0.0.1"}, 403, "not from pages"),
-        (b" " * 1_000_001, JSON, 413, "1,000,000 bytes at most"),
+        (b" " * 1_000_001, JSON, 413, "1,000,000 bytes. Send"),
         (
             gzip.compress(b" " * 1_000_001, mtime=0),
             {**JSON, "Content-Encoding": "gzip"},
             413,
-            "bytes at most",
+            "bytes. Send",
         ),
         (b"{}", {"Content-Type": "text/plain"}, 415, "application/x-protobuf, application/json"),
         (b"{}", {**JSON, "Content-Encoding": "zstd"}, 415, "gzip, deflate, or none"),
@@ -150,7 +150,7 @@ def test_a_key_is_taken_in_either_header_and_wrong_ones_are_counted(tmp_path, mo
 @pytest.mark.parametrize(
     ("otlp", "words"),
     [
-        ({}, r"key_env, or listen on 127\.0\.0\.1"),
+        ({}, r"holds a key, or listen on 127\.0\.0\.1"),
         ({"key_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY holds no key of at least 16"),
     ],
 )

@@ -196,13 +196,13 @@ def test_a_request_of_too_many_spans_has_its_first_ones_taken(says):
 @pytest.mark.parametrize(
     ("body", "encoding", "why"),
     [
-        (b"x", "json", "no OTLP in JSON"),
-        (b"[]", "json", "no OTLP in JSON"),
-        (b"\xff", "json", "no OTLP in JSON"),
-        (b"[" * 100_000, "json", "no OTLP in JSON"),
+        (b"x", "json", "not OTLP in JSON"),
+        (b"[]", "json", "not OTLP in JSON"),
+        (b"\xff", "json", "not OTLP in JSON"),
+        (b"[" * 100_000, "json", "not OTLP in JSON"),
         (b'{"resourceLogs": []}', "json", "events go to /v1/logs"),
         (b'{"resourceSpans": 3}', "json", "resourceSpans"),
-        (b"{}", "protobuf", "no OTLP in protobuf"),
+        (b"{}", "protobuf", "not OTLP in protobuf"),
     ],
 )
 def test_what_is_no_otlp_is_told(body, encoding, why):

@@ -127,9 +127,9 @@ def test_they_are_shown_as_they_came_with_no_interval_and_change_no_mean(store, 
     assert seen.rows == []
     assert seen.alarms == []
     text = render_markdown(monitor_document(seen))
-    says(text[text.index("Evaluations of others") :].split("in the log")[0])
+    says(text[text.index("Evaluations by others") :].split("in the log")[0])
     page = render_monitor(seen)
-    assert "no interval, are in no trend and raise no alarm" in page
+    assert "no interval, appear in no trend and raise no alarm" in page
 
 
 def test_a_store_of_an_older_format_is_brought_up(tmp_path):

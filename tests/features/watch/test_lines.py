@@ -34,11 +34,11 @@ def test_what_was_read_is_told():
         without_time=1, unread_feedback=1, anew=["a"],
     )  # fmt: skip
     assert read_lines(read) == [
-        "9 rows read: 3 new, 1 known already, 2 of feedback.",
+        "9 rows read: 3 new, 1 already known, 2 with feedback.",
         "2 rows without a question, left out.",
-        "1 row without a time under a name that is known.",
-        "The feedback of 1 row is not on its scale, feedback_scale of [monitor].",
+        "1 row without a time in a known field.",
+        "The feedback of 1 row is off its scale, feedback_scale in [monitor].",
         "a: replaced or truncated since the last time; read again from the start.",
-        "1 row cannot be read, the first of them:",
+        "1 row cannot be read. The first:",
         "  a:1: broken",
     ]

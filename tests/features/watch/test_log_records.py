@@ -63,7 +63,7 @@ def test_only_events_of_generative_ai_are_kept_and_the_others_counted():
     records, receipt = written(log_request(plain, record("db.query"), old, details("a?", "b")))
     assert len(records) == 2
     assert (receipt.spans, receipt.events, receipt.rejected) == (0, 2, 2)
-    assert receipt.message == "2 log records not taken: only events named gen_ai.… are kept here."
+    assert receipt.message == "2 log records not accepted: only events named gen_ai.… are kept here."
 
 
 def test_personal_data_is_masked_together_in_a_trace_and_people_are_digests():
@@ -87,19 +87,19 @@ def test_too_many_records_and_too_long_texts_are_cut_and_said():
     records, receipt = written(log_request(long, *[details("a?", "b")] * 3), section=section)
     assert (len(records), receipt.rejected) == (2, 2)
     assert "[cut: 5,000 characters]" in json.dumps(records[0])
-    assert "2 log records not taken: a request holds 2 at most" in receipt.message
+    assert "2 log records not accepted: a request holds at most 2" in receipt.message
     assert "1 text cut to 1 kB" in receipt.message
 
 
 @pytest.mark.parametrize(
     ("body", "encoding", "why"),
     [
-        (b"x", "json", "no OTLP in JSON"),
-        (b"[]", "json", "no OTLP in JSON"),
-        (b"[" * 100_000, "json", "no OTLP in JSON"),
+        (b"x", "json", "not OTLP in JSON"),
+        (b"[]", "json", "not OTLP in JSON"),
+        (b"[" * 100_000, "json", "not OTLP in JSON"),
         (b'{"resourceSpans": []}', "json", "Traces go to /v1/traces"),
         (b'{"resourceLogs": 3}', "json", "resourceLogs"),
-        (b"{}", "protobuf", "no OTLP in protobuf"),
+        (b"{}", "protobuf", "not OTLP in protobuf"),
     ],
 )
 def test_what_is_no_otlp_is_told(body, encoding, why):
@@ -114,7 +114,7 @@ def test_records_that_are_none_are_refused_one_by_one_and_wrong_ids_are_left_out
     assert [one.get("traceId") for one in records] == [None, TRACE]
     assert "spanId" not in records[0]
     assert (receipt.events, receipt.rejected) == (2, 1)
-    assert receipt.message.startswith("1 log record not taken: Expected `array`")
+    assert receipt.message.startswith("1 log record not accepted: Expected `array`")
 
 
 def test_protobuf_without_its_package_is_told(monkeypatch):

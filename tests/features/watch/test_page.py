@@ -137,7 +137,7 @@ def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path, says)
         nothing = look_at(store, MonitorSection(tags=TAGS), today=TODAY, judges=[])
     html = render_monitor(nothing)
     says(element(html, "No exchange"))
-    says(element(html, "Nobody has"))
+    says(element(html, "Gaps have"))
     short = render_monitor(look_of(tmp_path / "short", log(3)))
     says(element(short, "Too early"))
 

@@ -148,11 +148,11 @@ def sent(project, *spans, name="a"):
 def test_a_trace_is_read_as_a_conversation_with_cards(client, project, says):
     sent(project, *a_conversation())
     page = client.get(f"/workbench/traces/{TRACE}").text
-    says(sentence_in(page, "2 documents that"))
+    says(sentence_in(page, "2 documents given"))
     assert 'href="https://farm.example/handbook" rel="noreferrer' in page
     assert "score 0.9" in page
     assert "1 tool call<" in page
-    heading = sentence_in(page, "What the model")
+    heading = sentence_in(page, "Conversation with")
     says(heading)
     assert page.index("Answer farmers.") > page.index(heading)
     assert page.count("<script>alert") == 0
@@ -291,7 +291,7 @@ def test_ticked_traces_are_judged_after_their_forecast_and_a_queue_is_made(proje
         tab.page.get_by_role("button", name="Forecast").click()
         tab.page.get_by_text("1 answer.").wait_for()
         tab.page.get_by_role("button", name="Judge", exact=True).click()
-        tab.page.get_by_role("link", name="Make a queue of labels").click()
+        tab.page.get_by_role("link", name="Make a labelling queue").click()
         tab.page.wait_for_url("**/label/new**")
         tab.visit(f"{address}/workbench/traces/chosen?act=set&id={TRACE}")
         tab.page.get_by_role("button", name="Add the questions").click()

@@ -63,7 +63,7 @@ def test_latency_tokens_and_cost_stand_beside_how_many_tell_them(tmp_path):
     assert (day.n_tokens, day.tokens, day.n_usd, day.usd) == (2, 200, 2, 0.75)
     assert use_words(day) == [
         ("latency", "median 2.0 s, 95th percentile 2.9 s, of 2 exchanges"),
-        ("tokens", "200 an exchange, of 2"),
+        ("tokens", "200 per exchange, of 2"),
         ("cost", "0.7500 USD of 2 exchanges"),
     ]
 

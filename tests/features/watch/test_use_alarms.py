@@ -36,7 +36,7 @@ def test_a_quiet_year_raises_nothing(seed):
         ("latency_s", 1.5, True, "latency_s rose from 1.5 s to 2.2 s since 2026-03-02"),
         ("latency_s", 0.7, False, "latency_s fell from 1.5 s to 1.0 s"),
         ("tokens", 1.5, None, "tokens rose from 887 to 1,308"),
-        ("users", 0.5, True, "users fell from 146 a day to 77 a day"),
+        ("users", 0.5, True, "users fell from 146 per day to 77 per day"),
         (FAILED_CALLS, 2.0, True, "failed_tool_calls rose from 0.103 to 0.20"),
     ],
 )

@@ -141,8 +141,8 @@ def test_sentence_says_what_people_would_give_and_what_would_help():
     )
     assert mean.sentence == (
         f"People would give {value} (95 % interval {low} to {high}); the judge gives {mean.raw.value:.3f}, "
-        f"which is too high. With the judge, 400 labels are worth {round(mean.worth):,}. "
-        f"To halve the interval takes about {mean.to_halve:,} labels in all."
+        f"which is too high. With the judge's scores, 400 labels are worth {round(mean.worth):,}. "
+        f"Halving the interval takes about {mean.to_halve:,} labels in all."
     )
 
 

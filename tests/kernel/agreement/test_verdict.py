@@ -91,8 +91,8 @@ def test_difference_without_interval_is_not_shown_as_one(says):
             "right",
             "Harsh: it says 'right' less often than people, by 10.0 points.",
         ),
-        (estimate(0.25, 0.1, 0.4), None, "Lenient: its grades lie 0.25 above people's on average."),
-        (estimate(-0.25, -0.4, -0.1), None, "Harsh: its grades lie 0.25 below people's on average."),
+        (estimate(0.25, 0.1, 0.4), None, "Lenient: its grades are 0.25 above people's on average."),
+        (estimate(-0.25, -0.4, -0.1), None, "Harsh: its grades are 0.25 below people's on average."),
     ],
 )
 def test_leaning_is_named_when_its_interval_leaves_out_zero(error, yes, words):

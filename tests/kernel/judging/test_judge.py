@@ -296,6 +296,6 @@ def test_the_digest_of_a_judge_is_that_of_runs_made_when_all_kinds_were_one_type
 
 
 def test_judges_that_ship_have_the_digests_they_had():
-    """A digest that differs makes a judge of an earlier run another one: compare says so, and no card fits."""
+    """With another digest a judge is not that of an earlier run: compare says so, and no card fits."""
     digests = (f"{name} {load_judge(name).version} {digest_of(load_judge(name))}" for name in judge_names())
     check_golden("judge_digests.txt", "".join(f"{line}\n" for line in digests))

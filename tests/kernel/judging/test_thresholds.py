@@ -11,7 +11,7 @@ from ragstone.kernel.judging.thresholds import fits, off_scale
 
 ROOT = Path(__file__).parents[3]
 SHOWN = [
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").glob("*/*.md"),
     *(ROOT / "examples").rglob("*.toml"),
     *(ROOT / "examples").rglob("*.sh"),
     *(ROOT / "src/ragstone/features").rglob("*.py"),

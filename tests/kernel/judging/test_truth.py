@@ -13,7 +13,7 @@ from ragstone.kernel.records import Answer
 
 FORMS = tomllib.loads((Path(__file__).parent / "truth_forms.toml").read_text(encoding="utf-8"))
 WORDS = read_library("ragstone.kernel.judging", "words/truth.toml")
-DOCS = Path(__file__).parents[3] / "docs" / "languages.md"
+DOCS = Path(__file__).parents[3] / "docs" / "explanation" / "languages.md"
 
 
 def _each(texts):

@@ -21,11 +21,11 @@ def test_a_key_tells_whose_it_is(tmp_path):
     ("text", "words"),
     [
         (None, "cannot be read"),
-        ("anna = ", "Its lines are"),
+        ("anna = ", "Each line is"),
         ("anna = " + "[" * 900, "nested more than 100 deep"),
-        ("", "holds no key"),
-        ('anna = "short"', "anna is not a text of at least 16 characters"),
-        ("anna = 1234567890123456", "anna is not a text"),
+        ("", "has no key"),
+        ('anna = "short"', "anna is not a string of at least 16 characters"),
+        ("anna = 1234567890123456", "anna is not a string"),
     ],
 )
 def test_a_file_that_holds_no_keys_is_told(tmp_path, text, words):

@@ -11,7 +11,7 @@ from ragstone.kernel.config import PythonSystem
 from ragstone.kernel.records import Question
 from ragstone.kernel.systems.function import callee_of, function_prompt, open_function
 
-PAGE = (Path(__file__).parents[3] / "docs" / "systems.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "systems.md").read_text(encoding="utf-8")
 
 
 def langchain():

@@ -39,7 +39,7 @@ def test_a_keys_file_that_is_missing_is_told_before_anything_is_opened(tmp_path,
     ("serve", "words"),
     [
         ('[serve.otlp]\nkey_env = "NO_SUCH_KEY"', "NO_SUCH_KEY holds no key"),
-        ('host = "0.0.0.0"\nkeys_file = "keys.toml"', "key_env, or listen on 127.0.0.1"),
+        ('host = "0.0.0.0"\nkeys_file = "keys.toml"', "holds a key, or listen on 127.0.0.1"),
     ],
 )
 def test_who_may_send_traces_is_checked_before_anything_is_opened(tmp_path, serve, words):
@@ -85,7 +85,7 @@ def test_the_first_start_for_others_prints_a_link_for_the_first_owner(tmp_path, 
     code, address, told = served(tmp_path, "--port", "0", "--host", "0.0.0.0", visit="/workbench/")
     assert code == 303
     assert f"  {address}/workbench/invite/" in told
-    says(sentence_in(told, "Nobody has"))
+    says(sentence_in(told, "There are no accounts"))
 
 
 def served(folder, *options, visit):

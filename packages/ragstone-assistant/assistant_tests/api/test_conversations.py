@@ -131,7 +131,7 @@ def test_a_conversation_has_an_end(client, monkeypatch):
     begun = conversation_of(ask(client))
     response = ask(client, conversation_id=begun)
     assert response.status_code == 409
-    assert "begin another" in response.json()["detail"]
+    assert "start another" in response.json()["detail"]
 
 
 def test_ids_cannot_be_guessed(client):

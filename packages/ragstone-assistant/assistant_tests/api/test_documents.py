@@ -235,7 +235,7 @@ async def test_too_many_jobs_do_not_pile_up_and_what_waits_ends_with_the_server(
     queue = DocumentJobs()
     queue.start("a", work)
     queue.start("b", work)
-    with pytest.raises(RefusedRequest, match="jobs wait already") as refused:
+    with pytest.raises(RefusedRequest, match="jobs are waiting already") as refused:
         queue.start("c", work)
     assert refused.value.status_code == 429
     await queue.close()

@@ -15,7 +15,7 @@ from ragstone_assistant.api._gate import gated
 from ragstone_assistant.api._history import Conversations
 from ragstone_assistant.api.state import ChatState, Clocks
 
-TOO_LARGE = "the request is larger than is taken: send less at once"
+TOO_LARGE = "the request is too large: send less at once"
 FREE = ["/", "/assets/chat.css", "/health", "/openapi.json", "/v1/settings"]
 CLOSED = [
     "/metrics",

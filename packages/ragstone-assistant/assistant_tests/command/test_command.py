@@ -105,7 +105,7 @@ def test_mistakes_are_told_without_a_traceback(farm, says):
 
     says(sentence_in(told("build", "nowhere"), "nowhere: no"))
     (farm / "empty").mkdir()
-    says(sentence_in(told("build", "empty"), "empty: holds"))
+    says(sentence_in(told("build", "empty"), "empty: has no"))
     (farm / "tags.toml").write_text('[tags]\ncrop = ["maize", "maize"]\n')
     says(sentence_in(told("build", "docs"), "tags.toml:2: 'crop'"))
     (farm / "tags.toml").write_text(TAGS)

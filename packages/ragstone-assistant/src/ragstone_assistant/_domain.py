@@ -235,12 +235,12 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
         return Domain(texts=dict.fromkeys(LANGUAGES, general))
     if not folder.is_dir():
         raise ConfigError(
-            f"{folder}: no such folder. [assistant] texts names it: make it, or delete the key."
+            f"{folder}: no such folder. [assistant] texts names it: create it, or delete the key."
         )
     known = [f"{name}.toml" for name in (*LANGUAGES, "planner", "scope", "sensitive")]
     for file in sorted(folder.glob("*.toml")):
         if file.name not in known:
-            raise ConfigError(f"{file}: none of the files of texts. {nearest(file.name, known)}")
+            raise ConfigError(f"{file}: not one of the files of texts. {nearest(file.name, known)}")
     own = {lang: _read(folder / f"{lang}.toml", DomainTexts) or DomainTexts() for lang in LANGUAGES}
     sensitive = _read(folder / "sensitive.toml", SensitiveFile)
     for name in ("caution", "refusal"):

@@ -150,9 +150,10 @@ async def _open_model(section: AssistantSection, session: Session) -> "_WatchedM
         return None
     if section.model is None:
         raise ModelError(
-            'the assistant asks a model: [assistant] says planner = "model" or answers = "written". '
-            "Name one with --model, e.g. openai/gpt-4o-mini, or as model in the table [assistant] or [run] "
-            "of ragstone.toml; or delete these keys: then it quotes the documents."
+            'the assistant needs a model: [assistant] says planner = "model" or answers = '
+            '"written". Name one with --model, e.g. openai/gpt-4o-mini, or as model in the table '
+            "[assistant] or [run] of ragstone.toml; or delete these keys: then it quotes the "
+            "documents."
         )
     models, model = session.models, section.model
     return _WatchedModel(

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+import msgspec
+
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.model_tags import name_topic
 from ragstone.kernel.corpus.tags import load_tags
@@ -18,8 +20,8 @@ from ragstone_assistant.knowledge.grouping import Namer
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 
 STOPPED = (
-    "stopped. The files that were finished are in the knowledge base, and texts that were embedded stay so: "
-    "run the same command again to go on."
+    "stopped. Finished files are in the knowledge base, and embedded texts are kept: run the same "
+    "command again to continue."
 )
 
 
@@ -105,6 +107,12 @@ def list_knowledge(settings: Settings) -> list[Entry]:
             return knowledge.documents()
 
     return run_sync(work())
+
+
+class RemoveOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone assistant remove --json` prints: the ids of the documents that were removed."""
+
+    removed: list[str]
 
 
 def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]:

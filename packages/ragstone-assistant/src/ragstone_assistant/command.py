@@ -40,7 +40,8 @@ def build(
         str | None,
         typer.Option(
             "--model",
-            help="A model that names the topics, as transport/model; without one, their commonest terms do.",
+            help="A model that names the topics, as transport/model; without one, their most common "
+            "terms do.",
         ),
     ] = None,
     config: Config = None,
@@ -88,11 +89,11 @@ def remove(
     json: AsJson = False,
 ) -> None:
     """Remove documents; each stays out until you build its own file again."""
-    from ragstone_assistant.building import remove_from_knowledge
+    from ragstone_assistant.building import RemoveOutput, remove_from_knowledge
 
     removed = remove_from_knowledge(names, load_settings(config))
     if json:
-        show_json({"removed": removed})
+        show_json(RemoveOutput(removed=removed))
         return
     show(*(f"removed {name}" for name in removed))
 
@@ -127,7 +128,8 @@ def _tell(built: "BuildResult") -> None:
         show(f"{len(built.skipped):6,}  skipped, see below")
     if built.left_out:
         show(
-            f"{len(built.left_out):6,}  left out, since they were removed; name the file itself to take it in"
+            f"{len(built.left_out):6,}  left out because they were removed; name the file itself to "
+            "include it"
         )
     show(
         f"{plural(built.n_documents, 'document')}, {plural(built.n_passages, 'passage')}; "

@@ -62,9 +62,9 @@ def languages_of(
         raise DataError("no judgements to compare: is this the right file, and the right --metric?")
     if request.wanted and not any(copy.parallel for copy in own_copies):
         raise DataError(
-            f"no judged answer has a field {request.parallel or PARALLEL!r}, so none is known to be a copy "
-            "of another. Name the column that copies share with --parallel, and the file that has it with "
-            "--sheet."
+            f"no judged answer has a field {request.parallel or PARALLEL!r}, so no answer is known to be a "
+            "copy of another. Name the column that copies share with --parallel, and the file that has it "
+            "with --sheet."
         )
     if request.wanted or (base in langs and len(langs) > 1 and any(copy.parallel for copy in own_copies)):
         parity = language_parity(judged, copies, base=base, threshold=threshold, seed=seed)

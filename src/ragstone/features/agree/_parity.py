@@ -90,7 +90,7 @@ def language_parity(
         listed = ", ".join(sorted(langs)) or "none"
         raise DataError(
             f"the judged answers are in these languages: {listed}. A comparison needs {base!r} and another "
-            "one. Give the rows a column `lang`, or name the language to compare with as --base."
+            "language. Give the rows a column `lang`, or name the language to compare with as --base."
         )
     parities: Rows[LanguageParity] = Rows((), LanguageParity)
     for judge, rows in rows_of.items():
@@ -129,7 +129,7 @@ def _by_language(rows: Iterable[Judgement], copies: Copies) -> ByLanguage:
         if first is not row:
             raise DataError(
                 f"questions {first.question_id!r} and {row.question_id!r}, system {row.system!r}: both are "
-                f"the copy of {parallel!r} in {copy.lang!r}. Keep one of them, or give each a key of its own."
+                f"the copy of {parallel!r} in {copy.lang!r}. Keep one, or give each its own key."
             )
     return rows_of
 

@@ -20,8 +20,8 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.version import __version__
 
 LEAD = (
-    "The same questions and answers in another language, paired. Another score comes from the judge, from "
-    "the translation, or from chance: what the judge changes when asked again in one language is in here too."
+    "The same questions and answers in another language, paired. A different score comes from the judge, "
+    "the translation or chance, including what the judge changes when asked again in the same language."
 )
 
 
@@ -36,7 +36,7 @@ def parity_document(rows: Sequence[LanguageParity], untold: int = 0) -> ReportDo
     columns: list[Made[LanguageParity]] = [
         (Column("Language", text=True, short=""), lambda row: f"  {row.lang}"),
         (Column("Pairs", short="pairs"), lambda row: count(row.n)),
-        (Column("Another grade", short="flips", beside="interval"), lambda row: estimated(row.flips)),
+        (Column("Different grade", short="flips", beside="interval"), lambda row: estimated(row.flips)),
         (
             Column(f"Minus {base}", short=f"minus {base}", beside="interval"),
             lambda row: estimated(row.difference, "strong"),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
+    from ragstone.features.agree._output import CardOutput, LanguagesOutput
     from ragstone.features.agree._parity import LanguageParity
     from ragstone.features.agree.flips import Flips
     from ragstone.features.agree.gaps import SpecGaps
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.agreement.sequential import SequentialAgreement
 
+KeyedT = TypeVar("KeyedT", "CorrectedMean", "LanguageParity", "SequentialAgreement")
 DEFAULT_MEASURE = "kappa"
 EXIT_CODES = {"trusted": 0, "not trusted": 1, "undecided": 3}
 
@@ -241,6 +243,7 @@ def _tell_gaps(
     whole: bool,
 ) -> None:
     """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
+    from ragstone.features.agree._output import GapsOutput
     from ragstone.features.agree.gap_words import gaps_document
     from ragstone.kernel.document.html import write_page
 
@@ -248,7 +251,8 @@ def _tell_gaps(
     if page:
         write_page(page, document)
     if json:
-        show_json({"gaps": reports, "again": flips})
+        again = {metric: list(of_metric) for metric, of_metric in flips.items()}
+        show_json(GapsOutput(gaps=list(reports), again=again))
         return
     show_documents(document, whole=whole)
     if page:
@@ -312,25 +316,40 @@ def _as_json(
     corrected: "Sequence[CorrectedMean]",
     languages: "JudgedLanguages",
     looks: "Sequence[SequentialAgreement]" = (),
-) -> list[dict[str, object]]:
+) -> "list[CardOutput] | list[LanguagesOutput]":
     """Return each report card's fields with what else is known of its judge; without labels, that alone."""
+    from msgspec import UNSET
+
+    from ragstone.features.agree._output import CardOutput, LanguagesOutput
 
     def key(row: "ReportCard | CorrectedMean | LanguageParity | SequentialAgreement") -> tuple[object, ...]:
         return row.judge, row.metric, row.model, row.prompt_version
 
-    fields_of: dict[tuple[object, ...], dict[str, object]] = {
-        key(card): {name: getattr(card, name) for name in card.__struct_fields__} for card in cards
-    }
-    for row in () if cards else languages.parity:
-        fields_of[key(row)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(row), strict=True))
-    for judge, fields in fields_of.items():
-        if cards:
-            fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
-            fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
-        fields["parity"] = [row for row in languages.parity if key(row) == judge]
-        if looks:
-            fields["sequential"] = next((row for row in looks if key(row) == judge), None)
-    return list(fields_of.values())
+    def of(judge: "ReportCard | LanguageParity", rows: "Sequence[KeyedT]") -> "list[KeyedT]":
+        return [row for row in rows if key(row) == key(judge)]
+
+    if not cards:
+        judges = {key(row): row for row in languages.parity}
+        return [
+            LanguagesOutput(
+                judge=row.judge,
+                metric=row.metric,
+                model=row.model,
+                prompt_version=row.prompt_version,
+                parity=of(row, languages.parity),
+            )
+            for row in judges.values()
+        ]
+    return [
+        CardOutput(
+            **{name: getattr(card, name) for name in card.__struct_fields__},
+            corrected=of(card, corrected),
+            corrected_by_language=of(card, languages.corrected),
+            parity=of(card, languages.parity),
+            sequential=next(iter(of(card, looks)), None) if looks else UNSET,
+        )
+        for card in {key(card): card for card in cards}.values()
+    ]
 
 
 def _numbers(options: list[str] | None, option: str) -> dict[str, float]:

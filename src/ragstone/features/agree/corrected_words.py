@@ -26,9 +26,9 @@ from ragstone.kernel.version import __version__
 SHOWN_SENTENCES = 3
 TITLE = "What people would give"
 LEAD = (
-    "A judge's mean, corrected with people's labels of a random sample of the answers (prediction-powered "
+    "The judge's mean, corrected with people's labels of a random sample of the answers (prediction-powered "
     "inference). It is right on average, whatever errors the judge makes. The better the judge, the "
-    "narrower the interval; with a useless judge, the interval is that of the labels alone."
+    "narrower the interval; with a useless judge, the interval is as wide as from the labels alone."
 )
 
 
@@ -92,7 +92,7 @@ def _table(means: Sequence[CorrectedMean]) -> list[Block]:
         (Column("Worth in labels", where="page"), lambda mean: count(round(mean.worth))),
         (Column("Labels to halve it", where="page"), halving),
     ]
-    footnote = "* on another scale than the labels: do not compare it with the other two."
+    footnote = "* on a different scale from the labels: do not compare it with the other two."
     names = [judge_name(mean) for mean in means]
     by_judge = sorted(means, key=lambda mean: names.index(judge_name(mean)))
     return [
@@ -108,5 +108,5 @@ def _dots(means: Sequence[CorrectedMean]) -> list[Block]:
         name = f"{judge_name(mean)}, {mean.system}"
         raw = [dot(name, mean.raw, "judge")] if mean.same_unit else []
         dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
-    title = "What people would give, beside what the judge gives"
+    title = "What people would give, and what the judge gives"
     return [Dots(title=title, dots=dots, ends=None)] if dots else []

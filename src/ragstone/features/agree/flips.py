@@ -51,8 +51,8 @@ def flips_of(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> l
         results += [flips] if flips else []
     if not results:
         raise DataError(
-            f"no answer has labels of {metric!r} in both files: give the labels that came first, and those "
-            "of the same answers given again."
+            f"no answer has labels of {metric!r} in both files: give the first labels, and the later labels "
+            "of the same answers."
         )
     return results
 

@@ -13,8 +13,8 @@ from ragstone.kernel.version import __version__
 LONGEST = 160  # characters of a quoted reason
 SHOWN_ROWS = 10
 ADVICE = (
-    "Words are a hint: read the rows. If people follow the instructions in two ways, say in the instructions "
-    "which one is meant, then label some of these rows again under the new text."
+    "Words are only a hint: read the rows. If people follow the instructions in two ways, clarify the "
+    "instructions, then label some of these rows again under the new text."
 )
 
 
@@ -61,7 +61,7 @@ def gaps_lead(report: SpecGaps) -> str:
         return f"{text} {compared}: too few to look for a common one. Comments of annotators are reasons."
     return (
         f"{text} {compared}: no word is more frequent where grades differ than chance explains. That does "
-        "not say that the instructions are clear; more comments show more."
+        "not mean the instructions are clear; more comments may show more."
     )
 
 
@@ -96,7 +96,7 @@ def flip_lines(rows: Sequence[Flips]) -> list[str]:
     """Return how many answers flipped under each text, and what that does not say."""
     lines = []
     for row in rows:
-        text = {True: "the same text", False: "another text", None: "a text that not all labels name"}[
+        text = {True: "the same text", False: "another text", None: "a text that some labels do not name"}[
             row.same_text
         ]
         named = f" ({row.earlier or 'none'} → {row.policy or 'none'})" if row.earlier or row.policy else ""
@@ -106,12 +106,12 @@ def flip_lines(rows: Sequence[Flips]) -> list[str]:
             else ""
         )
         lines.append(
-            f"Labelled again under {text}{named}: {count(row.n_flipped)} of {plural(row.n, 'answer')} got "
-            f"another grade, {number(row.share.value)} ({interval(row.share)}).{tied}"
+            f"Labelled again under {text}{named}: {count(row.n_flipped)} of {plural(row.n, 'answer')} got a "
+            f"different grade, {number(row.share.value)} ({interval(row.share)}).{tied}"
         )
     if not any(row.same_text for row in rows):
         lines.append(
-            "How many would get another grade under the same text is not known: people also change their "
-            "minds. Labels of these answers given again without a change show it."
+            "How many would get a different grade under the same text is not known: people also change "
+            "their minds. To find out, have these answers labelled again without a change."
         )
     return lines

@@ -23,8 +23,8 @@ _ANSWER_NAMES = frozenset(map(fold, accepted_names(Answer, "answer")))
 _QUESTION_NAMES = frozenset(map(fold, accepted_names(Answer, "question")))
 
 _MADE_ID = re.compile(r"q-[0-9a-f]{12}(-\d+)?", re.ASCII)  # see names.question_key
-_MANY = "{} an answer of which there are several, and {} not which"
-_OTHER = "{} no answer that was judged: neither the id nor the texts are in the judgements"
+_MANY = "{} an answer that occurs several times, and {} not say which one"
+_OTHER = "{} no judged answer: neither the id nor the texts are in the judgements"
 
 
 def labels_within(judgements: Path, *, needed: bool) -> Path | None:
@@ -45,8 +45,8 @@ def labels_within(judgements: Path, *, needed: bool) -> Path | None:
         return None
     if needed and Judgement in kinds and Label not in kinds:
         raise DataError(
-            f"{judgements}: it holds verdicts of evaluators, and no labels by people. Give these as the "
-            f"second file: ragstone agree {judgements} LABELS."
+            f"{judgements}: it holds verdicts of evaluators but no labels by people. Give people's labels "
+            f"as the second file: ragstone agree {judgements} LABELS."
         )
     return judgements if Label in kinds else None
 
@@ -89,11 +89,11 @@ def _tell(n: int, n_many: int, n_other: int) -> None:
     if n_other:
         reasons.append(f"{n_other:,} {_OTHER.format('names' if n_other == 1 else 'name')}")
     if n_many:
-        verbs = ("names", "says") if n_many == 1 else ("name", "say")
+        verbs = ("names", "does") if n_many == 1 else ("name", "do")
         reasons.append(f"{n_many:,} {_MANY.format(*verbs)}")
     if reasons:
         LOG.warning(
-            "%s of %s %s for no verdict: %s.",
+            "%s of %s %s not matched to a verdict: %s.",
             f"{n_other + n_many:,}",
             plural(n, "label"),
             "is" if n_other + n_many == 1 else "are",

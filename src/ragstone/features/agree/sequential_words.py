@@ -11,7 +11,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.version import __version__
 
 LEAD = (
-    "These intervals may be looked at after every label: each is right at all looks with 95 % chance. Those "
+    "You may look at these intervals after every label: each holds at all looks with 95 % confidence. Those "
     "of a report card are for one look, at the end."
 )
 
@@ -30,7 +30,7 @@ def sequential_document(results: Sequence[SequentialAgreement]) -> ReportDocumen
 def _paragraph(result: SequentialAgreement) -> Paragraph:
     judge = result.judge if result.judge == result.metric else f"{result.judge}: {result.metric}"
     model = "" if result.model == NO_MODEL else f" ({result.model})"
-    baseline = " It asks no model: a baseline, which the exit code leaves out." if result.baseline else ""
+    baseline = " It asks no model: it is a baseline, which the exit code ignores." if result.baseline else ""
     text = f"{judge}{model}: {' '.join(sequential_sentences(result))}{baseline if result.trust else ''}"
     return Paragraph(text, tone="warn" if result.verdict == "not trusted" else "", part="answer")
 
@@ -41,8 +41,8 @@ def sequential_sentences(result: SequentialAgreement) -> list[str]:
         return [result.reason]
     verdict = [] if result.trust is None else [_verdict(result, result.trust)]
     if result.value is None or result.low is None or result.high is None:
-        return [f"{result.measure} is undefined: people and the judge gave one grade.", *verdict]
-    unequal = ", drawn with unequal chances, which this makes up for" if result.unequal else ""
+        return [f"{result.measure} is undefined: people and the judge gave only one grade.", *verdict]
+    unequal = ", drawn with unequal chances, which this accounts for" if result.unequal else ""
     of = f" of {plural(result.n_questions, result.unit)}" if result.n_questions < result.n else ""
     low = math.floor(result.low * 100 + 1e-9) / 100  # outwards: an end is never said to be further in
     high = math.ceil(result.high * 100 - 1e-9) / 100
@@ -61,8 +61,8 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
             return f"Not trusted: {result.measure} is below {trust:g}. Labelling may stop."
         case _ if result.far:
             return (
-                f"Undecided: {result.measure} so far lies so near {trust:g} that it cannot be said how many "
-                "more labels would decide."
+                f"Undecided: {result.measure} is so close to {trust:g} that the number of labels still "
+                "needed cannot be estimated."
             )
         case _ if result.more is not None:
             return (
@@ -70,7 +70,7 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
                 "so far."
             )
         case _ if result.n < FEW_LABELS:
-            return f"Undecided. From {FEW_LABELS} labels on, an estimate of those still missing appears here."
+            return f"Undecided. From {FEW_LABELS} labels on, this line estimates how many more are needed."
         case _:
             return "Undecided: more labels are needed."
 

@@ -90,7 +90,7 @@ def cards_document(cards: Sequence[ReportCard]) -> ReportDocument:
     return ReportDocument(
         title="How far can the judge be trusted?",
         kind="report card",
-        about=f"{plural(len(closed), 'judge')} beside people's labels. {INTERVALS}",
+        about=f"{plural(len(closed), 'judge')} compared with people's labels. {INTERVALS}",
         version=__version__,
         blocks=[
             *several,
@@ -160,7 +160,7 @@ def card_blocks(card: ReportCard) -> list[Block]:
     cut = (
         ""
         if card.threshold is None
-        else f" Scores of {number(card.threshold)} and above count as the upper grade."
+        else f" Scores of {number(card.threshold)} or more count as the upper grade."
     )
     footing = people_footing(card)
     return [
@@ -171,7 +171,7 @@ def card_blocks(card: ReportCard) -> list[Block]:
         *([_confusion(card)] if card.confusion else []),
         *(_calibration(card, card.calibration) if card.calibration else []),
         *(
-            [Paragraph(f"1,000 verdicts cost {usd(card.usd_per_1000)}, by the price of these.", tone="muted")]
+            [Paragraph(f"1,000 verdicts cost {usd(card.usd_per_1000)}, at the price of these.", tone="muted")]
             if card.usd_per_1000
             else []
         ),
@@ -196,7 +196,7 @@ def _protocol(card: ReportCard) -> list[Block]:
         (Column("Why", text=True), lambda item: Cell(item.why, item.next.replace("`", ""))),
     ]
     lacking = [item.item for item in card.protocol if item.state == "not met"]
-    listed = f" Not met: {', '.join(lacking)}; --page FILE says why, and what to run." if lacking else ""
+    listed = f" Not met: {', '.join(lacking)}; --page FILE shows why, and what to run." if lacking else ""
     n_met = f"{states['met']} of {plural(n, 'item')} of its validation {'is' if n == 1 else 'are'} met."
     return [
         Paragraph(f"{n_met}{listed}", tone="muted", where="terminal"),
@@ -261,7 +261,7 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
     usual = (
         ""
         if calibration.usual_error is None
-        else f" Over ten bins of equal width and with what chance adds, as most tools print it: "
+        else " Over ten bins of equal width and without that subtraction, as most tools print it: "
         f"{number3(calibration.usual_error)}."
     )
     question = f"Calibration: is a {what} of 0.8 right 80 times out of 100?"
@@ -271,11 +271,12 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
         reliability_plot(card, calibration),
         Paragraph(
             f"Expected calibration error {with_ends3(calibration.error)}: the average distance between the "
-            f"{what} and the share of answers that {right}, less what chance is estimated to add.{usual}"
+            f"{what} and the share of answers that {right}, minus the estimated contribution of "
+            f"chance.{usual}"
         ),
         Paragraph(
-            f"Brier score {with_ends3(calibration.brier)}, 0 is best; the share of right answers, as the "
-            f"{what} of every answer, reaches {number3(calibration.rate_brier)}."
+            f"Brier score {with_ends3(calibration.brier)} (0 is best). Always giving the share of right "
+            f"answers as the {what} reaches {number3(calibration.rate_brier)}."
         ),
         *(_selective(card, card.selective) if card.selective else []),
     ]
@@ -302,8 +303,8 @@ def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
         where="page",
     )
     wrong = Paragraph(
-        f"Area under wrong verdicts against coverage {with_ends3(selective.area)}, 0 is best; in random "
-        f"order {number3(1 - selective.right.value)}, the share of wrong verdicts (gain "
+        f"Area under the curve of wrong verdicts against coverage {with_ends3(selective.area)} (0 is best). "
+        f"In random order it is {number3(1 - selective.right.value)}, the share of wrong verdicts (gain "
         f"{with_ends3(selective.gain)})."
     )
     return [*([table] if selective.points else []), wrong]
@@ -345,7 +346,7 @@ def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
         name=f"calibration-{crc32(title(card).encode()):08x}",
         title=f"What {judge_name(card)} says, and what people say",
         figure=figure,
-        said=["On the dashed line both say the same; under it the judge says more than people.", *sentences],
+        said=["On the dashed line both say the same; below it the judge says more than people.", *sentences],
     )
 
 
@@ -522,7 +523,7 @@ def ranking_sentences(ranking: SystemRanking) -> list[str]:
         orders = [f"By people and by the judge: {people}."]
     n = len(ranking.by_people)
     if any(len(group) == n for group in (*ranking.tied_by_people, *ranking.tied_by_judge)):
-        return [*orders, "Systems with the same mean are in no order."]
+        return [*orders, "Systems with the same mean have no order."]
     tau = "" if ranking.tau is None else f" Kendall's tau of the two orders is {tau_told(ranking.tau)}."
     share = (
         f"In {100 * ranking.same_best:.0f} % of the bootstrap resamples the judge's best is people's best."
@@ -564,8 +565,8 @@ def people_footing(card: ReportCard) -> str:
     if card.humans is None or not card.humans.alpha or n_tied <= 0:
         return ""
     return (
-        f"Alpha, with and without the judge, uses the same {alphas[0].n:,} answers, {n_tied:,} of them with "
-        "tied annotators. The judge's other measures leave tied answers out. People's own include "
+        f"Alpha, with and without the judge, uses the same {alphas[0].n:,} answers, including {n_tied:,} "
+        "with tied annotators. The judge's other measures leave out tied answers. People's measures include "
         "all answers with two annotators, so they look lower."
     )
 

@@ -127,7 +127,7 @@ TRANSFORMS: dict[str, Transform] = {
         changed=lambda row: marked_up(row.answer),
     ),
     "tone": Transform(
-        compared="the answer said without any doubt, against the same answer hedged",
+        compared="the answer stated without any doubt, against the same answer hedged",
         plain=functools.partial(_toned, "hedged"),
         changed=functools.partial(_toned, "assertive"),
     ),
@@ -236,7 +236,7 @@ def own_model_effect(
     usable = [(question, own, difference) for question, own, difference in rows if difference is not None]
     if len(usable) < len(rows):
         return unmeasured(
-            OWN_MODEL, OWN_MODEL_COMPARED, "the labels lie off the judge's scale, and are not 0 or 1"
+            OWN_MODEL, OWN_MODEL_COMPARED, "the labels are off the judge's scale, and are not 0 or 1"
         )
     if len({own for _, own, _ in usable}) < 2:
         return unmeasured(

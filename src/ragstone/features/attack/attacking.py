@@ -34,7 +34,7 @@ from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 JUDGED = "judgements.jsonl"
-EVERY_ROW = "Every row is counted as attacked; one whose plain verdict leaves nothing to win will not be."
+EVERY_ROW = "Assumes that every row is attacked; rows whose plain verdict leaves nothing to win are not."
 
 
 class AttackPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +75,8 @@ def plan_attack(
     pairwise = [judge.name for judge in judges if judge.compares_two]
     if pairwise and families is not None:
         raise ConfigError(
-            f"judge {pairwise[0]!r} compares two answers, and attacks are tried on judges of one. "
-            "Leave out --family; --probe position measures it."
+            f"judge {pairwise[0]!r} compares two answers, but attacks are for judges of one answer. Leave "
+            "out --family; --probe position measures it."
         )
     return AttackPlan(
         families=tried,
@@ -293,12 +293,12 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
         notes += filter(None, [say(left_out, NOT_APPLICABLE)])
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
-                f"{outcome.judge} asks no model, so orders and claims mean nothing to it: what moves it is "
-                "text that its measure counts, such as the reference's own words (family leaked_reference)."
+                f"{outcome.judge} asks no model, so instructions and claims do not move it: only text that "
+                "its measure counts does, such as the reference's words (family leaked_reference)."
             )
     if plan.families and plan.sheet is None:
         notes.append(
-            "The rows that ship are few: the intervals, clustered by row, are wide. --sheet takes your own."
+            "Few rows are included, so the intervals, clustered by row, are wide. Use your own with --sheet."
         )
     return notes
 

@@ -189,9 +189,7 @@ def _probes(judge: JudgeAttacked) -> list[Block]:
 def _flips(judge: JudgeAttacked) -> list[Block]:
     n_flips = judge.overall.n_flips if judge.overall else 0
     cut = f"{count(len(judge.flips))} of {count(n_flips)}, one of each attack first. "
-    note = (
-        f"{cut if n_flips > len(judge.flips) else ''}Characters that nobody sees are shown by their numbers."
-    )
+    note = f"{cut if n_flips > len(judge.flips) else ''}Invisible characters are shown by their numbers."
     folds = [
         Fold(
             summary=f"{flip.attack} ({flip.place}), row {visible(flip.question_id)}: "
@@ -244,8 +242,7 @@ def gate_line(judge: JudgeAttacked, most: float | None) -> str:
     sentences = {
         "kept": f"Kept: {demand}.",
         "exceeded": f"Exceeded: {demand}.",
-        "cannot tell": f"Cannot tell: {demand}, and the interval reaches from below to above that. Use more "
-        "rows.",
+        "cannot tell": f"Cannot tell: {demand}, and the interval includes that limit. Use more rows.",
     }
     return sentences[judge.gate]
 

@@ -12,8 +12,8 @@ DETECTION = tuple(f"{name} ({OF})" for name in ("F1", "precision", "recall"))
 """The measures, as cards and columns name them."""
 
 AT_THRESHOLD = (
-    f"F1, precision and recall ({OF}) are of finding the answers that people call unsupported, at the "
-    "threshold of each judge. A threshold that was chosen on these answers makes them too high."
+    f"F1, precision and recall ({OF}) measure how well each judge finds the answers that people call "
+    "unsupported, at its threshold. A threshold that was chosen on these answers makes them too high."
 )
 """Said where one of the measures is shown: a published F1 is of other answers, with another share of them."""
 

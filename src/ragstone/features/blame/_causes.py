@@ -92,7 +92,7 @@ def _in_hand(facts: PointFacts) -> KnownAnswer | None:
 def _unanswerable(facts: PointFacts) -> Assigned | None:
     if facts.point.answerable:
         return None
-    reason = f"The documents do not answer this question, and the system did: {_quoted(facts.answer)}."
+    reason = f"The documents do not answer this question, but the system did: {_quoted(facts.answer)}."
     return Assigned("answered though unanswerable", "model + prompt", reason)
 
 
@@ -104,7 +104,8 @@ def _reference(facts: PointFacts) -> Assigned | None:
         if not (facts.found and facts.answer.supported):
             return None
         reason = (
-            f"The answer keeps to what was retrieved, {where} among it, which does not support the reference."
+            f"The answer keeps to what was retrieved, including {where}, which does not support the "
+            "reference."
         )
         return Assigned("reference doubtful", "dataset", reason)
     if gold.right or (gold.supported is False and not gold.refused):
@@ -144,7 +145,7 @@ def _steps(facts: PointFacts) -> Assigned | None:
     if facts.found is False or _in_hand(facts) is not None:
         return None
     taken = "No expected call is missing or failed" if steps.expected else "No call failed"
-    held = "no result holds" if steps.holds is False else "it is unknown whether a result holds"
+    held = "no result contains" if steps.holds is False else "it is unknown whether a result contains"
     return Assigned("cannot tell", "cannot tell", f"{taken}, and {held} the reference.")
 
 
@@ -157,13 +158,13 @@ def _retrieval(facts: PointFacts) -> Assigned | None:
     if facts.found or (gold is not None and not gold.right):
         return None
     if facts.found is None:
-        known = f"With {where} in hand the answer is right, but" if gold else "No model was asked again, and"
+        known = f"Given {where}, the answer is right, but" if gold else "No model was asked again, and"
         reason = f"{known} it is unknown whether a relevant document was among the contexts."
         return Assigned("cannot tell", "cannot tell", reason)
     ending = (
-        f"with it in hand the answer is right: {_quoted(gold)}"
+        f"given that document, the answer is right: {_quoted(gold)}"
         if gold
-        else "nobody asked again with it in hand"
+        else "no model was asked again with that document"
     )
     return Assigned("not retrieved", "retriever", f"{_capital(where)} was not among the contexts; {ending}.")
 
@@ -172,7 +173,7 @@ def _refusal(facts: PointFacts) -> Assigned | None:
     if not observed(facts).refused:
         return None
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
-    reason = f"{had}, and the model refuses: {_quoted(observed(facts))}."
+    reason = f"{had}, but the model refuses: {_quoted(observed(facts))}."
     return Assigned("refused though answerable", "model + prompt", reason)
 
 
@@ -180,32 +181,35 @@ def _use(facts: PointFacts) -> Assigned:
     seen = observed(facts)
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
     if seen.supported:
-        reason = f"{had}; the answer keeps to what it was given and is wrong: {_quoted(seen)}."
+        reason = f"{had}; the answer keeps to the contexts but is wrong: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", reason)
     if seen.supported is None:
-        reason = f"{had}, and the answer is wrong: {_quoted(seen)}. It is unknown what it was made from."
+        reason = f"{had}, but the answer is wrong: {_quoted(seen)}. It is unknown what it is based on."
         return Assigned("cannot tell", "model + prompt", reason)
     beyond = (
         f"{had}; the contexts do not support the answer {_quoted(seen)}"
         if seen is facts.answer
-        else f"{had} and goes beyond what it was given: {_quoted(seen)}"
+        else f"{had} and goes beyond the contexts: {_quoted(seen)}"
     )
     if facts.same is None:
-        reason = f"{beyond}. Whether it is from memory or invented was not asked."
+        reason = f"{beyond}. Whether it is from memory or invented was not tested."
         return Assigned("cannot tell", "model + prompt", reason)
     if facts.same:
         return Assigned(
-            "answered from memory", "model + prompt", f"{beyond}, which it gives without any, too."
+            "answered from memory",
+            "model + prompt",
+            f"{beyond}, which the model also gives without any contexts.",
         )
-    reason = f"{beyond}; without any it says “{short(facts.memory or '')}”."
+    reason = f"{beyond}; without any contexts it says “{short(facts.memory or '')}”."
     return Assigned("invented", "model + prompt", reason)
 
 
 def _still(facts: PointFacts) -> str:
     if facts.found is None:
-        return "With the right passages in hand the answer is still wrong"
+        return "Given the right passages, the answer is still wrong"
     return (
-        f"{_capital(_documents(facts))} was not among the contexts; with it in hand the answer is still wrong"
+        f"{_capital(_documents(facts))} was not among the contexts; given that document, the answer is "
+        "still wrong"
     )
 
 

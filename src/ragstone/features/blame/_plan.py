@@ -144,8 +144,8 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings, of_sheet:
     for name, rows in (("answers", answers), ("judgements", judgements), ("questions", questions)):
         if not rows:
             raise DataError(
-                f"{folder / name}.jsonl: no such rows, and blame is laid by question. Name a folder that "
-                "`ragstone judge` wrote, or `ragstone run` with [questions] path in its settings."
+                f"{folder / name}.jsonl: no such rows, but blame is assigned per question. Name a folder "
+                "that `ragstone judge` wrote, or `ragstone run` with [questions] path in its settings."
             )
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in _rows(folder / "chunks.jsonl", Chunk):
@@ -190,7 +190,9 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
     """Return the settings that made the run as far as they decide here, and where today's differ."""
     tables = manifest.get("settings")
     if not isinstance(tables, dict):
-        return settings, ["The run has no manifest.json: the models and prompts of ragstone.toml are asked."]
+        return settings, [
+            "The run has no manifest.json, so the models and prompts of ragstone.toml are used."
+        ]
     try:
         decisive = {name: msgspec.convert(tables[name], kind) for name, kind in DECISIVE.items()}
         systems = {
@@ -202,7 +204,7 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
         raise DataError(f"{MANIFEST}: not one of this version of Ragstone ({mistake}). Run again.") from None
     made = msgspec.structs.replace(settings, **decisive, systems={**settings.systems, **systems})
     changed = [
-        f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's is asked."
+        f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's value is used."
         for table in ("answer", "judge")
         for key in ("model", "prompt")
         if (now := getattr(getattr(settings, table), key, None))
@@ -226,8 +228,8 @@ def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
     scored = [row for row in summary.metrics if row.estimate is not None]
     if not scored and any(row.labels for row in summary.metrics):
         raise DataError(
-            f"{summary.name}: its judges give labels of which none is right or wrong, so no point is lost or "
-            "kept. Judge the answers with one that says whether they are right, e.g. correctness."
+            f"{summary.name}: its judges give labels that mean neither right nor wrong, so no point is lost "
+            "or kept. Judge the answers with a judge of right and wrong, e.g. correctness."
         )
     if not scored:
         why = " ".join(lacking_notes(summary.metrics)) or (
@@ -257,12 +259,12 @@ def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
     with explaining(f"{name}, the judge of this run", fix, ConfigError, error=ConfigError):
         judge = next((name_of for name_of in judges if name_of.name == name), None) or load_judge(name)
     if judge.best == "lowest":
-        raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
+        raise ConfigError(f"{name}: its lowest score is the best. Name another judge as [blame] judge.")
     asks = judge.model_name(settings.judge.model or NO_MODEL)
     if judge.prompt_version != lead.prompt_version:
         raise ConfigError(
             f"{name}: the run was judged by version {lead.prompt_version}, today it is "
-            f"{judge.prompt_version}, and their scores cannot be compared. Run again, then lay blame."
+            f"{judge.prompt_version}, so their scores cannot be compared. Run again, then blame."
         )
     if asks != lead.model:
         raise ConfigError(
@@ -300,8 +302,8 @@ def _check_judge(manifest: Mapping[str, Any], judge: JudgeFields) -> None:
     made = manifest.get("judges", {}).get(judge.name)
     if made is not None and made["digest"] != digest_of(judge):
         raise ConfigError(
-            f"judge {judge.name}: it has changed since the run, so its scores cannot be compared. Run again, "
-            "then lay blame."
+            f"judge {judge.name}: it has changed since the run, so its scores cannot be compared. Run "
+            "again, then blame."
         )
 
 
@@ -337,7 +339,7 @@ def _second(settings: Settings, lead: MetricSummary) -> tuple[Judge | None, list
     """Return the second opinion that is declared: a judge, or people's labels, or neither."""
     declared = settings.blame
     if declared.second and declared.labels:
-        raise ConfigError("[blame] second and labels: one second opinion is enough. Take out one of the two.")
+        raise ConfigError("[blame] second and labels: one second opinion is enough. Remove one of the two.")
     if declared.second:
         return load_judge(settings.named(declared.second)), None
     path, of_agree = declared.labels or settings.agree.labels, declared.labels is None
@@ -356,13 +358,13 @@ def _second(settings: Settings, lead: MetricSummary) -> tuple[Judge | None, list
 def _check_second(second: Judge, asks: str, judge: Judge, lead: MetricSummary) -> None:
     if (second.name, asks) == (judge.name, lead.model):
         raise ConfigError(
-            f"[blame] second = {second.name!r}: it is the judge whose verdicts are doubted, with the same "
-            "model. Name another judge, or another model as second_model."
+            f"[blame] second = {second.name!r}: it is the judge being checked, with the same model. Name "
+            "another judge, or another model as second_model."
         )
     if second.measures != lead.metric:
         raise ConfigError(
             f"[blame] second = {second.name!r} measures {second.measures}, and {judge.name} measures "
-            f"{lead.metric}: that they differ would say nothing. Name a judge of {lead.metric}."
+            f"{lead.metric}: a difference between them would mean nothing. Name a judge of {lead.metric}."
         )
 
 

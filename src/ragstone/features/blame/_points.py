@@ -125,8 +125,8 @@ def second_by_people(
     pairs = pair(judged, humans)
     if not pairs.labelled:
         raise DataError(
-            f"none of the labels is of an answer of this run that {lead.judge} judged ({lead.metric}). Give "
-            "labels of its own answers: the same question_id and system, and no other metric."
+            f"no label is for an answer of this run that {lead.judge} judged ({lead.metric}). Give labels "
+            "of this run's answers: the same question_id and system, and no other metric."
         )
     grades = {label for human in humans.values() for label in human.grades}
     scale = (0.0, 1.0) if grades <= {0.0, 1.0} else lead.scale

@@ -43,7 +43,7 @@ NEEDS = {
 }
 NONE_COUNTED = Sentence[SystemBlame](
     code="points-none-counted",
-    text="No point was counted, so nothing is known of lost ones.",
+    text="No point was counted, so nothing is known about lost points.",
     when="no question of the system was decided",
     holds=lambda row: row.n_counted == 0,
     never_beside=("points-none-lost", "points-lost", "points-lost-and-hidden"),
@@ -56,7 +56,7 @@ NONE_LOST = Sentence[SystemBlame](
     holds=lambda row: row.n_counted > 0 and not row.n_lost and not row.n_hidden,
     needs={
         "points": NEEDS["points"],
-        "upper": "upper end of Wilson's 95 % interval of 0 of so many, in percent",
+        "upper": "upper end of Wilson's 95 % interval of 0 of these, in percent",
     },
     fills=_of,
     never_beside=("points-lost", "points-lost-and-hidden", "most-due-to", "largest-share-due-to"),
@@ -72,7 +72,7 @@ LOST = Sentence[SystemBlame](
 )
 LOST_AND_HIDDEN = Sentence[SystemBlame](
     code="points-lost-and-hidden",
-    text="{lost} of {points} lost, and {hidden} granted that the second opinion denies.",
+    text="{lost} of {points} lost; the second opinion denies {hidden} that the judge grants.",
     when="the second opinion denies at least one point that the judge grants",
     holds=lambda row: row.n_hidden > 0,
     needs={

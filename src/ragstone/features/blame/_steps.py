@@ -75,7 +75,7 @@ def _departure(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> StepF
     spare = [steps[at] for at in sorted({*range(len(steps))}.difference(places))]
     for call, position in zip(expected, places, strict=True):
         wanted = Step(tool=call.tool, arguments=dict(call.arguments or {}))
-        needed = f"The expected steps have {short(call_text(wanted) if call.arguments else call.tool)}"
+        needed = f"The expected steps include {short(call_text(wanted) if call.arguments else call.tool)}"
         if position is None:
             instead = f"called {_called(spare[0])} instead" if spare else "did not call it"
             return StepFault("wrong tool", f"{needed}; the agent {instead}.")
@@ -83,7 +83,7 @@ def _departure(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> StepF
         if call.arguments is not None and differences(call.arguments, bare[position].arguments):
             return StepFault("wrong arguments", f"{needed}; the agent called {_called(step)}.")
         if step.error is not None:
-            return StepFault("tool failed", f"{needed}; it was called, and {_failure(step)}.")
+            return StepFault("tool failed", f"{needed}; it was called, but {_failure(step)}.")
     return None
 
 
@@ -94,7 +94,7 @@ def _lasting(steps: Sequence[Step]) -> StepFault | None:
     step = next(compress(steps, lasting), None)
     if step is None:
         return None
-    sentence = f"{_called(step)} {_failure(step)}; no later call of this tool did better."
+    sentence = f"{_called(step)} {_failure(step)}; no later call of this tool succeeded."
     return StepFault("tool failed", sentence)
 
 

@@ -30,15 +30,15 @@ from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
 
 NOT_RETRIEVED = (
-    "No row says both which documents are relevant (column document_ids) and which document each context is "
-    "of, so the retriever's share is not measured."
+    "No row says both which documents are relevant (column document_ids) and which document each context "
+    "comes from, so the retriever's share is not measured."
 )
 NO_SECOND = (
-    "Nobody gave a second opinion, so the judge's own share is not measured: name another judge as second, "
-    "or people's labels, in [blame] of ragstone.toml."
+    "There is no second opinion, so the judge's share is not measured: name another judge as second, or "
+    "people's labels, in [blame] of ragstone.toml."
 )
 NOT_ASKED = (
-    "No model was asked again, because another application made these answers. So it is unknown what the "
+    "No model was asked again, because another application made these answers, so it is unknown what the "
     "right documents would change, and whether an answer is from memory or invented. To find out, "
 )
 
@@ -49,7 +49,7 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
     n_further = sum(split_repeat(row.system)[1] > 1 for row in plan.run.answers)
     if n_further:
         left_out = "1 further one is" if n_further == 1 else f"{n_further:,} further ones are"
-        notes.append(f"Only the first answer to each question is looked at: {left_out} left out.")
+        notes.append(f"Only the first answer to each question is used: {left_out} left out.")
     if plan.second is None and plan.labels is None:
         notes += [NO_SECOND, *_card_note(plan)]
     declared = plan.settings.blame.model
@@ -58,8 +58,8 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         notes.append(f"{NOT_ASKED}{how} a model as [blame] model.")
     elif declared and declared != plan.settings.answer.model:
         notes.append(
-            f"{declared} was asked again, and it is not what made the answers of this run: what it makes of "
-            "the right documents may be another thing."
+            f"{declared} was asked again, but it did not make the answers of this run, so what it does with "
+            "the right documents may differ."
         )
     if plan.run.of_sheet:
         notes.append("The run holds no documents, so no reference is doubted.")
@@ -81,7 +81,7 @@ def _card_note(plan: BlamePlan) -> list[str]:
         exact = card.agreement.get("exact agreement")
         if (card.judge, card.metric, card.model) == (lead.judge, lead.metric, lead.model) and exact:
             return [
-                f"By its report card {card.judge} agrees with people on {number(exact.value)} of "
+                f"By its report card, {card.judge} agrees with people on {number(exact.value)} of "
                 f"{plural(card.n, 'labelled answer')}; where it does not, the error is the judge's."
             ]
     return []
@@ -97,19 +97,20 @@ def notes_of_system(
     n_lost_alone = sum(point.lost and point.second is None and point.answerable for point in counted)
     if not n_second and (plan.second is not None or plan.labels is not None):
         notes.append(
-            "The second opinion has no verdict on these answers, so the judge's own share is not measured."
+            "The second opinion has no verdict on these answers, so the judge's share is not measured."
         )
     if n_second and n_lost_alone:
         notes.append(
             f"The judge's share is of the {plural(n_second, 'question')} with a second opinion. "
-            f"{plural(n_lost_alone, 'lost point')} have none, and are blamed on others as the judge has it."
+            f"{plural(n_lost_alone, 'lost point')} have none, and are blamed on other components as if the "
+            "judge were right."
         )
     stubborn = [fact for fact in facts if fact.point.lost and fact.found is False and fact.gold]
     n_stubborn = sum(one.gold is not None and one.gold.right is False for one in stubborn)
     if n_stubborn:
         notes.append(
-            f"{plural(n_stubborn, 'lost point')} had no relevant document among the contexts, and stayed "
-            "wrong with it in hand: a better retriever alone brings nothing back there."
+            f"{plural(n_stubborn, 'lost point')} had no relevant document among the contexts and stayed "
+            "wrong when given it: a better retriever alone would not bring them back."
         )
     if plan.model is not None:
         n_failed = sum(
@@ -125,8 +126,8 @@ def notes_of_system(
     n_refusing = sum(refused.get(point.question_id, False) for point in granted)
     if n_refusing:
         notes.append(
-            f"The judge gives {plural(n_refusing, 'point')} to answers that refuse, though the question "
-            "can be answered: there the judge, or the test of refusal, is wrong."
+            f"The judge gives {plural(n_refusing, 'point')} to answers that refuse, though the question can "
+            "be answered: there, either the judge or the refusal test is wrong."
         )
     return [*notes, *_steps_note(facts), *_luck_note(plan, points)]
 
@@ -137,7 +138,7 @@ def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
         return []
     return [
         f"The rows of {plural(n_untold, 'lost point')} of an agent do not say which steps are expected "
-        f"(column {EXPECTED_STEPS[0]}), so a wrong tool and wrong arguments cannot be seen there."
+        f"(column {EXPECTED_STEPS[0]}), so a wrong tool and wrong arguments cannot be detected there."
     ]
 
 
@@ -148,8 +149,8 @@ def _luck_note(plan: BlamePlan, points: Points) -> list[str]:
     if not n_luck:
         return []
     return [
-        f"{plural(n_luck, 'right answer')} had no relevant document among the contexts: known without the "
-        "corpus, lucky, or the question does not name all the documents that answer it."
+        f"{plural(n_luck, 'right answer')} had no relevant document among the contexts: the model knew them "
+        "without the corpus or was lucky, or the question does not name all documents that answer it."
     ]
 
 
@@ -164,7 +165,7 @@ def _found(plan: BlamePlan, system: str) -> dict[str, bool | None]:
 
 
 ANSWERS, JUDGEMENTS = "blame_answers.jsonl", "blame_judgements.jsonl"
-AT_MOST = "At most: what is asked in the end depends on the answers, and most lost points need less."
+AT_MOST = "This is a maximum: what is asked depends on the answers, and most lost points need less."
 PEOPLE = "people"
 
 

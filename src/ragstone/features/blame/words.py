@@ -36,13 +36,13 @@ WHAT = {
     "judge": "judge and second opinion disagree",
     "cannot tell": "the evidence does not decide",
 }
-OF_AGENTS = {"model + prompt": "what was needed could be had, but was not called for, or the answer is wrong"}
+OF_AGENTS = {"model + prompt": "what was needed was available but not called for, or the answer is wrong"}
 LEAD = (
     "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
-    "lost point is assigned to one component, by what the model answers when it is given the right "
-    "documents, and when it is given none."
+    "lost point is assigned to one component, by what the model answers when given the right documents and "
+    "when given none."
 )
-LEAD_OF_AGENTS = " Where an answer has steps, it is assigned by these first."
+LEAD_OF_AGENTS = " If an answer has steps, they decide first."
 SHOWN_QUESTIONS = 12  # links behind a cause
 SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
 

@@ -89,18 +89,19 @@ def parse_critic(text: str, file: Path) -> Critic:
     critic = convert_section(parse_toml(text, file), Critic, file, text)
     if critic.scale != (LOWEST, HIGHEST):
         raise ConfigError(
-            f"{file}: a critic has scale = [{LOWEST}, {HIGHEST}], which the threshold speaks of."
+            f"{file}: a critic needs scale = [{LOWEST}, {HIGHEST}], because the threshold refers to it."
         )
     named = set(re.findall(r"\{(\w+)\}", critic.prompt + critic.reason))
     undeclared, unused = named - set(critic.inputs), set(critic.inputs) - named
     if undeclared:
         raise ConfigError(
-            f"{file}: the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it there."
+            f"{file}: the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to "
+            "inputs."
         )
     if unused:
         raise ConfigError(
-            f"{file}: inputs declares {min(unused)!r}, which the prompt does not name. "
-            f"Write {{{min(unused)}}} in it."
+            f"{file}: inputs declares {min(unused)!r}, which the prompt does not name. Add "
+            f"{{{min(unused)}}} to the prompt."
         )
     return critic
 

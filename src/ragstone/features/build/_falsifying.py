@@ -154,7 +154,7 @@ def check_change(before: str, after: str, kind: Change, lang: str | None) -> Fal
         return f"{len(runs)} places were changed"
     denied = count_negations(before, lang) != count_negations(after, lang) or is_negated(*_flat(runs), lang)
     if denied != (kind == "negation"):
-        return "a negation was changed" if denied else "no negation was put in or taken out"
+        return "a negation was changed" if denied else "no negation was added or removed"
     mistake = _CHECKS[kind](runs, lang)
     if mistake is not None:
         return mistake
@@ -167,7 +167,7 @@ Runs = Sequence[tuple[list[str], list[str]]]
 def _number(runs: Runs, _lang: str | None) -> str | None:
     for before, after in runs:
         if len(before) != 1 or len(after) != 1 or not (numbers_in(before[0]) and numbers_in(after[0])):
-            return "something else than a number was changed"
+            return "something other than a number was changed"
     return None
 
 
@@ -175,14 +175,14 @@ def _negation(runs: Runs, lang: str | None) -> str | None:
     """A word that is gone for nothing, and denied nothing, was lost in copying."""
     lost = [word for before, after in runs if not after for word in before]
     if lost and not count_negations(" ".join(lost), lang):
-        return f"more than a negation was taken out: {' '.join(lost)}"
+        return f"more than a negation was removed: {' '.join(lost)}"
     return None
 
 
 def _entity(runs: Runs, _lang: str | None) -> str | None:
     before, after = runs[0]
     if not before or not after:
-        return "a name was put in or taken out, not replaced"
+        return "a name was added or removed, not replaced"
     if _numbers(before) or _numbers(after):
         return None if _letters(before) and _letters(after) else "a number was changed, not a name"
     if not (_letters(before) and _letters(after)):
@@ -193,7 +193,7 @@ def _entity(runs: Runs, _lang: str | None) -> str | None:
 def _relation(runs: Runs, lang: str | None) -> str | None:
     before, after = _flat(runs)
     if not before or not after:
-        return "words were put in or taken out, not replaced"
+        return "words were added or removed, not replaced"
     if _numbers(before) != _numbers(after):
         return "a number was changed, not a relation"
     if (lang or "")[:2] != "de" and _names(before) != _names(after):  # German writes nouns as names
@@ -355,7 +355,7 @@ async def _attempt(
         return Falsified(candidates=[_unchanged(truth, kind, f"{LONGEST} characters or more were replaced")])
     text = replace_words(statement, reply.value.was, reply.value.now)
     if text is None:
-        why = f"{reply.value.was!r} does not stand in it"
+        why = f"{reply.value.was!r} is not in the statement"
         return Falsified(candidates=[_unchanged(truth, kind, why)])
     what = check_change(statement, text, kind, truth.question.lang)
     if isinstance(what, str):
@@ -442,7 +442,7 @@ def _checked(candidate: Candidate, truths: Truths) -> Candidate:
     if text in truths.statements:
         return lose(candidate, "unchanged", "it is another true statement")
     if f" {text} " in f" {truths.documents[candidate.passages[0].document_id]} ":
-        return lose(candidate, "unchanged", "it stands in the document")
+        return lose(candidate, "unchanged", "it is in the document")
     return check_fact(candidate)
 
 

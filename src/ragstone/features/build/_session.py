@@ -37,7 +37,7 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
         first = "; ".join(f"{file.path}: {file.reason}" for file in corpus.skipped[:3])
         raise DataError(
             f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or "
-            "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
+            "folders that `ragstone ingest` reads; --glob reads files with other endings as text."
         )
     return list(corpus.documents)
 
@@ -93,7 +93,7 @@ def build_in_session(
         built = msgspec.structs.replace(built, candidates=candidates)
         if how.offline and built.failed and not session.calls().from_ledger:
             raise ModelError(
-                "offline, and the ledger has none of this build's calls. Run it once without --offline."
+                "offline, but the ledger has none of this build's calls. Run it once without --offline."
             )
         accepted = [candidate.question for candidate in built.candidates if candidate.loss is None]
         certificate = certify(built)

@@ -102,7 +102,7 @@ def _problem(style: Style) -> str | None:
         return f"the prompt names {{{min(unknown)}}}. It may name {{audience}}, {{persona}} and {{level}}."
     for needed in ("persona", "level"):
         if (style.needs == needed) != (needed in named):
-            return f'a style that names {{{needed}}} in its prompt has needs = "{needed}", and no other does.'
+            return f'a style has needs = "{needed}" if its prompt names {{{needed}}}, and only then.'
     if style.needs == "two_passages" and style.quotes != 2:
         return "a style that needs two passages has quotes = 2, one from each."
     return _problem_of_levels(style)
@@ -111,7 +111,7 @@ def _problem(style: Style) -> str | None:
 def _problem_of_levels(style: Style) -> str | None:
     levels = set(style.levels or {})
     if (style.needs == "level") != bool(levels):
-        return 'a style with needs = "level" has a table [levels], and no other does.'
+        return 'a style has a table [levels] if it has needs = "level", and only then.'
     if not levels:
         return None
     if levels - set(LEVELS):

@@ -181,13 +181,13 @@ def _end(made: "EvaluationSet", outcome: str, asking: Asking) -> None:
     Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
     not whole.
     """
-    from ragstone.features.build.certificate.page import certificate_document
+    from ragstone.features.build.certificate.page import BuildOutput, certificate_document
     from ragstone.features.build.certificate.wording import what_was_lost
     from ragstone.kernel.runs.wording import asked_line
 
     if asking.json:
         files = [str(path) for path in made.files]
-        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
+        show_json(BuildOutput(certificate=made.certificate, calls=made.calls, files=files))
     else:
         show_documents(certificate_document(made.certificate), whole=asking.whole)
     say(asked_line(made.calls))

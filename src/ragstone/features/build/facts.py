@@ -160,8 +160,8 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
 
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
 ASSUMPTION = (
-    "Every statement is taken to be kept, to hold no number, and to be false at the first change. Those that "
-    "are lost, and numbers, save calls; a second change costs some, and so does a count."
+    "Assumes that every statement is kept, has no number, and is false at the first change. Lost statements "
+    "and numbers save calls; second changes and a count add some."
 )
 
 
@@ -184,7 +184,7 @@ def build_facts(
 
     falsify: of `number`, `entity`, `negation`, `relation`. count: true statements in all, each with its false
     sibling. These and the model: in place of those of `[build]`. output: where the statements are written,
-    with all that belongs to them beside (see build/files.py); without it nothing is written. budget: e.g.
+    with the other files of the build (see build/files.py); without it nothing is written. budget: e.g.
     `500calls`; deadline: e.g. `30m`: what they cut off is counted.
 
     Raises ConfigError for a change that does not exist or a count below 1; DataError without documents, or

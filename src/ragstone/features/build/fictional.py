@@ -155,10 +155,10 @@ def fictionalise(
     """Return copies of documents and questions with other names.
 
     names: a name or a year, and what replaces it; of two for one the first counts, and none is taken that
-    stands in the documents. The same becomes the same everywhere, but for source code, addresses and what is
+    is in the documents. The same becomes the same everywhere, but for source code, addresses and what is
     set as code. Texts, titles, questions, references, evidence, headings and page starts follow; ids, sources
     and tags stay; what was noted of the real question's closed-book check and critics is dropped. A reference
-    that stands in its evidence does so afterwards. Raises ValueError for evidence outside the documents.
+    that is in its evidence stays in it. Raises ValueError for evidence outside the documents.
     """
     swaps = choose_swaps(names, [row.text for row in documents if not is_code(row)])
     originals = {row.id: row.text for row in documents}

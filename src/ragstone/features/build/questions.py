@@ -72,7 +72,7 @@ def declared_turns(declared: BuildSection, settings: Settings) -> list[DialogueT
     """Return the turns of the declared styles. Raises ConfigError for a style that cannot take one."""
     styles = [load_style(settings.named(name)) for name in declared.styles]
     if not styles:
-        raise ConfigError('styles = [] under [build]: name one at least, e.g. styles = ["factoid"]')
+        raise ConfigError('styles = [] under [build]: name at least one, e.g. styles = ["factoid"]')
     for style in styles:
         if style.needs == "two_passages":
             raise ConfigError(
@@ -101,7 +101,7 @@ async def open_tools(session: Session, steps: BuildSteps) -> WritingTools:
     if declared.count is not None and declared.negatives + declared.multi_hop > declared.count:
         raise ConfigError(
             f"{declared.negatives} negatives and {declared.multi_hop} multi-hop questions are more than the "
-            f"{declared.count} questions wanted in all: raise --count, or ask for fewer of them."
+            f"{declared.count} questions wanted in all: raise --count, or ask for fewer."
         )
     critics = load_critics(session.settings.named(name) for name in declared.critics)
     critic = declared.critic_model or declared.model or ""
@@ -129,8 +129,8 @@ def longest_passage(declared: BuildSection, session: Session) -> int:
     room = min((session.models.context_tokens(model) - FRAME_TOKENS) // n_at_once for model in models)
     if room < LEAST_PASSAGE:
         raise ConfigError(
-            f"{', '.join(sorted(models))}: the context leaves no room for a passage of {LEAST_PASSAGE} "
-            "characters beside the instructions. Raise context_tokens in the model's table, if it has more."
+            f"{', '.join(sorted(models))}: the context has no room for the instructions and a passage of "
+            f"{LEAST_PASSAGE} characters. Raise context_tokens in the model's table, if it has more."
         )
     return min(declared.passage, room)
 
@@ -226,8 +226,8 @@ async def _measure(candidates: Sequence[Candidate], tools: WritingTools) -> list
 
 
 ASSUMPTION = (
-    "Every question is taken to be written and kept. Those that are lost to checks save their critics' "
-    "calls, and with a count cost further ones."
+    "Assumes that every question is written and kept. Questions lost to checks save their critics' calls, "
+    "and with a count cost new ones."
 )
 
 
@@ -247,8 +247,8 @@ def build_questions(
 ) -> EvaluationSet:
     """Return an evaluation set built from documents or chunks, as `[build]` of the settings declares.
 
-    model and count: in place of those of `[build]`. output: where the questions are written, with all that
-    belongs to them beside (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
+    model and count: in place of those of `[build]`. output: where the questions are written, with the
+    other files of the build (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
     deadline: e.g. `30m`: what they cut off is counted as lost.
 
     Raises ConfigError for declarations that cannot be followed; DataError where a file cannot be written;

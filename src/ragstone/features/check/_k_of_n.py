@@ -25,8 +25,8 @@ def with_passes(questions: Sequence[Question], passes: str | None, judges: Itera
         raise ConfigError(f"passes: {mistake}") from None
     if not any(judge.kind == "assertion" for judge in judges):
         raise ConfigError(
-            f"passes = {passes!r} is of judges that check what a row expects, such as contains_all, and none "
-            "of the judges is one. Leave passes out."
+            f"passes = {passes!r} is for judges that check what a row expects, such as contains_all, but no "
+            "such judge is used. Leave out passes."
         )
     stated = []
     for question in questions:
@@ -51,7 +51,7 @@ def n_answers(questions: Sequence[Question], stated: int | None, usual: int) -> 
             most, whose = needed[1], f"question {question.id!r} expects {needed[0]} of {needed[1]} answers"
     if stated is not None and stated < most:
         raise ConfigError(
-            f"{whose} to pass, and each question is answered {plural(stated, 'time')}: give "
-            f"repeats={most}, or leave repeats out."
+            f"{whose} to pass, and each question is answered {plural(stated, 'time')}: give repeats={most}, "
+            "or leave out repeats."
         )
     return stated or max(most, usual)

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Iterator
 from itertools import dropwhile
 
+import msgspec
+
 from ragstone.kernel.config import ChunkSection, Settings
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
@@ -14,6 +16,13 @@ from ragstone.kernel.stages.chunk import chunks_of
 from ragstone.kernel.tables import check_output, keep_sources, read_rows
 from ragstone.kernel.tables.resuming import finished_rows
 from ragstone.kernel.tables.storage import Place
+
+
+class ChunkOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone chunk --json` prints: how many chunks there are, and where."""
+
+    chunks: int
+    output: str
 
 
 def chunk_to_file(

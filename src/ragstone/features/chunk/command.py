@@ -54,7 +54,7 @@ def chunk(
     - `ragstone chunk documents.jsonl --size 800 --overlap 100`
     - `ragstone chunk documents.jsonl --method heading`
     """
-    from ragstone.features.chunk._chunking import chunk_to_file
+    from ragstone.features.chunk._chunking import ChunkOutput, chunk_to_file
     from ragstone.kernel.config import choose
 
     settings = choose(
@@ -68,6 +68,6 @@ def chunk(
     )
     n_chunks = chunk_to_file(documents, output, settings.chunk, settings, force=force, progress=bars)
     if json:
-        show_json({"chunks": n_chunks, "output": output})
+        show_json(ChunkOutput(chunks=n_chunks, output=output))
     else:
         say(f"{n_chunks} chunks in {output}.")

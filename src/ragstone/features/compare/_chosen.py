@@ -28,7 +28,7 @@ def choose_questions(runs: tuple[Run, Run], where: str) -> tuple[ChosenQuestions
     left, kinds, tags = rows_where(runs, where)
     ids = frozenset(row["question_id"] for rows in left for row in rows)
     if not ids:
-        raise DataError(f"No question of either run is left by the filter {where!r}. Change it.")
+        raise DataError(f"The filter {where!r} leaves no question of either run. Change it.")
     every = [(row["question_id"], row["tags"] or {}) for run in runs for row in joined(run)]
     shared = _shared_tags(every)
     own = OF_QUESTIONS | {name for name, key in tags.items() if key in shared}
@@ -49,9 +49,9 @@ def chosen_before(sides: Sequence[JudgedRun]) -> str:
             columns_asked(answers.where, kinds)
         except DataError:
             raise DataError(
-                f"{name} holds only answers of {answers.of} that were chosen "
-                f"({answers.where}), and not by what their questions say alone: they look better or "
-                "worse for that reason (regression to the mean). Compare whole runs."
+                f"{name} holds only answers chosen from {answers.of} ({answers.where}), and not by their "
+                "questions alone, so they look better or worse for that reason (regression to the mean). "
+                "Compare complete runs."
             ) from None
     return "; ".join(dict.fromkeys(answers.where for _, answers in chosen))
 

@@ -25,8 +25,9 @@ CHOSEN = {
 }
 BY_QUESTION = Sentence[ChosenQuestions](
     code="chosen-by-question",
-    text="Compared on {n} of {questions}, which a filter chose: {where}. What is said holds of questions "
-    "like these, not of all. If the filter was found by looking at results, the p-values are too small.",
+    text="Compared on {n} of {questions}, chosen by a filter: {where}. The conclusions hold for questions "
+    "like these, not for all. If you chose the filter after looking at results, the p-values are too "
+    "small.",
     when="a filter chose the questions, and asks for nothing but what a question says of itself: its id, "
     "text, reference, kind, language, tags that are the same for every system, and whether it can be "
     "answered",
@@ -50,18 +51,19 @@ BY_RESULT = Sentence[ChosenQuestions](
 )
 WHY_NOT = Sentence[ChosenQuestions](
     code="chosen-for-results",
-    text="A side that is chosen for its results makes the other one look better or worse for that reason "
-    "alone (regression to the mean). Compare on all questions, or filter by what a question says of itself.",
+    text="Questions chosen by the results of one side make the other side look better or worse for that "
+    "reason alone (regression to the mean). Compare all questions, or filter by what a question says of "
+    "itself.",
     when="as chosen-by-result",
     holds=BY_RESULT.holds,
     never_beside=("chosen-by-question",),
 )
 MEANS_OF_CHOSEN = Sentence[SeveralRuns](
     code="several-chosen",
-    text="These runs hold only answers that a filter chose: {where}. Means and ranks say nothing of the "
-    "others.",
-    when="all runs that are laid out side by side hold answers that the same filter chose, by nothing but "
-    "what a question says of itself",
+    text="These runs hold only answers chosen by a filter: {where}. Means and ranks say nothing about other "
+    "answers.",
+    when="all runs shown side by side hold answers that the same filter chose, by nothing but what a "
+    "question says of itself",
     holds=lambda several: bool(several.chosen),
     needs={"where": "the filter"},
     fills=lambda several: {"where": several.chosen or ""},

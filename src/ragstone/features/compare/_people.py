@@ -30,7 +30,7 @@ SIDES = ("A", "B")
 SHOWN = 3
 ERRORS = 10
 """Errors of a judge from which on their relation to the length of answers is looked at."""
-ADVICE = "`ragstone label A B --compare` draws questions and asks for both."
+ADVICE = "`ragstone label A B --compare` draws questions and asks you to label both answers."
 
 
 class PeopleLabels(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class People:
         self._of_systems = {pair: self._sides(pair) for pair in matched.systems}
         n_stale = sum(of_pair.n_stale for of_pair in self._of_systems.values())
         if n_stale:
-            self.notes.append(f"{plural(n_stale, 'label')} of other answers than these: left out.")
+            self.notes.append(f"{plural(n_stale, 'label')} left out: given to other answers than these.")
 
     def corrected(
         self,
@@ -110,8 +110,9 @@ class People:
                 if texts[0] is None or texts[0] != texts[1]:
                     raise DataError(
                         f"{self._given.name}: both runs call their system {systems[0]!r}, and the label of "
-                        f"question {label.question_id!r} does not say which run it is of. Add a column `run` "
-                        f"with {' or '.join(map(_run_name, self._runs))}, or a column `answer` with its text."
+                        f"question {label.question_id!r} does not say which run it belongs to. Add a column "
+                        f"`run` with {' or '.join(map(_run_name, self._runs))}, or a column `answer` with "
+                        "the answer's text."
                     )
             n_stale += bool(named) and not meant
             for at in meant:
@@ -168,20 +169,19 @@ class People:
         if not any(label.question_id in self._wanted for label in self._labels):
             ids = ", ".join(map(repr, [*dict.fromkeys(label.question_id for label in self._labels)][:SHOWN]))
             return DataError(
-                f"{name}: the labels are of other questions ({ids}) than those compared "
+                f"{name}: none of the labelled questions ({ids}) is among those compared "
                 f"({', '.join(map(repr, matched.ids[:SHOWN]))}). Use the same question ids."
             )
         if not systems.keys() & labelled.keys():
             if [*labelled] == [UNNAMED]:
                 return DataError(
-                    f"{name}: the labels do not say which system's answers they are of. Give them a column "
-                    "`system`: "
+                    f"{name}: the labels do not say which system answered. Add a column `system`: "
                     f"{' or '.join(systems)}."
                 )
             return DataError(
-                f"{name}: the labels are of {_listed(labelled)}, and compared are {_listed(systems)}. Give "
-                "a system "
-                "the same name in both, or name the two that are labelled: --system-a, --system-b."
+                f"{name}: the labels are for {_listed(labelled)}, but the comparison is of "
+                f"{_listed(systems)}. Give a system the same name in both, or name the labelled ones with "
+                "--system-a and --system-b."
             )
         pairs = self._of_systems.values()
         of_sides = [sum(len(of_pair.a) for of_pair in pairs), sum(len(of_pair.b) for of_pair in pairs)]
@@ -189,23 +189,21 @@ class People:
             if not of_sides[at] and of_sides[other]:
                 lacking = " or ".join(dict.fromkeys(pair[at] for pair in matched.systems))
                 return DataError(
-                    f"{name}: all {plural(of_sides[other], 'label')} of these runs are of {SIDES[other]}'s "
-                    "answers, and none of "
-                    f"{SIDES[at]}'s ({lacking}). A difference needs labels of both answers to a question. "
-                    f"{ADVICE}"
+                    f"{name}: all {plural(of_sides[other], 'label')} of these runs are for {SIDES[other]}'s "
+                    f"answers, and none for {SIDES[at]}'s ({lacking}). A difference needs labels of both "
+                    f"answers to a question. {ADVICE}"
                 )
         metrics = {metric for keys in matched.keys.values() for _, metric, _ in keys}
         of_metrics = Counter(label.metric for label in self._labels if label.metric)
         if of_metrics and not metrics & of_metrics.keys() and all(label.metric for label in self._labels):
             return DataError(
-                f"{name}: the labels are of {_listed(of_metrics)}, and compared is {_listed(metrics)}. "
-                "Judge both runs by "
-                "a judge of what is labelled, or leave the column `metric` out."
+                f"{name}: the labels are for {_listed(of_metrics)}, but the comparison is of "
+                f"{_listed(metrics)}. Judge both runs on what is labelled, or leave out the column `metric`."
             )
         return DataError(
-            f"{name}: no question has a score of both sides and a label of both: "
-            f"{plural(of_sides[0], 'label')} of A's "
-            f"answers and {of_sides[1]:,} of B's are of different questions, or annotators tied. {ADVICE}"
+            f"{name}: no question has a score and a label on both sides: {plural(of_sides[0], 'label')} of "
+            f"A's answers and {of_sides[1]:,} of B's are for different questions, or annotators tied. "
+            f"{ADVICE}"
         )
 
 

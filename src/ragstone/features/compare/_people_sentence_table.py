@@ -46,7 +46,7 @@ class PeopleFacts(msgspec.Struct, frozen=True):
 
 def _people(facts: PeopleFacts) -> dict[str, str]:
     people, there = facts.people, facts.people.corrected
-    halve = "" if people.to_halve is None else f"; to halve the interval takes {count(people.to_halve)}"
+    halve = "" if people.to_halve is None else f"; halving the interval takes {count(people.to_halve)}"
     return {
         "corrected": signed(there.value),
         "level": level(there),
@@ -69,7 +69,7 @@ SEEN = {
 WOULD_SEE = Sentence[PeopleFacts](
     code="people-would-see",
     text="People would see {corrected} ({level} interval {low} to {high}); the judge sees {judges}.",
-    when="people have labelled both answers to some questions, and so many that there is an interval",
+    when="people have labelled both answers to enough questions for an interval",
     holds=lambda facts: facts.is_known,
     needs={**SEEN, "level": "of the interval, in percent", "low": "its lower end", "high": "its upper end"},
     fills=_people,
@@ -100,7 +100,7 @@ LABELLED = Sentence[PeopleFacts](
 PAIRS = {"pairs": "questions with a label of both answers"}
 WORTH = Sentence[PeopleFacts](
     code="people-pairs-worth",
-    text="With the judge, {pairs} are worth {worth}.",
+    text="With the judge's scores, {pairs} are worth {worth}.",
     when="there is an interval, not all are labelled, and without the judge more labelled pairs would be "
     "needed for it",
     holds=lambda facts: facts.adds and round(facts.people.worth) > facts.people.n_labelled,
@@ -109,8 +109,8 @@ WORTH = Sentence[PeopleFacts](
 )
 NO_SURER = Sentence[PeopleFacts](
     code="people-judge-no-surer",
-    text="The judge's scores make it no surer than {pairs} alone.",
-    when="there is an interval, not all are labelled, and so many labelled pairs give it without the judge",
+    text="The judge's scores add no precision beyond {pairs} alone.",
+    when="there is an interval, not all are labelled, and as few labelled pairs give it without the judge",
     holds=lambda facts: facts.adds and round(facts.people.worth) <= facts.people.n_labelled,
     needs=PAIRS,
     fills=_people,
@@ -118,19 +118,18 @@ NO_SURER = Sentence[PeopleFacts](
 )
 ALL_WOULD_NOT_DO = Sentence[PeopleFacts](
     code="people-all-labels-would-not-find",
-    text="Labels of all {questions} would not find a difference as small as this one 4 times out of 5: that "
-    "takes more questions.",
+    text="Even with all {questions} labelled, a difference this small would not be found with 80 % power: "
+    "that takes more questions.",
     when="the verdict is cannot tell, the difference is not 0 and has an interval; and labels of all would "
-    "not find one as large 4 times out of 5",
+    "not find one as large with 80 % power",
     holds=lambda facts: facts.is_open and facts.people.to_decide is None,
     needs={"questions": "questions that the judge has scored in both"},
     fills=_people,
 )
 WOULD_DO = Sentence[PeopleFacts](
     code="people-labels-would-find",
-    text="A difference as large as this one would be found 4 times out of 5 with {needed} labelled pairs in "
-    "all{halve}.",
-    when="as people-all-labels-would-not-find, but so many labels would find it",
+    text="Finding a difference this large takes {needed} labelled pairs in all (80 % power){halve}.",
+    when="as people-all-labels-would-not-find, but that many labels would find it",
     holds=lambda facts: facts.is_open and facts.people.to_decide is not None,
     needs={
         "needed": "questions with a label of both answers",
@@ -197,7 +196,7 @@ def _length(facts: Favour) -> dict[str, str]:
 
 FAVOURS = Sentence[Favour](
     code="judge-favours-a-side",
-    text="The judge favours {side} by {favour} beyond what people give ({level} interval {near} to {far}).",
+    text="Compared with people, the judge favours {side} by {favour} ({level} interval {near} to {far}).",
     when="scores and labels have one unit, and the interval of the judge's difference less people's, over "
     "labelled pairs, does not hold 0",
     holds=lambda facts: favoured(facts.favour) is not None,
@@ -212,7 +211,7 @@ FAVOURS = Sentence[Favour](
 )
 FAVOUR_NOT_SHOWN = Sentence[Favour](
     code="judge-favour-not-shown",
-    text="That it favours one side is not shown: up to {for_b} for B and {for_a} for A are not excluded.",
+    text="It is not shown to favour one side, but up to {for_b} for B or {for_a} for A cannot be excluded.",
     when="as judge-favours-a-side, but the interval holds 0",
     holds=lambda facts: facts.unknown_side,
     needs={"for_b": "upper end of the interval", "for_a": "lower end, without its sign"},
@@ -227,8 +226,8 @@ LENGTH = {
 }
 LONGER_MORE = Sentence[Favour](
     code="judge-favours-length",
-    text="It gives an answer that is twice as long {slope} more than people do ({near} to {far}); B's "
-    "answers are {ratio} times as long as A's.",
+    text="It gives an answer twice as long {slope} more than people do ({near} to {far}); B's answers are "
+    "{ratio} times as long as A's.",
     when="the judge errs in at least 10 labelled answers, and the interval of the slope of its errors on the "
     "logarithm of the length lies above 0",
     holds=lambda facts: facts.longer == 1,
@@ -237,8 +236,8 @@ LONGER_MORE = Sentence[Favour](
 )
 LONGER_LESS = Sentence[Favour](
     code="judge-favours-brevity",
-    text="It gives an answer that is twice as long {slope} less than people do ({near} to {far}); B's "
-    "answers are {ratio} times as long as A's.",
+    text="It gives an answer twice as long {slope} less than people do ({near} to {far}); B's answers are "
+    "{ratio} times as long as A's.",
     when="as judge-favours-length, and the interval lies below 0",
     holds=lambda facts: facts.longer == -1,
     needs=LENGTH,
@@ -248,7 +247,7 @@ LONGER_LESS = Sentence[Favour](
 MOST = {"far": "the end of the interval that is farther from 0, without its sign"}
 NOR_LENGTH = Sentence[Favour](
     code="judge-nor-length",
-    text="Nor that it favours length: up to {far} for an answer twice as long are not excluded.",
+    text="Nor is it shown to favour length, but up to {far} for an answer twice as long cannot be excluded.",
     when="after judge-favour-not-shown; as judge-favours-length, but the interval holds 0",
     holds=lambda facts: facts.longer == 0 and facts.unknown_side,
     needs=MOST,
@@ -257,7 +256,7 @@ NOR_LENGTH = Sentence[Favour](
 )
 LENGTH_NOT_SHOWN = Sentence[Favour](
     code="judge-length-not-shown",
-    text="That it favours length is not shown: up to {far} for an answer twice as long are not excluded.",
+    text="It is not shown to favour length, but up to {far} for an answer twice as long cannot be excluded.",
     when="as judge-nor-length, where judge-favour-not-shown is not said",
     holds=lambda facts: facts.longer == 0 and not facts.unknown_side,
     needs=MOST,
@@ -305,8 +304,8 @@ def _taste(facts: Taste) -> dict[str, str]:
 
 NOT_EXCLUDED = Sentence[Taste](
     code="taste-not-excluded",
-    text="Differences by {judges} are in the eyes of {model}: that its taste favours one side is not "
-    "excluded without people's labels of both sides' answers (--labels).",
+    text="Differences by {judges} are as {model} sees them. Without people's labels of both sides' answers "
+    "(--labels), it cannot be excluded that its taste favours one side.",
     when="the judges ask this model, no labels correct what they say, a score differs, and an answer does",
     holds=lambda facts: bool(facts.rows) and facts.model != NO_MODEL,
     needs={"judges": "judges that ask the model", "model": "the model"},
@@ -314,8 +313,8 @@ NOT_EXCLUDED = Sentence[Taste](
 )
 MAY_ERR = Sentence[Taste](
     code="baseline-may-err",
-    text="{judges} {ask} no model. That {err} more on one side, for its length or its wording, is not "
-    "excluded without people's labels (--labels).",
+    text="{judges} {ask} no model. Without people's labels (--labels), it cannot be excluded that {err} more "
+    "on one side because of its length or wording.",
     when="the judges ask no model and say better or worse; no labels correct what they say, and an answer "
     "differs",
     holds=lambda facts: bool(facts.rows) and facts.model == NO_MODEL,
@@ -328,8 +327,8 @@ COST = {
 }
 COSTS_FOUND = Sentence[Taste](
     code="labels-would-cost-and-find",
-    text="By people alone, about {pairs} labelled pairs of answers give ± {half}, and {observed} find a "
-    "difference as large as this one 4 times out of 5, if their scores differ as often as the judge's.",
+    text="Without a judge, about {pairs} labelled pairs of answers give ± {half}, and {observed} find a "
+    "difference this large (80 % power), if people's scores differ as often as the judge's.",
     when="as taste-not-excluded, with one metric on a known scale; B's mean is not A's",
     holds=lambda facts: facts.observed is not None and facts.model != NO_MODEL,
     needs={**COST, "observed": "such questions that find the judge's difference"},
@@ -337,8 +336,8 @@ COSTS_FOUND = Sentence[Taste](
 )
 COSTS = Sentence[Taste](
     code="labels-would-cost",
-    text="By people alone, about {pairs} labelled pairs of answers give ± {half}, if their scores differ as "
-    "often as the judge's.",
+    text="Without a judge, about {pairs} labelled pairs of answers give ± {half}, if people's scores differ "
+    "as often as the judge's.",
     when="as taste-not-excluded, with several metrics on known scales, or one in which the means are equal",
     holds=lambda facts: bool(facts.costs) and facts.observed is None and facts.model != NO_MODEL,
     needs=COST,
@@ -383,8 +382,8 @@ FAMILY = {
 }
 OWN_FAMILY = Sentence[Kin](
     code="judge-of-one-sides-family",
-    text="{kin}, which answers in {side}, is of the judge's family ({family}), as {other} is not. Judges "
-    "tend to favour their own.",
+    text="{kin}, which answers in {side}, is of the judge's model family ({family}); {other} is not. Judges "
+    "tend to favour their own family.",
     when="the models of both sides are known, one alone is of the family of the judge's, a score differs, "
     "and no labels are given",
     holds=lambda facts: facts.side is not None and facts.row.corrected is None,
@@ -393,8 +392,8 @@ OWN_FAMILY = Sentence[Kin](
 )
 FAVOURS_OWN = Sentence[Kin](
     code="judge-favours-its-family",
-    text="{kin}, which answers in {side}, is of the judge's family ({family}), as {other} is not. People's "
-    "labels show that {judge} favours {side}.",
+    text="{kin}, which answers in {side}, is of the judge's model family ({family}); {other} is not. "
+    "People's labels show that {judge} favours {side}.",
     when="as judge-of-one-sides-family, but labels are given; and as judge-favours-a-side, for this side",
     holds=lambda facts: (
         facts.side is not None

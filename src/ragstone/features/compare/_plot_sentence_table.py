@@ -38,7 +38,7 @@ def _beyond(comparison: Comparison) -> list[MetricComparison]:
 SIDES = {
     "above": "wholly above 0",
     "below": "wholly below 0",
-    "holds": "that hold 0, the line of no difference",
+    "holds": "that include 0, the line of no difference",
 }
 
 
@@ -61,7 +61,7 @@ def _counts(comparison: Comparison) -> dict[str, str]:
 INTERVALS = "metrics with a scale whose difference has an interval"
 ALL_HOLD = Sentence[Comparison](
     code="compare-plot-all-hold-zero",
-    text="Each of {intervals} holds 0, the line of no difference.",
+    text="Each of {intervals} includes 0, the line of no difference.",
     when="two intervals or more are drawn, and none lies wholly on one side of 0",
     holds=lambda comparison: len(_sides(comparison)["holds"]) > 1 and not _beyond(comparison),
     needs={"intervals": INTERVALS},
@@ -80,7 +80,7 @@ BEYOND = Sentence[Comparison](
 )
 STILL_OPEN = Sentence[Comparison](
     code="compare-plot-open-beside-zero",
-    text="The verdicts rest on tests{corrected}, not on these intervals, and cannot tell for {metrics}.",
+    text="The verdicts rest on tests{corrected}, not on these intervals; they cannot tell for {metrics}.",
     when="an interval lies wholly on one side of 0, and the verdict of its metric is `cannot tell`",
     holds=lambda comparison: any(row.verdict == "cannot tell" for row in _beyond(comparison)),
     needs={
@@ -92,8 +92,8 @@ STILL_OPEN = Sentence[Comparison](
 )
 SHOWN_OVER_ZERO = Sentence[Comparison](
     code="compare-plot-shown-over-zero",
-    text="The verdicts rest on tests{corrected}, not on these intervals, and tell a difference in {shown}, "
-    "whose interval holds 0.",
+    text="The verdicts rest on tests{corrected}, not on these intervals; they show a difference in {shown}, "
+    "whose interval includes 0.",
     when="not compare-plot-open-beside-zero; an interval holds 0, and the verdict of its metric is better or "
     "worse",
     holds=lambda comparison: any(row.verdict != "cannot tell" for row in _sides(comparison)["holds"]),
@@ -128,8 +128,8 @@ def _moved(drawn: DrawnMoves) -> dict[str, str]:
 
 MOVED = Sentence[DrawnMoves](
     code="compare-plot-moves",
-    text="Of {questions}, {up} have a higher score in B, {down} a lower one, and {same} ({share}) the "
-    "same; the largest move is of {furthest}.",
+    text="Of {questions}, {up} have a higher score in B, {down} a lower one, and {same} ({share}) the same; "
+    "the largest move is {furthest}.",
     when="the score of at least one question differs",
     holds=lambda drawn: drawn.moves.n_up + drawn.moves.n_down > 0,
     needs={

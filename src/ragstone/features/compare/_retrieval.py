@@ -56,7 +56,7 @@ def _measured(a: JudgedRun, b: JudgedRun, wanted: set[str]) -> dict[str, Pair]:
     depths = [max(len(row.items) for row in side.rankings) for side in (a, b)]
     k = min(depths)
     if not k:
-        raise DataError("a run has rankings that are all empty.")
+        raise DataError("all rankings of a run are empty.")
     ours, theirs = (_of(side, wanted, k) for side in (a, b))
     names = [name.format(k=k) for name in MEASURES]
     pairs: dict[str, Pair] = {
@@ -117,4 +117,9 @@ def _relabelled(ours: Sequence[Question], theirs: Sequence[Question], ids: Seque
     if not n:
         return []
     which = "1 question names" if n == 1 else f"{n:,} questions name"
-    return [f"{which} other documents in A than in B: retrieval is measured by what each run's own say."]
+    return [
+        (
+            f"{which} other documents in A than in B: each run's retrieval is measured against the documents "
+            "that its own questions name."
+        )
+    ]

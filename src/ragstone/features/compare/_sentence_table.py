@@ -121,8 +121,8 @@ NO_DIFFERENCE_HIDDEN = Sentence[Comparison](
     holds=lambda comparison: _hidden(comparison) is not None,
     needs={
         **METRICS,
-        "hidden": "upper end of Wilson's 95 % interval of 0 of so many questions (or documents), on the "
-        "scale of the metric where it is largest",
+        "hidden": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), on the scale "
+        "of the metric where it is largest",
     },
     fills=_alike,
 )
@@ -162,7 +162,7 @@ PEOPLES = {
     "holm": "over how many metrics",
     **JUDGES,
 }
-BY_PEOPLE = ", {people} (corrected by people's labels{holm}; the judge's alone: {p} ({test}))."
+BY_PEOPLE = ", {people} (corrected by people's labels{holm}; by the judge alone: {p} ({test}))."
 
 
 CODES = (
@@ -272,14 +272,14 @@ WITHIN = Sentence[MetricComparison](
     when="no score differs, the judge states a scale, and no labels are given: with them people's interval "
     "says it",
     holds=lambda row: row.n_changed == 0 and row.within is not None and row.corrected is None,
-    needs={"within": "upper end of Wilson's 95 % interval of 0 of so many questions (or documents)"},
+    needs={"within": "upper end of Wilson's 95 % interval of 0 of these questions (or documents)"},
     fills=_changed,
     never_beside=(*CODES, "compare-scores-crossed", "compare-scores-differ", "people-labelled-both"),
 )
 LOSES_MORE = Sentence[MetricComparison](
     code="compare-loses-more",
-    text="Caution: {lost} that A scored have no score in B, and {gained} the other way. The rest may be the "
-    "easier ones.",
+    text="Caution: {lost} scored in A have no score in B, and {gained} scored in B have none in A. The "
+    "remaining questions may be the easier ones.",
     when="B has more questions without a score than A, with p at most 0.05 over the number of metrics",
     holds=lambda row: row.loses_more,
     needs={"lost": "questions that A alone has scored", "gained": "questions that B alone has scored"},
@@ -291,14 +291,17 @@ def _outlook(row: MetricComparison) -> dict[str, str]:
     outlook = row.outlook
     if outlook is None:
         return {}
-    needed = f"{size_on(outlook.effect, row.scale)} takes {_questions(outlook.for_effect)}"
+    size, takes = size_on(outlook.effect, row.scale), _questions(outlook.for_effect)
+    needed = f"{size}, you need {takes} questions"
     if row.n_changed and row.difference.value:
         seen = size_on(row.difference.value, row.scale)
-        needed = f"the {seen} seen takes {_questions(outlook.for_observed)}, {needed}"
+        needed = (
+            f"the {seen} seen, you need {_questions(outlook.for_observed)} questions; to find {size}, {takes}"
+        )
     return {
         "questions": plural(row.n, "question"),
         "smallest": "" if outlook.smallest is None else size_on(outlook.smallest, row.scale),
-        "times": f"{outlook.power * 5:g} times out of 5",
+        "power": f"{outlook.power * 100:g} %",
         "needed": needed,
         "worth": count(round(row.n / outlook.design_effect)),
     }
@@ -315,22 +318,28 @@ def _undecided(row: MetricComparison) -> bool:
 
 OUTLOOK = {
     "questions": "questions that both have scored",
-    "times": "the chance of finding it",
+    "power": "the chance of finding it",
     "needed": "questions for the difference that was seen, if there is one, and for the smallest that is "
     "worth finding",
 }
 FINDS = Sentence[MetricComparison](
     code="compare-would-find",
-    text="With {questions} a difference of {smallest} would be found {times}; to find {needed}.",
+    text=(
+        "With {questions}, only differences of {smallest} or more are likely to be found ({power} power). "
+        "To find {needed}."
+    ),
     when="neither better nor worse is shown, and no labels are given; a difference on the scale is large "
     "enough",
     holds=lambda row: _undecided(row) and row.outlook is not None and row.outlook.smallest is not None,
-    needs={**OUTLOOK, "smallest": "smallest true difference that is found so often"},
+    needs={**OUTLOOK, "smallest": "smallest true difference that is found with this chance"},
     fills=_outlook,
 )
 FINDS_NONE = Sentence[MetricComparison](
     code="compare-would-find-none",
-    text="With {questions} no difference on this scale would be found {times}; to find {needed}.",
+    text=(
+        "With {questions}, no difference on this scale is likely to be found ({power} power). To find "
+        "{needed}."
+    ),
     when="as compare-would-find, and none on the scale is large enough",
     holds=lambda row: _undecided(row) and row.outlook is not None and row.outlook.smallest is None,
     needs=OUTLOOK,
@@ -424,8 +433,8 @@ GATE_UNCHANGED = Sentence[GateFacts](
 )
 GATE_LOSES_MORE = Sentence[GateFacts](
     code="gate-loses-more",
-    text="{lost} questions that had a score have none now, against {gained} the other way: those left may be "
-    "the easier ones",
+    text="{lost} questions lost their score and {gained} gained one: the remaining questions may be the "
+    "easier ones",
     when="not gate-fails-more, gate-same-answers or gate-worse; B has more questions without a score, with p "
     "at most 0.05 over the number of metrics",
     holds=lambda facts: facts.is_open and not facts.is_worse and facts.metric.loses_more,
@@ -447,7 +456,7 @@ GATE_NEITHER = Sentence[GateFacts](
 )
 GATE_MAY_BE_WORSE = Sentence[GateFacts](
     code="gate-may-be-worse",
-    text="it may be worse by more",
+    text="it may be worse by more than the margin",
     when="the verdict is cannot tell, not gate-no-score-changed, and the interval of the difference reaches "
     "below the margin, or is unknown",
     holds=lambda facts: _is_undecided(facts) and facts.margin is not None,
@@ -516,16 +525,15 @@ class ComparedAnswers(msgspec.Struct, frozen=True):
 
 JUDGE_VARIES = Sentence[ComparedAnswers](
     code="judge-varies",
-    text="Every answer is the same in both, with the same contexts: where scores differ, it is the judge "
-    "that varies.",
+    text="Both runs have the same answers and contexts, so where scores differ, the judge varies.",
     when="the runs hold their answers, each of every system is the same with the same contexts, and a score "
     "differs",
     holds=lambda facts: bool(facts.vary) and all(row.same_answers for row in facts.rows),
 )
 JUDGE_VARIES_OF = Sentence[ComparedAnswers](
     code="judge-varies-of-a-system",
-    text="Every answer of {systems} is the same in both, with the same contexts: where scores differ there, "
-    "it is the judge that varies.",
+    text="Both runs have the same answers and contexts for {systems}, so where those scores differ, the "
+    "judge varies.",
     when="as judge-varies, of some of the systems that are compared",
     holds=lambda facts: bool(facts.vary) and not all(row.same_answers for row in facts.rows),
     needs={"systems": "systems, as B calls them"},
@@ -548,8 +556,8 @@ class ComparedSettings(msgspec.Struct, frozen=True):
 
 SEVERAL_SETTINGS = Sentence[ComparedSettings](
     code="several-settings-differ",
-    text="{settings} settings differ, so a difference between the runs cannot be laid on one of them. To "
-    "know which it is, change one at a time.",
+    text="{settings} settings differ, so you cannot say which setting caused a difference. To find out, "
+    "change one at a time.",
     when="at least two settings differ that can move the scores",
     holds=lambda facts: facts.deciding > 1,
     needs={"settings": "settings that differ and can move the scores"},
@@ -557,14 +565,14 @@ SEVERAL_SETTINGS = Sentence[ComparedSettings](
 )
 ONE_SETTING = Sentence[ComparedSettings](
     code="one-setting-differs",
-    text="One setting differs: what differs in the answers is due to it, or to chance.",
+    text="One setting differs: any difference in the answers is due to it or to chance.",
     when="one setting differs, and can move the scores",
     holds=lambda facts: facts.deciding == 1 and len(facts.differing) == 1,
     never_beside=("several-settings-differ",),
 )
 ONE_DECIDES = Sentence[ComparedSettings](
     code="one-setting-that-decides-differs",
-    text="One setting differs that can move the scores: what differs in the answers is due to it, or to "
+    text="One setting that can move the scores differs: any difference in the answers is due to it or to "
     "chance.",
     when="several settings differ, of which one can move the scores",
     holds=lambda facts: facts.deciding == 1 and len(facts.differing) > 1,
@@ -572,16 +580,16 @@ ONE_DECIDES = Sentence[ComparedSettings](
 )
 NO_SETTING = Sentence[ComparedSettings](
     code="no-setting-differs",
-    text="No setting differs: what differs in the answers is chance, or something that a run does not "
-    "record.",
+    text="No setting differs: any difference in the answers is due to chance, or to something that a run "
+    "does not record.",
     when="both runs record their settings, and none differs",
     holds=lambda facts: not facts.differing,
     never_beside=("several-settings-differ", "one-setting-differs", "one-setting-that-decides-differs"),
 )
 NONE_DECIDES = Sentence[ComparedSettings](
     code="no-setting-that-decides-differs",
-    text="No setting differs that can move the scores: what differs in the answers is chance, or something "
-    "that a run does not record.",
+    text="No setting that can move the scores differs: any difference in the answers is due to chance, or to "
+    "something that a run does not record.",
     when="both runs record their settings, and of those that differ none can move the scores",
     holds=lambda facts: bool(facts.differing) and facts.deciding == 0,
     never_beside=(

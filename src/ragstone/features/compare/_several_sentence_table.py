@@ -35,7 +35,10 @@ def _named(means: SeveralMeans) -> Iterator[str]:
 
 JUDGED_UNLIKE = Sentence[SeveralMeans](
     code="several-judged-unlike",
-    text="{judge} is not the same judge in all columns ({ways}), so the means may differ by the judge alone.",
+    text=(
+        "{judge} is not the same judge in all columns ({ways}), so the means may differ because of the "
+        "judge alone."
+    ),
     when="a judge asked another model, has another version of its prompt or another scale in some columns",
     holds=lambda means: len(_ways(means)) > 1,
     needs={

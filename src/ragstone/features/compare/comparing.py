@@ -52,13 +52,13 @@ def compare(
     system_b: which system of each, where a run has several; without, systems of equal names are compared,
     else the only one of each. questions: their rows, where the runs hold none: questions of one document
     are not independent. shared: compare the questions that both have, though either has others. margin: how
-    much worse `gate` lets pass; min_effect: the difference that is worth finding; both as shares of the
+    much worse B may be and pass the gate; min_effect: the difference that is worth finding; both as shares of the
     scale's width. seed: of the intervals and tests. bounds: every mean with failed rows is shown with its
     worst and best case. labels: people's labels of answers of both, or their file, as `agree` takes them:
     verdicts and gate are then of the difference that people would see, found from their labels and the
     judge's scores together; the labelled questions must be a random sample, as `ragstone label A B --compare`
     draws it. Where two runs call their system the same, a column `run` of the labels names the run. mapping:
-    what labels stand for on the judge's scale, {"good": 1, "bad": 0}.
+    what labels mean on the judge's scale, {"good": 1, "bad": 0}.
     policy: only labels given under these instructions, by their digest. where: a filter
     (docs/reference/filters.md), of
     two run folders: only questions are compared of which it leaves a row in A or B. A filter that asks for
@@ -72,10 +72,9 @@ def compare(
     paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
     if len(paths) == 2 and paths[0] == paths[1] and system_a == system_b:
         raise DataError(
-            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing "
-            "can "
-            "differ. Name another one; two systems of one run are compared by naming them: system_a and "
-            "system_b (--system-a NAME --system-b NAME)."
+            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
+            "differ. Name another run, or two systems of this one: system_a and system_b (--system-a NAME "
+            "--system-b NAME)."
         )
     rows = _questions(questions)
     sides = (read_judged(a, "the first list", rows), read_judged(b, "the second list", rows))
@@ -85,8 +84,8 @@ def compare(
         sides = (only_chosen(sides[0], ids), only_chosen(sides[1], ids))
         if chosen.by_results and labels is not None:
             raise DataError(
-                f"Labels say nothing here: the filter chose the questions by {chosen.by_results[0]}, so the "
-                "comparison has no verdict that they could correct. Leave out the labels, or the filter."
+                f"Labels cannot be used here: the filter chose the questions by {chosen.by_results[0]}, so "
+                "there is no verdict to correct. Leave out the labels or the filter."
             )
     comparison = compare_judged(
         *sides,
@@ -111,9 +110,7 @@ def compare(
 def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> Run:
     """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
     if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
-        raise DataError(
-            "A filter chooses from two run folders: name runs, or leave out the filter (--where)."
-        )
+        raise DataError("A filter needs two run folders: name runs, or leave out the filter (--where).")
     return read_run(Path(source))
 
 
@@ -131,7 +128,7 @@ def read_people(
         rows, name = parse_rows(labels, Label), "labels"
     if not rows:
         raise DataError(
-            f"{name}: it holds no labels. Give labels of both systems' answers, or leave them out."
+            f"{name}: there are no labels. Give labels of both systems' answers, or leave them out."
         )
     return PeopleLabels(name=name, labels=rows, mapping=numbers, policy=policy)
 
@@ -211,8 +208,8 @@ def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
     there = read_summary(folder) if (folder / "summary.json").is_file() else None
     if there is None or msgspec.structs.replace(there, bounds_from=source.bounds_from) != source:
         raise DataError(
-            f"A run's numbers ({source.name!r}) hold no rows to compare, and {folder} "
-            f"{'is another run' if there else 'is not there'}. Name the run's folder, or give what "
+            f"The summary of run {source.name!r} holds no rows to compare, and {folder} "
+            f"{'is another run' if there else 'does not exist'}. Name the run's folder, or give what "
             "ragstone.read_run(FOLDER) returns."
         )
     return folder

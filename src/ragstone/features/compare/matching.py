@@ -73,7 +73,7 @@ def match(
     """
     for side in (a, b):
         if not side.judgements:
-            raise DataError(f"{side.name}: it has no judgements, so there is nothing to compare.")
+            raise DataError(f"{side.name} has no judgements, so there is nothing to compare.")
         _check_metrics(side, metrics)
     pairs = _systems(a, b, systems)
     ids, n_left_out = _questions(a, b, pairs, shared)
@@ -89,7 +89,7 @@ def match(
         ]
     problems += _other_files(a, b, {judge for of_pair in keys.values() for judge, _, _ in of_pair})
     if problems:
-        raise _cannot(a, b, list(dict.fromkeys(problems)), "Judge both by the same.")
+        raise _cannot(a, b, list(dict.fromkeys(problems)), "Judge both in the same way.")
     if not any(keys.values()):
         raise _cannot(a, b, ["they share no metric"], f"A has {_metrics(a)}; B has {_metrics(b)}.")
     return Matched(
@@ -132,7 +132,7 @@ def _systems(a: JudgedRun, b: JudgedRun, named: tuple[str | None, str | None]) -
         raise _cannot(
             a,
             b,
-            [f"A has the systems {', '.join(ours)}, B has {', '.join(theirs)}"],
+            [f"A has the systems {', '.join(ours)}; B has {', '.join(theirs)}"],
             "Say which two: system_a and system_b (--system-a NAME --system-b NAME).",
         )
     return both
@@ -152,10 +152,10 @@ def _questions(
     missing = [name for name in ours if name not in theirs]
     further = [name for name in theirs if name not in ours]
     lines = {
-        "of A alone": missing,
-        "of B alone": further,
-        "with another text": reworded,
-        "with another reference": other,
+        "only in A": missing,
+        "only in B": further,
+        "whose text differs": reworded,
+        "whose reference differs": other,
     }
     problems = [
         f"{plural(len(names), 'question')} {what}: {', '.join(names[:SHOWN])}{', …' * (len(names) > SHOWN)}"
@@ -218,8 +218,8 @@ def _by_name(side: JudgedRun, system: str, metrics: Collection[str]) -> Named:
         if (row.prompt_version, row.scale) != (first.prompt_version, first.scale):
             raise DataError(
                 f"{side.name}: {row.judge} ({row.metric}) judged some answers in version "
-                f"{first.prompt_version}, {_scale(first)}, and others in version {row.prompt_version}, "
-                f"{_scale(row)}. Judge all again."
+                f"{first.prompt_version} ({_scale(first)}) and others in version {row.prompt_version} "
+                f"({_scale(row)}). Judge all again."
             )
         if row.score is not None and row.scale and not row.scale[0] <= row.score <= row.scale[1]:
             raise DataError(
@@ -259,7 +259,7 @@ def _other_files(a: JudgedRun, b: JudgedRun, compared: Collection[str]) -> list[
     scored = {_file_of(row.judge) for side in (a, b) for row in side.judgements}
     looked_at = {_file_of(name) for name in compared}
     return [
-        f"the file of judge {name} is another one, though it may carry the same version"
+        f"the file of judge {name} differs, although it may have the same version"
         for name in ours
         if name in theirs and ours[name] != theirs[name] and (name in looked_at or name not in scored)
     ]

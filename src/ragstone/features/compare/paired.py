@@ -173,7 +173,7 @@ def _shares_note(row: _Paired) -> str:
     """Return the labels of a judge on both sides, in place of a comparison."""
     sides = [summarise(side[name] for name in row.ids)[0] for side in row.rows]
     shares = "; ".join(f"{side} {mean_text(mean)}" for side, mean in zip("AB", sides, strict=True))
-    return f"{row.key[0]} gives labels, of which none is better, so it has no verdict: {shares}."
+    return f"{row.key[0]} gives labels, none better than another, so it has no verdict: {shares}."
 
 
 class _Both:
@@ -414,7 +414,7 @@ class _Both:
         lines = []
         if len(compared) < n_expected:
             lines.append(
-                f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
+                f"Not compared: {n_expected - len(compared)} of {n_expected} metrics, because no question has both scores."
             )
         varies = say(ComparedAnswers(tuple(compared)), *VARIES)
         return [*lines, varies] if varies else lines
@@ -440,8 +440,8 @@ def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
     if unknown:
         where = " and ".join(dict.fromkeys(unknown))
         notes.append(
-            f"No manifest in {where}: what differs in the settings is not known. The judges have the same "
-            "versions and models, but whether their files are the same was not checked."
+            f"No manifest in {where}, so differences between the settings are unknown. The judges have the "
+            "same versions and models, but their files were not compared."
         )
     prompts = [side.manifest.prompt for side in (a, b) if side.manifest]
     texts = [prompt.text for prompt in prompts if prompt]

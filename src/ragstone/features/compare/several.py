@@ -48,7 +48,7 @@ def compare_several(
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
     all. seed: of the intervals. by: the settings by which means are laid out as a matrix, for the rows and
     the columns; by default two that cross, prompt and model first. Raises DataError for a run that is none,
-    for a metric that no run has, for runs of chosen answers beside others, and for a setting in which the
+    for a metric that no run has, for runs of chosen answers mixed with others, and for a setting in which the
     runs do not differ.
     """
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
@@ -57,8 +57,8 @@ def compare_several(
     names, chosen = _names(read), chosen_before(read)
     if chosen and len({run.chosen and run.chosen.where for run in read}) > 1:
         raise DataError(
-            f"Some of these runs hold only answers that a filter chose ({chosen}), so their means are of "
-            "other questions. Name runs that were chosen by one filter, or none of them."
+            f"Some of these runs hold only answers chosen by a filter ({chosen}), so their means are over "
+            "other questions. Name only runs with the same filter, or only runs without one."
         )
     columns: dict[str, list[Judgement]] = {}
     clusters: dict[str, str] = {}

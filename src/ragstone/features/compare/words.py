@@ -131,7 +131,11 @@ def comparison_document(
             _table(comparison),
             *_corrected(comparison),
             *map(Paragraph, noise_lines(comparison)),
-            *([Fold("In words: tests, and what it would take to tell", explained)] if runs else explained),
+            *(
+                [Fold("In words: the tests, and what it would take to tell", explained)]
+                if runs
+                else explained
+            ),
             *_overlap(comparison),
             *move_plots(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
@@ -159,7 +163,7 @@ def _without_verdict(
         (Column("Scores that differ", short="differ"), lambda row: count(row.n_changed)),
     ]
     return ReportDocument(
-        title="Ragstone: B beside A, on chosen questions",
+        title="Ragstone: A and B on chosen questions",
         kind="comparison",
         about="",
         version=__version__,
@@ -469,12 +473,12 @@ def _overlap(comparison: Comparison) -> list[Block]:
         return []
     wrong = "a score below the middle of the scale"
     if any(row.best == "lowest" for row in comparison.metrics if row.overlap):
-        wrong += ", and above it where the lowest is the best"
-    about = f"Wrong is {wrong}. ✓ marks a document that the question names."
+        wrong += ", or above it where the lowest is best"
+    about = f"Wrong means {wrong}. ✓ marks a document that the question names."
     bare = [*dict.fromkeys(row.judge for row in comparison.metrics if row.overlap and row.model == NO_MODEL)]
     if bare:
         ask, call = ("asks", "it calls") if len(bare) == 1 else ("ask", "they call")
-        about += f" {listed(bare)} {ask} no model: what {call} wrong or right, people may not."
+        about += f" {listed(bare)} {ask} no model: people may not agree with what {call} wrong or right."
     return [
         Heading("Errors of one and of both", anchor="errors"),
         Paragraph(about, tone="muted"),
@@ -565,7 +569,7 @@ def unknown_told(row: SpentComparison) -> str:
     )
     if not unknown:
         return ""
-    counted = f"compared are {count(row.n)}" if row.n else "so nothing is compared"
+    counted = f"{count(row.n)} are compared" if row.n else "so nothing is compared"
     return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}: {counted}."
 
 

@@ -66,7 +66,7 @@ def show_small_judge(settings: Settings, *, whole: bool) -> None:
         )
     ]
     document = ReportDocument(
-        title="A small language model as a judge, and comparing words beside it" if whole else "",
+        title="A small language model as a judge, next to word comparison" if whole else "",
         kind="report card",
         about="",
         version=__version__,
@@ -74,7 +74,7 @@ def show_small_judge(settings: Settings, *, whole: bool) -> None:
     )
     show_documents(document, whole=whole, lines=LINES - LINES_OF_RUN)
     if any("timeout" in card.statuses for card in cards):
-        say(f"After {DEADLINE} the rest was not judged: the same command goes on where this one ended.")
+        say(f"After {DEADLINE} the rest was not judged: run the same command again to continue.")
 
 
 def _line(card: "ReportCard") -> str:

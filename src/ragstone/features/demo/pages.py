@@ -47,7 +47,7 @@ class DemoJob:
 
         def work() -> None:
             life: Life = "failed"
-            self._wrong = "An unforeseen error ended it; the server's log has its traceback."
+            self._wrong = "An unexpected error ended it; the server's log has the traceback."
             try:
                 run(settings, offline=True, force=True)  # no key and no network: nothing in it asks a model
                 life, self._wrong = "done", ""

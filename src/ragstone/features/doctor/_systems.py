@@ -41,7 +41,7 @@ async def look_at(name: str, settings: Settings) -> str:
         case PythonSystem(call=call):
             callee = await load_callee(call, settings.path("."), f"[systems.{name}]")
             example = GIVEN[callee.takes]
-            return f"{call} can be imported; it is given {example}"
+            return f"{call} can be imported; it receives {example}"
         case RagSystem() as declared:
             prompt = load_prompt(settings.named(declared.prompt or settings.answer.prompt))
             model = declared.model or settings.answer.model or settings.run.model or ""

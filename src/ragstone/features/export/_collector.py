@@ -137,7 +137,7 @@ def _logs_of(url: str) -> str:
     other = next((name for name in ("traces", "metrics", "profiles") if path.endswith(f"/v1/{name}")), None)
     if other is not None:
         raise ConfigError(
-            f"{without_password(url)}: {other} are taken there, and judgements are log events. Give the "
+            f"{without_password(url)}: {other} are taken there, but judgements are log events. Give the "
             f"address without /v1/{other}."
         )
     return urlunsplit(address._replace(path=path if path.endswith(LOGS) else path + LOGS, fragment=""))
@@ -151,8 +151,8 @@ def _headers(listed: str) -> dict[str, str]:
         name, value = unquote(name.strip()), unquote(value.strip())
         if not equals or not _HEADER.fullmatch(name) or not value.isprintable():
             raise ConfigError(
-                "OTEL_EXPORTER_OTLP_HEADERS is no list of headers. Write key=value,key=value, with a comma, "
-                "an equals sign or a space in a value as %2C, %3D or %20."
+                "OTEL_EXPORTER_OTLP_HEADERS is not a list of headers. Write key=value,key=value, and a "
+                "comma, equals sign or space in a value as %2C, %3D or %20."
             )
         if name.lower() not in _OURS:
             headers[name] = value
@@ -240,7 +240,7 @@ class CollectorClient:
             status, headers, reply, why = await self._once(body)
             if 200 <= status < 300 and reply.lstrip()[:1] == b"<":
                 raise DataError(
-                    f"{self._endpoint.name}: it answers with a web page, and no collector does. Give the "
+                    f"{self._endpoint.name}: it answers with a web page, so it is not a collector. Give the "
                     "address at which a collector takes OTLP over HTTP, often port 4318."
                 )
             if 200 <= status < 300:
@@ -253,13 +253,13 @@ class CollectorClient:
             if wait_s > LONGEST_WAIT_S:
                 raise DataError(
                     f"{self._endpoint.name}: {why}. It asks for a pause of {told_wait(wait_s)}: send again "
-                    "after it."
+                    "after that."
                 )
             if attempt + 1 < TRIES:
                 await asyncio.sleep(wait_s + backoff_s(attempt, self._draw))
         raise DataError(
-            f"{self._endpoint.name}: events could not be sent, {TRIES} tries ({why}). Check that a collector "
-            "of OpenTelemetry takes logs over HTTP there."
+            f"{self._endpoint.name}: events could not be sent in {TRIES} tries ({why}). Check that an "
+            "OpenTelemetry collector takes logs over HTTP there."
         )
 
     async def _once(self, body: bytes) -> tuple[int, Mapping[str, str], bytes, str]:
@@ -286,16 +286,16 @@ class CollectorClient:
 
     def _refused(self, status: int, why: str, location: str) -> DataError:
         if status in (401, 403):
-            remedy = (
-                "Give the key that it wants in OTEL_EXPORTER_OTLP_HEADERS, e.g. authorization=Bearer%20KEY."
-            )
+            remedy = "Give its key in OTEL_EXPORTER_OTLP_HEADERS, e.g. authorization=Bearer%20KEY."
         elif status in (404, 405):
-            remedy = "Nobody takes log events there. Give the collector's address without a path of a signal."
+            remedy = (
+                "Log events are not taken there. Give the collector's address without the path of a signal."
+            )
         elif 300 <= status < 400:
             target = self._shown(without_password(location)) or "nowhere"
-            remedy = f"It redirects to {target}, which is not followed: give the address that answers."
+            remedy = f"It redirects to {target}, which is not followed: give the final address."
         else:
-            remedy = "It refuses what was sent, and sending it again does not help."
+            remedy = "It refuses what was sent; sending it again does not help."
         return DataError(f"{self._endpoint.name}: {why}. {remedy}")
 
     def _shown(self, text: str) -> str:

@@ -28,8 +28,7 @@ def check_dataset(dataset: str | None) -> str:
     """Return the id of a benchmark. Raises ConfigError."""
     if dataset is None or not _DATASET.fullmatch(dataset):
         raise ConfigError(
-            f"--dataset {dataset or ''}: results on the Hub name the benchmark that they are of. Write "
-            "--dataset OWNER/NAME."
+            f"--dataset {dataset or ''}: results on the Hub name their benchmark. Write --dataset OWNER/NAME."
         )
     return dataset
 
@@ -39,8 +38,8 @@ def write_eval_results(judged: JudgedSystem, path: Path, dataset: str) -> int:
     entries = [_entry(judged, metric, dataset) for metric in judged.metrics if metric.estimate]
     if not entries:
         raise DataError(
-            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and results on the "
-            "Hub are numbers."
+            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, but results on the Hub are "
+            "numbers."
         )
     path.write_text("".join(_yaml(entry) for entry in entries), encoding="utf-8")
     return len(entries)

@@ -21,6 +21,7 @@ from ragstone.features.export._judged_system import (
     statuses_text,
 )
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, OWN_THRESHOLD, Answer, Judgement, Question, Status, references
 
@@ -54,8 +55,8 @@ def write_every_eval_ever(judged: JudgedSystem, paths: tuple[Path, Path], organi
     results = {judged.names[row.judge, row.metric, row.model]: row for row in judged.metrics if row.estimate}
     if not results:
         raise DataError(
-            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, and Every Eval Ever records "
-            "scores alone."
+            f"{judged.run.folder}: no judge scored an answer of {judged.name!r}, but Every Eval Ever "
+            "records only scores."
         )
     rows = list(_instances(judged, results.keys(), evaluation, identity))
     text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
@@ -282,11 +283,15 @@ def _of_answer(answer: Answer | None) -> dict[str, Any]:
 
 def _evaluation(row: Judgement, answer: Answer | None) -> dict[str, Any]:
     """Return the score and whether it is a good one; the schema asks for both."""
-    own = (row.metadata or {}).get(OWN_THRESHOLD)
-    best = row.scale[1] if row.scale else 1.0
+    own, low_is_best = (row.metadata or {}).get(OWN_THRESHOLD), lowest_is_best(row.judge)
+    best = (row.scale or (0.0, 1.0))[0 if low_is_best else 1]
     threshold = float(own) if isinstance(own, int | float) else best
+    score = row.score or 0.0
     turns = answer.turns if answer else None
-    fields: dict[str, Any] = {"score": row.score, "is_correct": (row.score or 0.0) >= threshold}
+    fields: dict[str, Any] = {
+        "score": row.score,
+        "is_correct": score <= threshold if low_is_best else score >= threshold,
+    }
     if turns:
         fields["num_turns"] = len(turns)
     if answer and answer.steps:

@@ -70,12 +70,12 @@ def judged_system(run: FinishedRun, system: str | None) -> JudgedSystem:
         raise DataError(f"{run.folder}: nothing was judged, so there is no record to write.")
     if system is None and len(systems) > 1:
         raise DataError(
-            f"{run.folder}: {plural(len(systems), 'system')} ({', '.join(systems[:5])}), and such a record "
-            "is of one. Name it with --system."
+            f"{run.folder}: {plural(len(systems), 'system')} ({', '.join(systems[:5])}), but such a record "
+            "is for one. Name it with --system."
         )
     name = systems[0] if system is None else system
     if name not in systems:
-        raise DataError(f"{run.folder}: no judged system {name!r}. There are: {', '.join(systems)}.")
+        raise DataError(f"{run.folder}: no judged system {name!r}. Known: {', '.join(systems)}.")
     metrics = [metric for metric in run.summary.metrics if metric.system == name]
     judgements: dict[tuple[str, int], list[Judgement]] = {}
     for row in run.judgements:

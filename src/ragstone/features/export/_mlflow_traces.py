@@ -70,8 +70,8 @@ def log_traces(
         n_missing = _n_feedback(logged) + n_added - n_kept
     if n_missing > 0:
         raise DataError(
-            f"MLflow holds {n_kept:,} judgements on traces of this run, and {n_missing:,} are missing: "
-            "the log of `mlflow` says why. Run again: what is there is not doubled."
+            f"MLflow holds {n_kept:,} judgements on traces of this run, and {n_missing:,} are missing: the "
+            "log of `mlflow` says why. Run again: judgements already there are not duplicated."
         )
     return n_added
 

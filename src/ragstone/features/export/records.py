@@ -92,7 +92,9 @@ def check_records(
     options = {"--system": system, "--organization": organization, "--dataset": dataset}
     given = [option for option, value in options.items() if value]
     if given and not paths:
-        raise ConfigError(f"{', '.join(given)}: of .eval, .yaml and data alone. Leave it out, or name one.")
+        raise ConfigError(
+            f"{', '.join(given)}: only for .eval, .yaml and data. Leave it out, or name one of these."
+        )
     for path in paths:
         _plan(run, path, system=system, organization=organization, dataset=dataset, force=force)
 
@@ -110,7 +112,7 @@ def _plan(
     kind = record_kind(path)
     if kind is None:
         raise ConfigError(
-            f"{path}: no record. Name a file that ends in .eval or .yaml, or a folder called data."
+            f"{path}: not a record. Name a file that ends in .eval or .yaml, or a folder called data."
         )
     judged = judged_system(run, system)
     paths = [path]
@@ -119,7 +121,7 @@ def _plan(
     if kind == "data":
         if not organization or not any(letter.isalnum() for letter in organization):
             raise ConfigError(
-                "Every Eval Ever names who a system is of. Say it with --organization, e.g. "
+                "Every Eval Ever names the organization behind a system. Give it with --organization, e.g. "
                 "--organization 'Example Farming'."
             )
         paths = [*every_eval_ever.record_paths(judged, path, organization, made_from(run.folder))]

@@ -107,8 +107,8 @@ class EventExport:
         if not self._done.rows:
             return "No event was sent."
         return (
-            f"{self._done.rows:,} of {plural(total, 'event')} had been sent, which is noted: run the same "
-            "command again to send the rest."
+            f"{self._done.rows:,} of {plural(total, 'event')} had been sent, and this is recorded: run the "
+            "same command again to send the rest."
         )
 
     def _check(self, noted: _ExportState) -> tuple[_ExportState, int]:

@@ -30,11 +30,11 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
     """
     folder = source.path
     if not folder.is_dir():
-        raise DataError(f"{folder}: a set of BEIR's form is a folder. Give the folder that holds {QUERIES}.")
+        raise DataError(f"{folder}: a BEIR data set is a folder. Give the folder that holds {QUERIES}.")
     if not (folder / QUERIES).is_file():
         raise DataError(
-            f"{folder}: a folder without {QUERIES} is no set of BEIR's form. Give the folder that holds "
-            f"{CORPUS}, {QUERIES} and {QRELS}, or name files in place of the folder."
+            f"{folder}: a folder without {QUERIES} is not a BEIR data set. Give the folder that "
+            f"holds {CORPUS}, {QUERIES} and {QRELS}, or name files in place of the folder."
         )
     split = _split(folder, options.split)
     grades = read_graded(folder / QRELS / f"{split}.tsv") if split else None

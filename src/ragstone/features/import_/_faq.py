@@ -24,8 +24,8 @@ from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.records import Document, Evidence, Question, references
 
 ASKS = re.compile(r"(?<!\W)(?=\W*+\Z)\W*?[?？؟;⸮]|՞")
-NOT_ASKED = "its heading is not a question: the text under it is left out"
-BEFORE = "it stands before the first question: left out"
+NOT_ASKED = "the heading is not a question: the text under it is left out"
+BEFORE = "it comes before the first question: left out"
 
 # The letters and words that lines begin with, a question's and its answer's.
 LABELS = (

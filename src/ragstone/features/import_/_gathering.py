@@ -17,6 +17,13 @@ CONVERSATIONS = "conversations.jsonl"
 _NAMES = ("conversation_id", "session_id", "thread_id", "group_id")
 
 
+class GatheredOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone import --conversations --json` prints: how many there are, and the file."""
+
+    conversations: int
+    output: str
+
+
 def import_conversations(
     sources: Iterable[Path], folder: Path, *, limit: int | None = None, force: bool = False
 ) -> tuple[int, Path]:
@@ -52,8 +59,8 @@ def conversations_of(rows: Iterable[Answer]) -> Iterator[Answer]:
             )
             if con.execute("SELECT count(*), count(name) FROM row").fetchone()[1] == 0:
                 raise DataError(
-                    "no exchange says which conversation it is of. Its metadata must have one of "
-                    f"{', '.join(_NAMES)}: give the field that tells it one of these names."
+                    "no exchange says which conversation it belongs to. Its metadata must have one "
+                    f"of {', '.join(_NAMES)}: give the field one of these names."
                 )
             stored = con.execute(
                 "SELECT min(place) OVER (PARTITION BY coalesce(name, place), system) AS first, name, row "

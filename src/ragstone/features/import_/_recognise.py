@@ -58,7 +58,7 @@ def recognise(path: Path, forced: str | None = None, columns: Mapping[str, str] 
         raise ConfigError(f"there is no format {forced!r}. {nearest(forced, FORMATS)}")
     if path.is_dir() or forced == "beir":
         if forced not in (None, "beir"):
-            raise DataError(f"{path}: it is a folder, and --format {forced} reads files. Name them.")
+            raise DataError(f"{path}: it is a folder, and --format {forced} reads files. Name the files.")
         return "beir", beir.read_beir
     if forced == "faq":
         ending = path.suffix.lower()
@@ -69,8 +69,8 @@ def recognise(path: Path, forced: str | None = None, columns: Mapping[str, str] 
         reader = _trec(_head(path))
         if reader is None:
             raise DataError(
-                f"{path}: no file of TREC's: topics (<top>, or `id<TAB>question`), qrels "
-                "(`id 0 document grade`) or documents (<DOC>)."
+                f"{path}: not a TREC file: topics (<top>, or `id<TAB>question`), qrels (`id 0 "
+                "document grade`) or documents (<DOC>)."
             )
         return "trec", reader
     return (forced, READERS[forced]) if forced else _by_content(path, columns)
@@ -93,7 +93,7 @@ def _by_content(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
     n_asking = sum(line.endswith(("?", "？", "؟")) for line in lines)
     if path.suffix.lower() == ".txt" and 2 * n_asking > len(lines):
         return "table", tables.read_lines
-    raise DataError(f"{path}: cannot tell what it is. Say it with --format: {', '.join(FORMATS)}.")
+    raise DataError(f"{path}: cannot tell the format. Give it with --format: {', '.join(FORMATS)}.")
 
 
 def _by_columns(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:

@@ -139,7 +139,7 @@ def check_columns(columns: Mapping[str, str], there: Iterable[str], path: object
         if column not in names and column.split(".")[0] not in names:
             listing = ", ".join(map(repr, dict.fromkeys(there))) or "none"
             raise DataError(
-                f"{path}: it has no column {column!r} to read {field} from. Its columns: {listing}."
+                f"{path}: it has no column {column!r} to read {field} from. Its columns are: {listing}."
             )
 
 

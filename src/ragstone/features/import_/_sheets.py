@@ -21,7 +21,7 @@ from ragstone.kernel.tables.reading import read_worksheet
 _BLOCK = 1 << 20
 PACKED = {
     b"PK\x03\x04": "a ZIP archive or an Office file",
-    b"\x1f\x8b": "packed by gzip",
+    b"\x1f\x8b": "compressed with gzip",
     b"BZh": "packed",
 }
 
@@ -40,7 +40,9 @@ def open_text(path: Path) -> TextIO:
         head = file.read(4)
     for mark, what in PACKED.items():
         if head.startswith(mark):
-            raise DataError(f"{path}: it is {what}. Unpack it, or save the table as CSV, and import that.")
+            raise DataError(
+                f"{path}: it is {what}. Decompress it, or save the table as CSV, and import that."
+            )
     try:
         if _is_utf8(path):
             return path.open(encoding="utf-8-sig", newline="")
@@ -82,7 +84,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 Cells = dict[str, Any]
-NO_OBJECT = "it is no JSON object"
+NO_OBJECT = "it is not a JSON object"
 MORE_CELLS = "it has more cells than the header: quote cells that hold the separator"
 
 BINARY = frozenset({".xlsx", ".arrow", ".feather"})
@@ -183,8 +185,8 @@ def json_list(path: Path) -> list[msgspec.Raw]:
                     break
                 inner = msgspec.json.decode(objects[0], type=dict[str, msgspec.Raw])
             raise DataError(
-                f"{path}: an object without one list of rows in it. Give a list of objects, or one object a "
-                "line."
+                f"{path}: an object without one list of rows in it. Give a list of objects, or one "
+                "object per line."
             )
     except (msgspec.DecodeError, RecursionError) as mistake:
         raise DataError(

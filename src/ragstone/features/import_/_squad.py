@@ -67,7 +67,7 @@ TASK = frozenset({"id", "question", "answers", "is_impossible", "plausible_answe
 MOVED: dict[How, str] = {
     "utf-16": "its answer's offset counts UTF-16 units: converted",
     "utf-8": "its answer's offset counts bytes of UTF-8: converted",
-    "nearest": "its answer's offset was wrong: the nearest place that says the same is taken",
+    "nearest": "its answer's offset was wrong: the nearest place with the same text is used",
 }
 NOWHERE = "its answer is not in its paragraph: imported without evidence"
 
@@ -115,7 +115,7 @@ def read_squad(source: Source, _options: ImportOptions) -> Iterator[Found]:
             yield skipped(location, "it has no list of paragraphs")
     if not n_articles:
         raise DataError(
-            f"{source.path}: not in SQuAD's form: that is an object with `data`, a list of articles with "
+            f"{source.path}: not in SQuAD's form, an object with `data`, a list of articles with "
             "`paragraphs`. Leave --format out, or name the right one."
         )
 

@@ -82,7 +82,9 @@ def read_prepared(
             elif known.get(document.id, hash(document.text)) == hash(document.text):
                 yield from _new([document], known)
             else:
-                yield changed(location, f"a row before has another text of {document.id!r}: that is kept")
+                yield changed(
+                    location, f"an earlier row has another text for {document.id!r}: the earlier one is kept"
+                )
         yield question
 
 

@@ -48,8 +48,8 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
                 )
             if grades.setdefault(question, {}).setdefault(document, grade) != grade:
                 raise DataError(
-                    f"{path}:{number}: question {question!r} grades document {document!r} a second time, and "
-                    "otherwise. Delete one of the two lines."
+                    f"{path}:{number}: question {question!r} grades document {document!r} a second "
+                    "time, with another grade. Delete one of the two lines."
                 )
     return grades
 
@@ -124,7 +124,7 @@ def read_pairs(source: Source, options: ImportOptions) -> Iterator[Found]:
             if tab:
                 yield from found_in({"id": name.strip(), "question": text.strip()}, options.columns, location)
             else:
-                yield skipped(location, "it is no `id<TAB>question`")
+                yield skipped(location, "it is not `id<TAB>question`")
 
 
 def read_qrels(source: Source, _options: ImportOptions) -> Iterator[Found]:

@@ -85,7 +85,9 @@ def import_verdicts(
     judgements = _read(sources, rows, Judgement) if Judgement in kinds else []
     labels = _read(sources, rows, Label) if Label in kinds else []
     if CHOICE.get().where is not None and kinds != {Answer}:
-        raise DataError("--where chooses answers of traces, and these files hold verdicts too. Leave it out.")
+        raise DataError(
+            "--where chooses answers from traces, but these files have verdicts too. Leave it out."
+        )
     answers: list[Answer] = []
     # Spans without inputs and outputs hold none: beside verdicts that is no mistake.
     with contextlib.suppress(*(DataError,) if kinds > {Answer} else ()):

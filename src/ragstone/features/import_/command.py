@@ -134,13 +134,13 @@ def _gather(
     sources: list[Path], output: Path, limit: int | None, odd: list[str], *, force: bool, json: bool
 ) -> None:
     """Write the conversations of logs. odd: the options that are of no use here."""
-    from ragstone.features.import_._gathering import import_conversations
+    from ragstone.features.import_._gathering import GatheredOutput, import_conversations
 
     if odd:
         raise ConfigError(f"{odd[0]} is for evaluation sets, not for --conversations. Leave it out.")
     n_written, target = import_conversations(sources, output, limit=limit, force=force)
     if json:
-        show_json({"conversations": n_written, "output": target})
+        show_json(GatheredOutput(conversations=n_written, output=str(target)))
     else:
         say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
 

@@ -97,12 +97,12 @@ def recognised(sources: Iterable[Path | str], forced: str | None, options: Impor
     known = [(Path(source), *recognise(Path(source), forced, options.columns)) for source in sources]
     formats = {name for _, name, _ in known}
     if options.split is not None and "beir" not in formats:
-        raise ConfigError("--split is for folders of BEIR's form, and there is none among the sources.")
+        raise ConfigError("--split is for folders in BEIR's form, and none of the sources is one.")
     unnamed = (faq.read_faq_page, trec.read_qrels, trec.read_sgml)
     fixed = [name for _, name, reader in known if name in NO_COLUMNS or reader in unnamed]
     if options.columns and len(fixed) == len(known):
         raise ConfigError(
-            f"--column is for tables and topics; of the form {fixed[0]} the fields are known. Leave it out."
+            f"--column is for tables and topics; the fields of {fixed[0]} are known. Leave it out."
         )
     return known
 
@@ -166,7 +166,7 @@ def _labelled(rows: Iterable[Found]) -> Iterator[Found]:
         yield row
     for name in grades:
         if name not in used:
-            yield left_out(f"question {name!r}", "qrels grade it, and it is not among the questions")
+            yield left_out(f"question {name!r}", "qrels grade it, but it is not among the questions")
 
 
 def _limited(rows: Iterable[Found], limit: int | None, *, to_the_end: bool) -> Iterator[Found]:

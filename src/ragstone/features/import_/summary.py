@@ -155,7 +155,7 @@ class ImportTally:
         ]
         if not self._n["questions"]:
             why = [remark_text(remark) for remark in remarks] or [
-                "The sources hold no rows that could be questions."
+                "The sources have no rows that could be questions."
             ]
             raise DataError("\n".join(["no question was imported.", *why]))
         missing = self._named - self._documents if self._documents else set()

@@ -70,7 +70,7 @@ def _remarks(fit: CascadeFit) -> list[str]:
             f"{fit.agreement:g}, so every answer was passed on. More labels give firmer thresholds."
         )
     if fit.n_left_out:
-        lines.append(f"{plural(fit.n_left_out, 'labelled answer')} without a score by both judges left out.")
+        lines.append(f"{plural(fit.n_left_out, 'labelled answer')} left out: no score by both judges.")
     return lines
 
 

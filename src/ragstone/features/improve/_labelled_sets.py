@@ -44,7 +44,8 @@ class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         subset = self.of(parts, part)
         if not subset.answers:
             raise DataError(
-                f"{self.name}: no question of it is in the {part} part yet. Label answers to more questions."
+                f"{self.name}: none of its questions is in the {part} part yet. Label answers to "
+                "more questions."
             )
         return subset
 
@@ -94,8 +95,8 @@ def read_labelled(
         if answers:
             raise
         raise DataError(
-            f"{labels}: holds labels and no answers, and a judge reads answers. Name their file: "
-            f"--answers answers.jsonl ({mistake})"
+            f"{labels}: has labels but no answers, and a judge reads answers. Name the answers' "
+            f"file: --answers answers.jsonl ({mistake})"
         ) from None
     label_rows = list(read_rows(labels, Label, words=words))
     return labelled_set(Path(labels).stem, sheet, label_rows, question_rows)
@@ -116,9 +117,9 @@ def labelled_set(
     labelled = _labelled(list(join_questions(sheet, questions_by_id)), last_labels)
     if not labelled:
         raise DataError(
-            f"{name}: no label is for an answer in the sheet. Labels: question "
-            f"{last_labels[0].question_id!r}, system {last_labels[0].system!r}. "
-            "Give the sheet that was labelled, with the same ids."
+            f"{name}: no label matches an answer in the sheet. Labels: question "
+            f"{last_labels[0].question_id!r}, system {last_labels[0].system!r}. Give the sheet that "
+            "was labelled, with the same ids."
         )
     ids = {row.question_id for row in labelled}
     written = ((row.question_id, (row.metadata or {}).get("question")) for row in last_labels)
@@ -213,6 +214,6 @@ def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> l
     if not set(values) <= {0.0, 1.0}:
         listed = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
         raise DataError(
-            f"the labels are {listed}, not 0 and 1: say with --yes-from from which one on it is a yes."
+            f"the labels are {listed}, not 0 and 1: give the lowest one that counts as a yes with --yes-from."
         )
     return of_metric

@@ -50,7 +50,7 @@ def learning_document(learning: Learning) -> ReportDocument:
         blocks.append(Paragraph(tested_text(learning)))
     if learning.new_version is not None:
         name = Path(learning.version_path or "").name
-        stands = f"Version {learning.new_version} of {name} stands beside the one before."
+        stands = f"Version {learning.new_version} of {name} is saved next to the previous one."
         blocks.append(Paragraph(stands, where="page"))
     return ReportDocument(
         title="",
@@ -66,9 +66,9 @@ def learning_headline(learning: Learning) -> str:
     name = f"{learning.judge} version {learning.version}"
     if learning.verdict == "over budget":
         return (
-            f"{name}: the budget was spent before all was tried, so nothing was chosen and the test part "
-            f"stays "
-            "closed. Run again with a larger one: finished calls are in the ledger and cost nothing."
+            f"{name}: the budget was spent before everything was tried, so nothing was chosen and "
+            "the test part stays closed. Run again with a larger budget: finished calls are in the "
+            "ledger and cost nothing."
         )
     if learning.verdict == "better":
         assert learning.tested is not None
@@ -76,13 +76,13 @@ def learning_headline(learning: Learning) -> str:
         nearer, toward = learning.tested.nearer, learning.tested.toward
         if learning.by == "probabilities" and nearer is not None and toward is not None:
             return (
-                f"{name}: its probabilities are better {learning.chosen}. On the test part people's labels "
-                f"ask for the step that this takes ({p_told(toward.p)}), and the Brier score falls by "
-                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its verdicts "
-                "are not shown to agree worse "
+                f"{name}: its probabilities are better {learning.chosen}. On the test part people's "
+                f"labels favour this step ({p_told(toward.p)}), and the Brier score falls by "
+                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its "
+                "verdicts are not shown to agree worse "
                 f"({_valued(learning, learning.tested.before)} before, "
-                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, 95 % "
-                f"interval {signed_interval(gap)})."
+                f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, "
+                f"95 % interval {signed_interval(gap)})."
             )
         return (
             f"{name}: better with {learning.chosen}. On the test part {MEASURED[learning.measure]} "
@@ -112,14 +112,14 @@ def _why_not(learning: Learning) -> str:
 
 def _needed(learning: Learning) -> str:
     n_all = learning.n_dev + learning.n_test
-    few = f" With {count(n_all)} labels that is the usual answer." if n_all < 2 * USUALLY_TOO_FEW else ""
+    few = f" With {count(n_all)} labels that is the usual result." if n_all < 2 * USUALLY_TOO_FEW else ""
     if learning.needed is None or learning.needed_gain is None or learning.by == "probabilities":
         return few
     seen = any(gain(candidate) > 0 for candidate in learning.candidates)
     what = "the gain seen on dev, if it is real" if seen else "some gain"
     return (
-        f"{few} To find {what} ({signed(learning.needed_gain)}) four times out of five takes some "
-        f"{count(learning.needed)} labelled answers; there are {count(n_all)}."
+        f"{few} Detecting {what} ({signed(learning.needed_gain)}) four times out of five takes "
+        f"about {count(learning.needed)} labelled answers; there are {count(n_all)}."
     )
 
 
@@ -127,7 +127,10 @@ def set_text(learning: Learning) -> str:
     """Return what was learned from."""
     cut = f" A score of at least {learning.yes_from:g} is a yes." if learning.yes_from is not None else ""
     tied = (
-        f" {plural(learning.n_tied, 'answer')} on which annotators tie are left out."
+        (
+            f" {plural(learning.n_tied, 'answer')} on which annotators tie "
+            f"{'is' if learning.n_tied == 1 else 'are'} left out."
+        )
         if learning.n_tied
         else ""
     )
@@ -227,12 +230,12 @@ def _errors_text(tested: LearnedTest) -> str:
     brier = (
         ""
         if nearer is None
-        else f" Brier score before minus now: {_number3(nearer.value)} ({_ends3(nearer)}); above 0 it is "
+        else f" Brier score before minus now: {_number3(nearer.value)} ({_ends3(nearer)}); above 0 means "
         "nearer to people now."
     )
     return (
-        f" Expected calibration error there, with 95 % intervals: {shown[0]} before, {shown[1]} now. "
-        "What chance still adds makes a small one read too high on average, by some 0.03 on 200 answers and "
+        f" Expected calibration error there, with 95 % intervals: {shown[0]} before, {shown[1]} "
+        "now. Chance makes a small one read too high on average, by about 0.03 on 200 answers and "
         f"more on fewer.{brier}"
     )
 

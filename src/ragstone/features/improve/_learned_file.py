@@ -123,9 +123,8 @@ def write_learned(file: LearnedFile, chosen: LearnedCandidate, learning: Learnin
         text = read_text(file.path)
         if digest_of(text) != base:
             raise ConfigError(
-                f"{file.path} was changed while learning went on, so nothing was written. Learn again: "
-                f"finished "
-                "calls are in the ledger and cost nothing."
+                f"{file.path} was changed while learning was running, so nothing was written. Learn "
+                "again: finished calls are in the ledger and cost nothing."
             )
         if file.judge.version not in versions(file.path):
             freeze(file.path, text, "as it was before learning", who=who)

@@ -21,7 +21,7 @@ from ragstone.kernel.persistence.private import make_folder
 
 State = Literal["saved", "running", "done", "failed", "stopped"]
 WAIT_S = 10.0
-ROOM = "Make room, or make the folder writable."
+ROOM = "Free some disk space, or make the folder writable."
 
 ValueT = TypeVar("ValueT")
 

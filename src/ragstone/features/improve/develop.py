@@ -46,11 +46,11 @@ from ragstone.kernel.records import Judgement
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.notes import BASELINES
 
-CLOSED_ROWS = "Which answers the judge and people differ on is not shown: they stay closed."
+CLOSED_ROWS = "The answers on which the judge and people differ are not shown: they stay closed."
 SAMPLE = 500  # answers that a forecast looks at; each stands for as many as were passed over
 DEV_NOTE = (
-    "The dev part is what the judge is fitted to: agreement there reads too good. What it is worth shows the "
-    "test part, once, at the end."
+    "The judge is fitted to the dev part, so agreement there reads too good. The test part shows "
+    "what the judge is worth, once, at the end."
 )
 
 
@@ -153,17 +153,17 @@ def _notes(judged: Sequence[JudgedVersion], humans: Mapping[Key, Human]) -> list
     """Return what keeps answers out of the comparison."""
     notes = []
     if not any(version.measured.pairs.keys for version in judged):
-        notes.append("No labelled answer of the dev part has a score by either: see the statuses.")
+        notes.append("No labelled answer of the dev part has a score by either version: see the statuses.")
     over = [version for version in judged if version.measured.pairs.statuses.get("over_budget")]
     if over:
         n = sum(version.measured.pairs.statuses["over_budget"] for version in over)
         notes.append(
-            f"The budget was spent before {n} judgements were made; they are in no number here. Run again "
-            "with a larger one: finished calls are in the ledger and cost nothing."
+            f"The budget was spent before {n} judgements were made; they count in no number here. "
+            "Run again with a larger budget: finished calls are in the ledger and cost nothing."
         )
     n_tied = sum(human.score is None for human in humans.values())
     if n_tied:
-        notes.append(f"{n_tied} answers on which annotators tie are left out.")
+        notes.append(f"Answers left out because annotators tie: {n_tied}.")
     return notes
 
 

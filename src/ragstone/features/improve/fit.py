@@ -117,11 +117,11 @@ def _check(agreement: float, test_share: float, name: str) -> None:
     if not 0 <= test_share < 1:
         raise ConfigError(f"test share {test_share:g}: give a share from 0 to below 1, e.g. 0.5.")
     if not NAME.fullmatch(name):
-        raise ConfigError(f"name {name!r}: a judge is named in small letters, digits and underscores.")
+        raise ConfigError(f"name {name!r}: a judge's name has lowercase letters, digits and underscores.")
     if name in judge_names():
         raise ConfigError(
-            f"name {name!r}: a judge of this name comes with Ragstone, and their scores could not be told "
-            f"apart. Take another, e.g. my_{name}."
+            f"name {name!r}: a judge of this name comes with Ragstone, and their scores could not "
+            f"be told apart. Choose another, e.g. my_{name}."
         )
 
 
@@ -164,7 +164,7 @@ def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _JudgeRows) ->
     if len(others) != 1:
         listed = f"it holds {', '.join(others)}" if others else "it holds no other"
         raise ConfigError(
-            f"which is the expensive judge? Beside {first.judge.name}, {listed}. Name it with --dear."
+            f"which is the expensive judge? Besides {first.judge.name}, {listed}. Name it with --dear."
         )
     return others[0]
 
@@ -211,10 +211,11 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresh
         z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
         fewest = math.ceil(z * z * agreement / (1 - agreement))
         raise DataError(
-            f"no scores of {first.judge.name} are sure enough: whatever it hands on, the lower end of its "
-            f"agreement with people on the rest stays below {agreement:g} (reached: {most:g}). Ask for less "
-            f"agreement, take a better cheap judge, or label more answers ({n} are there; {fewest} that it "
-            "decides rightly without a mistake are the fewest that can show so much)."
+            f"no scores of {first.judge.name} are sure enough: whatever it passes on, the lower end "
+            f"of its agreement with people on the rest stays below {agreement:g} (reached: "
+            f"{most:g}). Ask for less agreement, use a better cheap judge, or label more answers. "
+            f"There are {n}, and it takes at least {fewest} decided without a mistake to show that "
+            "much."
         )
     return thresholds
 

@@ -56,9 +56,9 @@ def fit(
     - `ragstone judges fit runs/answers labels.jsonl --cheap coverage`
     - `ragstone judges fit judgements.jsonl labels.jsonl --cheap coverage --dear correctness --agreement 0.9`
     """
-    import msgspec
 
     from ragstone.features.improve._fit_words import fit_document
+    from ragstone.features.improve._output import FitOutput
     from ragstone.features.improve.fit import check_cascade_file, fit_cascade, write_cascade
     from ragstone.kernel.records import Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
@@ -78,7 +78,10 @@ def fit(
     )
     write_cascade(fitted, output)
     show_found(
-        msgspec.to_builtins(fitted) | {"judge": fitted.judge.every_key()},
+        FitOutput(
+            judge=fitted.judge.every_key(),
+            **{name: getattr(fitted, name) for name in fitted.__struct_fields__[1:]},
+        ),
         lambda: fit_document(fitted),
         json=json,
         whole=whole,

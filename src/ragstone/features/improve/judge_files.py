@@ -53,7 +53,9 @@ def judge_file(settings: Settings, name: str) -> JudgeFile:
     copy measures the same. Raises ConfigError for a name of neither.
     """
     if not NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is not a name for a judge: use small letters, digits and underscores.")
+        raise ConfigError(
+            f"{name!r} is not a name for a judge: use lowercase letters, digits and underscores."
+        )
     path = _path_of(settings, name)
     if path.is_file():
         return JudgeFile(name=name, path=path, text=read_text(path))
@@ -243,7 +245,7 @@ def freeze(
             )
         newest = max(versions(path), default=0)
         if newest and same_version(path, judge) == newest:
-            raise ConfigError(f"{path}: nothing changed since version {newest} was frozen.")
+            raise ConfigError(f"{path}: nothing has changed since version {newest} was frozen.")
         if there is not None:
             _keep_before(path, there, text)
         number = next_version(path, text)
@@ -263,8 +265,8 @@ def freeze(
 def _check(judge: Judge, path: Path) -> None:
     if judge.name in judge_names():
         raise ConfigError(
-            f"{path}: a judge named {judge.name!r} comes with Ragstone, and scores of the two could not be "
-            f'told apart. Write e.g. name = "my_{judge.name}", and metric = "{judge.measures}".'
+            f"{path}: a judge named {judge.name!r} comes with Ragstone, and their scores could not "
+            f'be told apart. Write e.g. name = "my_{judge.name}", and metric = "{judge.measures}".'
         )
 
 
@@ -299,7 +301,7 @@ def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str]
     wanted = msgspec.structs.replace(judge, version=number, tuned_on=digests)
     if parse_draft(final, path) != wanted:
         raise ConfigError(
-            f"{path}: the keys version and tuned_on could not be set. Give each a line of its own at the top."
+            f"{path}: the keys version and tuned_on could not be set. Put each on its own line at the top."
         )
     return final
 
@@ -339,7 +341,7 @@ def write_new(path: Path, text: str) -> None:
             os.fsync(file.fileno())
     except FileExistsError:
         raise DataError(
-            f"{path} exists, and a frozen version is never written again. Run again for the next number."
+            f"{path} exists, and a frozen version is never overwritten. Run again for the next number."
         ) from None
     except OSError as mistake:
         raise DataError(

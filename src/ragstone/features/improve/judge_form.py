@@ -24,12 +24,12 @@ Spec = tuple[str, str, Input, str]
 NAMED = re.compile(r"\{(\w+)\}")
 MISSING = re.compile(r"the key '(\w+)' is missing")
 FIELDS: tuple[Spec, ...] = (
-    ("name", "Name", "line", "small letters, digits and _"),
+    ("name", "Name", "line", "lowercase letters, digits and _"),
     ("kind", "Kind", "choice", ""),
-    ("description", "What it measures", "line", "a sentence for the list of judges; no model is shown it"),
+    ("description", "What it measures", "line", "a sentence for the list of judges; no model sees it"),
     ("prompt", "Prompt", "prompt", "say what each score means; Ragstone adds the form of the reply"),
-    ("verify", "Second prompt, by which statements are checked", "prompt", ""),
-    ("inputs", "Reads", "words", "what it needs of a row; follows the prompt, where there is one"),
+    ("verify", "Second prompt, which checks statements", "prompt", ""),
+    ("inputs", "Reads", "words", "what it needs from a row; follows the prompt, if there is one"),
     ("scale", "Scale", "pair", "the lowest and the highest score"),
     ("aggregate", "Criteria become one score by", "choice", ""),
     ("combine", "Members become one score by", "choice", ""),
@@ -39,22 +39,22 @@ FIELDS: tuple[Spec, ...] = (
     ("threshold", "Threshold", "number", ""),
 )
 MORE: tuple[Spec, ...] = (
-    ("metric", "Metric, where that has another name", "line", ""),
+    ("metric", "Metric, if it has another name", "line", ""),
     ("source", "Source of the idea or the wording", "line", ""),
     ("best", "Which end is good", "choice", ""),
     ("reply", "Reply", "choice", "token: the score from the probabilities of one token"),
     ("split", "Who splits an answer into statements", "choice", ""),
     ("empty", "An answer that states nothing is", "choice", ""),
-    ("temperature", "Temperature", "number", "empty: that of the model"),
+    ("temperature", "Temperature", "number", "empty: the model's"),
     ("samples", "Times each row is asked", "number", "above 1 needs a temperature"),
-    ("shots", "Examples that are shown", "number", "empty: all"),
+    ("shots", "Examples shown", "number", "empty: all"),
     ("max_tokens", "Longest reply, in tokens", "number", ""),
     ("separator", "Separator of alternatives in a reference", "line", ""),
 )
 CRITERION: tuple[Spec, ...] = (
     ("name", "Its name", "line", ""),
     ("description", "What it asks", "prompt", ""),
-    ("grades", "What each grade means, the lowest first", "lines", "one a line"),
+    ("grades", "What each grade means, lowest first", "lines", "one per line"),
     ("weight", "Weight", "number", "empty: 1"),
 )
 NEW_CRITERION = {"description": "does {answer} …?", "grades": ["not at all.", "in part.", "fully."]}
@@ -69,7 +69,7 @@ MEANINGS = {
     "role": "what the system is told to be",
 }
 ANSWER_PROMPT: tuple[Spec, ...] = (
-    ("name", "Name", "line", "small letters, digits and _"),
+    ("name", "Name", "line", "lowercase letters, digits and _"),
     ("prompt", "Prompt", "prompt", "name {question}; without {contexts} the passages are not sent"),
 )
 
@@ -301,7 +301,7 @@ def _changed(text: str, path: Place, change: FieldChange, file: Path, *, answers
     form = form_of(text, file, answers=answers)
     field = next((each for each in form.fields if tuple(each.place) == path), None) if form else None
     if field is None:
-        raise ConfigError("the text has changed, and has no such field now.")
+        raise ConfigError("the text has changed and no longer has this field.")
     if field.value == change.value:
         return text
     text = with_value(text, path, _read(change.value, field), file)

@@ -65,14 +65,15 @@ from ragstone.kernel.statistics import Estimate, Floats
 from ragstone.kernel.statistics.calibration import calibration_error
 
 GRADED = (
-    "it weighs yes and no, and the labels are grades. Say from which one on a label is a yes: "
+    "it weighs yes and no, but the labels are grades. Give the lowest grade that counts as a yes: "
     "--yes-from GRADE."
 )
 NO_PROPOSER = "{} is a decision model, which writes no prompt. Name one that writes with --proposer."
 ROUNDS = {"examples": 2.0, "prompt": 4.0}  # times that dev is judged for a method, at most
 FORECAST_NOTE = (
-    "Learning asks less than this where a candidate is stopped early or a proposed prompt is no better "
-    "where it was made, and the test part is judged only if a candidate gained on dev."
+    "Learning makes fewer calls than this if a candidate is stopped early or a proposed prompt is "
+    "no better on the answers it was made from. The test part is judged only if a candidate gained "
+    "on dev."
 )
 
 
@@ -405,7 +406,7 @@ def _helper(named: str) -> Helper:
         judge_name, model = named, ""
     judge = load_judge(judge_name)
     if model and not judge.needs_model:
-        raise ConfigError(f"{named!r}: {judge.name} asks no model. Take out 'by {model}'.")
+        raise ConfigError(f"{named!r}: {judge.name} asks no model. Remove 'by {model}'.")
     member = Member(judge=placed_name(judge_name), model=model or None, loaded=judge)
     return Helper(member=member, model=model or None)
 

@@ -58,9 +58,9 @@ from ragstone.kernel.serve.state import AppState, AtApp
 SHOWN_DRAFTS = 50
 INTERRUPTED = "The server ended while it ran. Run it again: finished calls are in the ledger."
 MEANWHILE = (
-    "{last.who} saved draft {last.number} while you were at work on this page. Yours is kept as draft "
-    "{draft.number}, and nothing was run. Look at draft {last.number} first, or run again to go on with "
-    "yours."
+    "{last.who} saved draft {last.number} while you were working on this page. Yours is kept as draft "
+    "{draft.number}, and nothing was run. Look at draft {last.number} first, or run again to continue "
+    "with yours."
 )
 
 
@@ -245,7 +245,7 @@ def _wrong(draft: JudgeDraft | None, *, running: bool) -> str | None:
     if draft is None or draft.outcome.state in ("saved", "done") or running:
         return None
     if draft.outcome.state == "stopped":
-        return "The run was stopped. Finished calls are in the ledger: run it again to go on."
+        return "The run was stopped. Finished calls are in the ledger: run it again to continue."
     return draft.outcome.words or INTERRUPTED
 
 
@@ -392,7 +392,7 @@ def freeze_draft(
     development = app.part(development_of).development(draft)
     if development is None:
         raise ConfigError(
-            f"draft {draft.number} was not run to its end. Run it on the dev part, then freeze it."
+            f"draft {draft.number} did not finish its run. Run it on the dev part, then freeze it."
         )
     frozen = freeze(
         file.path, draft.text, data.change, who=person.name, development=development, base=draft.file
@@ -455,9 +455,7 @@ def check_name(text: str, file: JudgeFile) -> None:
 def look_task(app: AppState, file: JudgeFile, settings: Settings, data: HowToRun) -> DevelopmentTask:
     """Return a look at the test part, of the judge's file as it stands. Raises ConfigError, DataError."""
     if not file.path.is_file():
-        raise ConfigError(
-            f"{file.name} was never frozen: freeze a version first, then look at the test part."
-        )
+        raise ConfigError(f"{file.name} has no frozen version: freeze one first, then look at the test part.")
     return _task(app, load_judge(file.path), None, settings, data)
 
 

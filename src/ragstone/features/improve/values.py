@@ -105,10 +105,10 @@ class Development(msgspec.Struct, frozen=True, kw_only=True):
 
 SEVERAL = 3
 CAUTION = (
-    "Mind: after {n} looks this number may read too good. Whoever changes a judge after a look, or keeps the "
-    "version that looked best, fits it to the test part a little each time (adaptive overfitting; Dwork et "
-    "al. 2015, The reusable holdout, Science 349). Labels of new answers give a number that nothing was "
-    "fitted to."
+    "Caution: after {n} looks this number may be too good. Changing a judge after a look, or "
+    "keeping the version that looked best, fits it to the test part a little each time (adaptive "
+    "overfitting; Dwork et al. 2015, The reusable holdout, Science 349). Labels of new answers "
+    "give a number that nothing was fitted to."
 )
 
 

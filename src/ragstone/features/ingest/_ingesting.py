@@ -27,6 +27,23 @@ from ragstone.kernel.tables.resuming import finished_rows
 from ragstone.kernel.tables.storage import Place, url_of
 
 
+class IngestOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone ingest --json` prints.
+
+    documents: how many were written to output, None where there are none. formats, languages, skipped,
+    duplicates: see IngestSummary. reasons: why files were skipped -> how many. dropped: duplicates left out.
+    """
+
+    documents: int
+    formats: dict[str, int]
+    languages: dict[str, int]
+    skipped: list[Skipped]
+    reasons: dict[str, int]
+    duplicates: list[Duplicate]
+    dropped: int
+    output: str | None
+
+
 class IngestSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What was read. formats, languages: how many documents are of each, the most frequent first."""
 
@@ -134,7 +151,7 @@ async def _stream(
                 has_documents = True
                 yield row
         if not has_documents:
-            raise DataError(f"no documents: the sources hold none. {output} was not written.")
+            raise DataError(f"the sources have no documents. {output} was not written.")
 
     await write_stream(documents(), output, Document, force=force, made_from=made)
 

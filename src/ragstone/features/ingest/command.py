@@ -14,7 +14,7 @@ from ragstone.kernel.console.repeating import repeatable
 from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
-    from ragstone.features.ingest._ingesting import IngestSummary
+    from ragstone.features.ingest._ingesting import IngestOutput, IngestSummary
     from ragstone.kernel.corpus.duplicates import Duplicate
     from ragstone.kernel.corpus.file import Field, IngestOptions, Skipped
 
@@ -128,17 +128,19 @@ def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
     return columns
 
 
-def _summary(summary: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
-    return {
-        "documents": summary.n_documents,
-        "formats": summary.formats,
-        "languages": summary.languages,
-        "skipped": summary.skipped,
-        "reasons": dict(Counter(file.reason for file in summary.skipped).most_common()),
-        "duplicates": summary.duplicates,
-        "dropped": len(summary.duplicates) if options.duplicates == "drop" else 0,
-        "output": output if summary.n_documents else None,
-    }
+def _summary(summary: "IngestSummary", options: "IngestOptions", output: str) -> "IngestOutput":
+    from ragstone.features.ingest._ingesting import IngestOutput
+
+    return IngestOutput(
+        documents=summary.n_documents,
+        formats=summary.formats,
+        languages=summary.languages,
+        skipped=summary.skipped,
+        reasons=dict(Counter(file.reason for file in summary.skipped).most_common()),
+        duplicates=summary.duplicates,
+        dropped=len(summary.duplicates) if options.duplicates == "drop" else 0,
+        output=output if summary.n_documents else None,
+    )
 
 
 def _told(summary: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:

@@ -13,8 +13,9 @@ from ragstone.kernel.runs.wording import judge_name
 SHOWN = (1, 2, 3, 5)  # k that are shown beside the largest; all of them are in the numbers
 HEAD = "Repeated answers"
 LEAD = (
-    "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them do. "
-    "An answer passes from that score on. Means over the questions that have k scored answers."
+    "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them "
+    "do. An answer passes at the score shown or better. Means over the questions that have k scored "
+    "answers."
 )
 
 

@@ -18,7 +18,9 @@ def chosen_sheet(
     """
     answers = rows_in(folder, "answers") if folder.is_dir() else None
     if answers is None:
-        raise DataError(f"{folder}: a filter chooses answers of a run, and there is none here with answers.")
+        raise DataError(
+            f"{folder}: a filter chooses answers of a run, and there is no run with answers here."
+        )
     if left is None:
         from ragstone.kernel.runs.joined_rows import rows_where
         from ragstone.kernel.runs.run import read_run
@@ -26,5 +28,5 @@ def chosen_sheet(
         left = {(row["question_id"], row["system"]) for row in rows_where([read_run(folder)], where)[0][0]}
     sheet = AnswerSheet(answers, questions=rows_in(folder, "questions"), limit=limit, left=left)
     if not len(sheet):
-        raise DataError(f"No answer of {folder} is left by the filter {where!r}. Change it.")
+        raise DataError(f"No answer of {folder} matches the filter {where!r}. Change the filter.")
     return sheet

@@ -210,8 +210,8 @@ def check_run_folder(folder: Path, force: bool) -> None:
         raise DataError(f"{folder} is a file. Give another name with -o, e.g. -o {folder}.jsonl.")
     if (folder / "manifest.json").is_file() and not force:
         raise DataError(
-            f"{folder} was written by `ragstone run`, as its settings say. To add a judge, name it in judges "
-            "of [judge] in ragstone.toml and run again; else give another folder or file with -o."
+            f"{folder} was written by `ragstone run` from its settings. To add a judge, name it in judges "
+            "of [judge] in ragstone.toml and run again; otherwise give another folder or file with -o."
         )
 
 

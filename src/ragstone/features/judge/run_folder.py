@@ -40,7 +40,8 @@ def _put_answers(folder: Path, sheet: AnswerSheet, force: bool) -> None:
         if judged and not force and not _begins_with(coming, path):
             raise DataError(
                 f"{folder} holds judgements of other answers than {', '.join(map(str, sheet.paths))} has "
-                "now, or of more of them. Give another folder or file with -o, or --force to replace them."
+                "now, or of more answers. Give another folder or file with -o, or --force to replace "
+                "them."
             )
         coming.replace(path)
     finally:

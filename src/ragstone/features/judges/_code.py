@@ -78,5 +78,5 @@ def _source(call: str, folder: Path) -> list[str]:
     )
     lines = text.splitlines()[first - 1 : last]
     more = [f"... and {len(lines) - MOST_LINES:,} more lines"] if len(lines) > MOST_LINES else []
-    head = f"--- {file}, line {first} (not run; what else the file does when it is imported is not shown)"
+    head = f"--- {file}, line {first} (not run; anything else the file does on import is not shown)"
     return ["", head, *lines[:MOST_LINES], *more]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from ragstone.features.judges._output import JudgeLine
     from ragstone.features.judges.library import ListedJudge
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.document.blocks import Block
@@ -95,19 +96,20 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     - `ragstone judges show my-judge.toml`
     """
     from ragstone.features.judges._code import code_of
+    from ragstone.features.judges._output import JudgeOutput
     from ragstone.features.judges.testing import prompts_of
     from ragstone.kernel.judging import load_judge
 
     if code := code_of(name):
         if json:
-            show_json({"judge": code.keys, "code": code.places})
+            show_json(JudgeOutput(judge=code.keys, code=code.places))
         else:
             typer.echo("\n".join(code.lines))
         return
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
-        show_json({"judge": judge.every_key(), "metrics": judge.metrics, "prompts": prompts})
+        show_json(JudgeOutput(judge=judge.every_key(), metrics=list(judge.metrics), prompts=prompts))
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
@@ -193,7 +195,9 @@ def try_out(
     if model is None and judge.asks_default:
         prompts = prompts_of(judge)
         if asking.json:
-            show_json({"judge": judge.name, "prompts": prompts})
+            from ragstone.features.judges._output import CheckedFile
+
+            show_json(CheckedFile(judge=judge.name, prompts=prompts))
         else:
             _show_prompts(prompts)
         say(f"The file of {judge.name} is valid. Try it: ragstone judges test {name} --model MODEL")
@@ -207,37 +211,39 @@ def try_out(
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
 
-def _line(entry: "ListedJudge", model: str | None) -> dict[str, object]:
-    from msgspec import to_builtins
+def _line(entry: "ListedJudge", model: str | None) -> "JudgeLine":
+    from ragstone.features.judges._output import JudgeLine, ListedCard, ListedPrice
 
-    judge, price = entry.judge, entry.price
-    row: dict[str, object] = {"name": entry.name, "about": entry.about, "group": entry.group}
+    judge, price, path = entry.judge, entry.price, entry.path and str(entry.path)
     if judge is None:
-        return row | {"path": str(entry.path), "wrong": entry.wrong}
-    row |= {
-        "kind": judge.kind,
-        "metric": judge.measures,
-        "reads": judge.inputs,
-        "scale": judge.scale,
-        "needs_model": judge.needs_model,
-        "path": entry.path and str(entry.path),
-        "card": None,
-        "n_cards": len(entry.cards),
-        "price": price and {"model": model, **to_builtins(price)},
-    }
+        return JudgeLine(name=entry.name, about=entry.about, group=entry.group, path=path, wrong=entry.wrong)
+    shown = None
     if entry.cards:
         card = entry.cards[0].card
         measure, estimate = card.lead or (None, None)
-        row["card"] = {
-            "metric": card.metric,
-            "model": card.model,
-            "prompt_version": card.prompt_version,
-            "n": card.n,
-            "measure": measure,
-            "estimate": estimate,
-            "better_than_baseline": card.better_than_baseline,
-        }
-    return row
+        shown = ListedCard(
+            metric=card.metric,
+            model=card.model,
+            prompt_version=card.prompt_version,
+            n=card.n,
+            measure=measure,
+            estimate=estimate,
+            better_than_baseline=card.better_than_baseline,
+        )
+    return JudgeLine(
+        name=entry.name,
+        about=entry.about,
+        group=entry.group,
+        kind=judge.kind,
+        metric=judge.measures,
+        reads=judge.inputs,
+        scale=judge.scale,
+        needs_model=judge.needs_model,
+        path=path,
+        card=shown,
+        n_cards=len(entry.cards),
+        price=price and ListedPrice(model=model, usd=price.usd, at_most=price.at_most, pairs=price.pairs),
+    )
 
 
 def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":

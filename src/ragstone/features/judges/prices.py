@@ -42,7 +42,7 @@ class RowLengths(msgspec.Struct, frozen=True, kw_only=True):
         sizes = ", ".join(f"{name} {count(tokens_of(size))}" for name, size in parts.items())
         contexts = f"{plural(self.n_contexts, 'context')} of {count(tokens_of(self.context))}"
         if self.run is None:
-            return f"Assumed lengths, for no run here has answers: {sizes}, {contexts} tokens."
+            return f"Assumed lengths, because no run here has answers: {sizes}, {contexts} tokens."
         return (
             f"Lengths are the medians of {plural(self.n, 'row')} of {self.run}: {sizes}, {contexts} tokens."
         )

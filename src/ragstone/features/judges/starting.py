@@ -18,13 +18,13 @@ MEANT = {
     "percentage": "How much of something the answer has, 0 to 100, with the reason.",
     "classify": "One label of a few, with the reason; each label has a score.",
     "statements": "Takes the answer apart, and checks each statement against the contexts.",
-    "citations": "Whether the passages that the answer cites support it.",
-    "pairwise": "Which of two systems' answers is better, asked in both orders.",
+    "citations": "Checks whether the passages that the answer cites support it.",
+    "pairwise": "Says which of two systems' answers is better, asked in both orders.",
     "jury": "Several judges together: the mean, the median or the majority.",
-    "cascade": "A cheap judge first, and a dearer one only where that is unsure.",
+    "cascade": "A cheap judge first, and a dearer one only where the cheap one is unsure.",
     "stack": "Several judges, weighed by numbers that were fitted on people's labels.",
-    "lexical": "Compares words with those of the reference. No model.",
-    "embedding": "Compares meaning with the reference's, by an embedding model.",
+    "lexical": "Compares the words with those of the reference. No model.",
+    "embedding": "Compares the meaning with that of the reference, with an embedding model.",
     "assertion": "Checks a fact of the answer: its length, a pattern, words, valid JSON. No model.",
     "steps": "Compares what an agent called with the steps that its row expects. No model.",
 }
@@ -58,8 +58,8 @@ def begin_judge(settings: Settings, kind: str, name: str, taken: set[str]) -> Pa
         raise ConfigError("Choose a kind.")
     if not NAMED.fullmatch(name):
         raise ConfigError(
-            f"{name!r} is no name for a judge. Use up to {LONGEST_NAME} small letters, digits and "
-            "underscores, a letter first."
+            f"{name!r} is not a name for a judge. Use up to {LONGEST_NAME} lowercase letters, "
+            "digits and underscores, beginning with a letter."
         )
     if name in judge_names():
         raise ConfigError(f"{name} comes with Ragstone. Choose another name, or open it and develop a copy.")

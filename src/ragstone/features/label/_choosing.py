@@ -101,9 +101,10 @@ def residual_sizes(rows: Sequence[Judgement], humans: Mapping[Key, Human]) -> Fl
     if len(labelled) < FEWEST_LABELS:
         if doubts.max() == doubts.min():
             raise DataError(
-                f"nothing tells where judge {rows[0].judge!r} errs: it is as sure of one answer as of any "
-                f"other, and there are {len(labelled)} labels of its answers. Label {FEWEST_LABELS} or "
-                "more drawn at random first, or judge with probabilities (NAME@token)."
+                f"nothing shows where judge {rows[0].judge!r} errs: it is as sure of one answer as "
+                f"of any other, and there are {len(labelled)} labels of its answers. Label at least "
+                f"{FEWEST_LABELS} answers drawn at random first, or judge with probabilities "
+                "(NAME@token)."
             )
         return doubts
     scores = np.array([math.nan if row.score is None else row.score for row in rows])
@@ -338,7 +339,7 @@ def _stratum(name: str, rows: Sequence[Judgement], tags: Tags) -> list[Floats]:
         values = [tags.get((row.question_id, row.system), {}).get(name) for row in rows]
         if not any(values):
             raise DataError(
-                f"no answer has a tag {name!r} to spread the draw over. Take system, score or a tag."
+                f"no answer has a tag {name!r} to spread the draw over. Use system, score or a tag."
             )
     places = {value: rank for rank, value in enumerate(dict.fromkeys(values))}
     return [np.array([float(places[value]) for value in values])]

@@ -139,8 +139,8 @@ def item_for(queue: Queue, person: str, index: int) -> QueueItem:
         raise DataError(f"nobody can label as {person!r}: labels of that name settle differences.")
     if item.annotators and person not in item.annotators:
         raise DataError(
-            f"item {index + 1} of queue {queue.name!r} is for another annotator, not for {person}: nothing "
-            "was saved. Load the page again to get your own."
+            f"item {index + 1} of queue {queue.name!r} is for another annotator, not for {person}: "
+            "nothing was saved. Reload the page to get your own."
         )
     return item
 
@@ -148,8 +148,8 @@ def item_for(queue: Queue, person: str, index: int) -> QueueItem:
 def _item(queue: Queue, index: int) -> QueueItem:
     if not 0 <= index < len(queue.items):
         raise DataError(
-            f"queue {queue.name!r} has no item {index + 1}, it has {len(queue.items)}: nothing was saved. "
-            "Load the page again."
+            f"queue {queue.name!r} has no item {index + 1}, it has {len(queue.items)}: nothing was "
+            "saved. Reload the page."
         )
     return queue.items[index]
 
@@ -213,9 +213,9 @@ def _answer(label: Label, systems: dict[str, list[str]]) -> tuple[str, str]:
 
 def _place(queue: Queue, label: Label, at: int | None) -> int:
     if at is None:
-        raise DataError(f"the queue holds no answer of system {label.system!r} to it")
+        raise DataError(f"the queue has no answer of system {label.system!r} to it")
     if label.metric not in (None, queue.metric):
-        raise DataError(f"it is of {label.metric!r}, and the queue is of {queue.metric!r}")
+        raise DataError(f"its metric is {label.metric!r}, and the queue's is {queue.metric!r}")
     return at
 
 

@@ -22,18 +22,18 @@ def tidied(instructions: str) -> str:
     """
     text = "\n".join(instructions.splitlines()).strip()
     if not text:
-        raise DataError("The instructions are empty. Write what annotators are to do.")
+        raise DataError("The instructions are empty. Write what annotators should do.")
     if len(text) > LONGEST:
         raise DataError(
-            f"The instructions have {len(text):,} characters, and {LONGEST:,} are the most. Shorten them, or "
-            "name a document where the rest is."
+            f"The instructions have {len(text):,} characters; the limit is {LONGEST:,}. Shorten "
+            "them, or name a document that has the rest."
         )
     for line, content in enumerate(text.split("\n"), 1):
         for column, sign in enumerate(content, 1):
             if sign != "\t" and unicodedata.category(sign) in ("Cc", "Cs"):
                 raise DataError(
-                    f"The instructions hold a control character (U+{ord(sign):04X}) in line {line}, column "
-                    f"{column}. Remove it, and give plain text."
+                    f"The instructions contain a control character (U+{ord(sign):04X}) in line "
+                    f"{line}, column {column}. Remove it, and give plain text."
                 )
     return text
 

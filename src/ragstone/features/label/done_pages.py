@@ -45,7 +45,7 @@ def done(app: AtApp, person: AtPerson, opened: AtQueue, name: FromPath[str]) -> 
         if result.cards:
             links = [("See the report card", f"{LABEL}/{name}/progress#card-1")]
     elif n_skipped and not n_left and person.role == "annotator" and opened.queue.is_sample:
-        lines.append("Figures are shown to you once the answers that you skipped have a label, too.")
+        lines.append("You see figures once the answers that you skipped have labels too.")
     following = next(
         (
             other.queue.name
@@ -75,11 +75,11 @@ def figure_lines(n_open: int, cards: Sequence[ReportCard], people: AnnotatorAgre
     lines = []
     if n_open:
         waiting = f"{plural(n_open, 'answer')} of this queue still {'waits' if n_open == 1 else 'wait'}"
-        lines.append(f"{waiting} for others, so how far the judge agrees with people is not said yet.")
+        lines.append(f"{waiting} for others, so how far the judge agrees with people is not shown yet.")
     for card in () if n_open else cards:
         against = f" It is {doubt(card)}." if doubt(card) else ""
         on = f" on {plural(card.n, 'labelled answer')}" if card.lead else ""
-        lines.append(f"{judge_name(card)} beside people{on}: {agreement(card)}.{against}")
+        lines.append(f"{judge_name(card)} compared with people{on}: {agreement(card)}.{against}")
     if people.n_answers:
         lines.append(_people_line(people))
     return lines
@@ -89,8 +89,8 @@ def _people_line(people: AnnotatorAgreement) -> str:
     alphas = [f"Krippendorff's {name} {with_ends(alpha)}" for name, alpha in people.alpha.items()]
     beyond = alphas[0] if alphas else "agreement beyond chance is undefined"
     n_same = people.n_answers - people.n_differing
-    several = f"{plural(people.n_answers, 'answer')} that several labelled"
-    return f"People among themselves: the same grade on {count(n_same)} of {several}; {beyond}."
+    several = f"{plural(people.n_answers, 'answer')} labelled by more than one person"
+    return f"People compared with each other: the same grade on {count(n_same)} of {several}; {beyond}."
 
 
 ROUTES = (done,)

@@ -111,7 +111,7 @@ def label_again(
     report = _gaps_of(app, opened)
     rows = gap_rows(report, data.n) if report else []
     if not rows:
-        raise DataError("There is no gap, so no row is to be labelled again. Load the page again to see why.")
+        raise DataError("There is no gap, so no row needs another label. Reload the page to see why.")
     keys = [(row.question_id, row.system) for row in rows]
     policy = opened.versions()[-1].policy
     queue = queue_again(opened.queue, data.name.strip(), keys, opened.labels(), data.instructions, policy)

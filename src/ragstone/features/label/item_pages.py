@@ -109,7 +109,7 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[st
     comment = (data.comment or "").strip()
     if len(comment) > LONGEST_COMMENT:
         raise DataError(
-            f"The comment has {len(comment):,} characters: {LONGEST_COMMENT:,} are kept. Shorten it."
+            f"The comment has {len(comment):,} characters; the limit is {LONGEST_COMMENT:,}. Shorten it."
         )
     if data.kind == "label":
         if data.score is None:
@@ -118,7 +118,7 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[st
     known = [version.policy for version in opened.versions()]
     policy = data.policy or known[-1]
     if policy not in known:
-        raise DataError(f"Queue {opened.queue.name!r} has no instructions {policy!r}. Load the page again.")
+        raise DataError(f"Queue {opened.queue.name!r} has no instructions {policy!r}. Reload the page.")
     try:
         _keep(opened, person.name, data, comment, policy)
     except DataError as mistake:
@@ -216,7 +216,7 @@ def decide(
         (difference for difference in differences(opened) if difference.item.place == data.place), None
     )
     if before is None:
-        raise DataError(f"nobody differs on item {data.place + 1} of {name!r} any more: reload the page.")
+        raise DataError(f"item {data.place + 1} of {name!r} no longer has differing labels: reload the page.")
     comment = (data.comment or "").strip()[:LONGEST_COMMENT]
     policy = opened.versions()[-1].policy
     opened.marks.adjudicate(

@@ -137,7 +137,7 @@ def gaps_to_label(
     if report is None:
         raise DataError(
             "no gap to label again: "
-            + (gaps_lead(reports[0]) if reports else "no label is of an answer that was judged.")
+            + (gaps_lead(reports[0]) if reports else "no label matches a judged answer.")
         )
     return [
         ToLabel(

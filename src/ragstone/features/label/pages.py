@@ -78,9 +78,9 @@ WAY_WORDS: dict[Way, str] = {
     "stratified": "at random, spread over systems and scores",
     "random": "at random",
     "ppi": "where a label makes the corrected mean most precise",
-    "uncertain": "mostly those that the judge is unsure about",
+    "uncertain": "mostly those the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
-    "difference": "both answers of two systems, where labels tell most of their difference",
+    "difference": "both answers of two systems, where labels say most about their difference",
     "gaps": "labelled again, because grades differed for the same reason",
     "chosen": "chosen by a filter",
     "picked": "picked by hand",
@@ -163,7 +163,7 @@ def new_queue(
     return page(
         request,
         "features/label/new.html",
-        "A new queue",
+        "New queue",
         run=run,
         runs=[
             entry
@@ -282,7 +282,8 @@ def keep_queue(app: AppState, queue: Queue, texts: list[Answer]) -> None:
         raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     if (there := app.part(queues_of).labels / f"{queue.name}.jsonl").exists():
         raise DataError(
-            f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
+            f"{there} exists, and this queue's labels would be mixed with those in it. Give the "
+            "queue another name."
         )
     write_queue(app.part(queues_of).folder, queue, texts)
 
@@ -492,7 +493,7 @@ def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Respons
         headers = {"Content-Disposition": f'attachment; filename="{name}-instructions.md"'}
         return Response(content, media_type="text/markdown", headers=headers)
     if form not in FORMS:
-        raise NotFoundException(f"Labels are to be had as {', '.join(FORMS)}.")
+        raise NotFoundException(f"Labels can be exported as {', '.join(FORMS)}.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.{form}"
         write_rows(path, opened.marks.labels.rows(), Label)
@@ -513,7 +514,7 @@ def take_in(
     """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
     ending = Path(data.file).suffix.lower()
     if ending not in READERS:
-        raise DataError(f"{data.file[:100]!r}: its ending is none of {', '.join(READERS)}.")
+        raise DataError(f"{data.file[:100]!r}: the file's name must end in one of {', '.join(READERS)}.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{ending}"
         path.write_text(data.text, encoding="utf-8")

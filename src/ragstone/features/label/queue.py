@@ -130,7 +130,8 @@ def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, e
         return [*keys]
     if overlap and not 2 <= each <= len(names):
         raise DataError(
-            f"{each} annotators for a shared answer, and {len(names)} are named: give from 2 to that many."
+            f"{each} annotators for a shared answer, but {len(names)} are named: give a number from "
+            f"2 to {len(names)}."
         )
     dealt, load, n_shared = [], dict.fromkeys(names, 0), 0
     for at, item in enumerate(keys):
@@ -211,8 +212,8 @@ def check_name(name: str) -> None:
     """Check that a queue can have a name. Raises DataError."""
     if not NAME.fullmatch(name):
         raise DataError(
-            f"{name!r} cannot be the name of a queue: take letters, digits, - and _, at most 60, such as "
-            "harvest-2."
+            f"{name!r} cannot be the name of a queue: use letters, digits, - and _, at most 60, "
+            "such as harvest-2."
         )
 
 
@@ -283,8 +284,8 @@ def make_queue(plan: Plan, material: Material, picked: Sequence[Key] = ()) -> tu
     if missing:
         raise DataError(
             f"{len(missing)} of the {len(chosen)} answers to label are not among the answers of "
-            f"{material.source}, the first of question {missing[0].question_id!r}, system "
-            f"{missing[0].system!r}. Take a run that has its answers, or name their file."
+            f"{material.source}. The first is of question {missing[0].question_id!r}, system "
+            f"{missing[0].system!r}. Choose a run that has its answers, or name their file."
         )
     first = chosen[0].row
     keys = [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen]

@@ -36,6 +36,22 @@ class Exported(msgspec.Struct, frozen=True):
     damaged: int
 
 
+class ExportOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone ledger export --json` prints: the file, and what Exported says."""
+
+    file: str
+    responses: int
+    damaged: int
+
+
+class ImportOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone ledger import --json` prints: every file that was added, and the sums."""
+
+    files: list[ImportedFile]
+    new: int
+    known: int
+
+
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that may be pruned: those of `models` stored before `before` (seconds since 1970).
 
@@ -141,7 +157,7 @@ def _whole_file(file: Path) -> Iterator[Path]:
         partial.replace(file)
     except OSError as mistake:
         raise DataError(
-            f"{file}: could not be written ({mistake.strerror}). Make room, then run again."
+            f"{file}: could not be written ({mistake.strerror}). Free some disk space, then run again."
         ) from None
     finally:
         partial.unlink(missing_ok=True)
@@ -163,12 +179,12 @@ def _rows(lines: Iterable[bytes], file: Path) -> Iterator[Row]:
         except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
             bad.append(f"{file}:{number}: {mistake}")
             if len(bad) == SHOWN_LINES:
-                bad.append("(and perhaps more: only the first ten are shown)")
+                bad.append("(there may be more: only the first ten are shown)")
                 break
             continue
         yield row
     if bad:
         raise DataError(
-            f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
-            "Mend or delete them, and import again.\n" + "\n".join(bad)
+            f"{file}: nothing was imported, because these lines are not as `ragstone ledger export` "
+            "writes them. Fix or delete them, and import again.\n" + "\n".join(bad)
         )

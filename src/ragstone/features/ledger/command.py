@@ -69,12 +69,12 @@ def export(
 
     - `ragstone ledger export backup.jsonl`
     """
-    from ragstone.features.ledger._archive import export_responses
+    from ragstone.features.ledger._archive import ExportOutput, export_responses
     from ragstone.kernel.llm.ledgers import ledger_place
 
     done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
-        show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
+        show_json(ExportOutput(file=str(file), responses=done.responses, damaged=done.damaged))
     say(f"{plural(done.responses, 'response')} in {file}.{_damage_text(done.damaged)}")
 
 
@@ -90,7 +90,7 @@ def import_(
 
     - `ragstone ledger import backup.jsonl other.jsonl`
     """
-    from ragstone.features.ledger._archive import import_responses
+    from ragstone.features.ledger._archive import ImportOutput, import_responses
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
 
@@ -104,7 +104,8 @@ def import_(
         else:
             say(f"{file}: {done[-1].new:,} new, {done[-1].known:,} known.")
     if json:
-        show_json({"files": done, "new": sum(f.new for f in done), "known": sum(f.known for f in done)})
+        new, known = sum(f.new for f in done), sum(f.known for f in done)
+        show_json(ImportOutput(files=done, new=new, known=known))
     if mistakes:
         raise DataError("\n".join(mistakes))
 

@@ -51,7 +51,9 @@ def models(
     if provider is None:
         cards = [card for card in known_cards(settings.path(".ragstone")) if card.model != NO_MODEL]
         if json:
-            show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
+            from ragstone.features.models._output import ModelsOutput
+
+            show_json(ModelsOutput(**msgspec.structs.asdict(catalogue), cards=cards))
         else:
             show_blocks(_every_block(catalogue, cards), whole=whole)
         return

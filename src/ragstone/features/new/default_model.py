@@ -23,4 +23,4 @@ def choose_model() -> tuple[str, str]:
     files = cached_models()
     if files:
         return f"llamacpp/{files[0].stem}", "the largest model in ~/.cache/ragstone/models"
-    return PACKAGED, "the packaged one: it shows that everything runs, but it cannot judge"
+    return PACKAGED, "the packaged model: it shows that everything runs, but it cannot judge"

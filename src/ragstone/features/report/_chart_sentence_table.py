@@ -63,9 +63,9 @@ def _widest(means: DrawnMeans) -> dict[str, str]:
 
 WIDEST = Sentence[DrawnMeans](
     code="chart-widest-interval",
-    text="The least is known of {name}: its interval, {ends}, is the widest, on {rows}.",
-    when="two means or more are drawn, each has an interval (of one without it less is known), and one is "
-    "wider than all others by a hundredth of the scale",
+    text="{name} is known least precisely: its interval, {ends}, is the widest, on {rows}.",
+    when="two means or more are drawn, each has an interval (a mean without one is known less "
+    "precisely), and one is wider than all others by a hundredth of the scale",
     holds=lambda means: means.is_one_widest,
     needs={
         "name": "judge, with the system where there are several",
@@ -97,7 +97,7 @@ def _those_with(point: PlotPoint, means: DrawnMeans) -> str:
 
 OUTER = Sentence[DrawnMeans](
     code="chart-lowest-and-highest-value",
-    text="Of {n}, the lowest mean is {least} ({low}), and the highest {most} ({high}). Of so many, the "
+    text="Of {n}, the lowest mean is {least} ({low}), and the highest {most} ({high}). Among this many, the "
     "lowest and the highest are partly chance: look at their intervals.",
     when="three values or more of a tag have a mean, of one judge and one system, and they are not all alike",
     holds=lambda means: (
@@ -165,7 +165,8 @@ def _constant(card: ReportCard) -> dict[str, str]:
 
 CONSTANT = Sentence[ReportCard](
     code="chart-agreement-beside-constant",
-    text="{judge} gives the grade of people in {share} ({ends}) of the answers; {constant} would in {least}.",
+    text="{judge} gives the same grade as people in {share} ({ends}) of the answers; {constant} would "
+    "in {least}.",
     when="the card has an exact agreement and that of the most frequent grade",
     holds=lambda card: bool(card.constant and card.agreement.get("exact agreement")),
     needs={

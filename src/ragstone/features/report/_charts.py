@@ -99,7 +99,7 @@ def distribution_chart(distributions: Sequence[Distribution]) -> Plot | None:
         title="How scores are distributed",
         figure=Shares(
             rows=rows,
-            axis="share of the scored rows; beside each bar: how many have its highest score",
+            axis="share of the scored rows; next to each bar: how many have its highest score",
             of="Judge",
             head="Score",
             first="highest score",

@@ -55,7 +55,7 @@ def _others(codes: Sequence[str], own: str) -> tuple[str, ...]:
 BASELINE_LEADS = Sentence[HeadlineJudge](
     code="baseline-leads",
     text="{judge} calls no language model: it is a baseline, not a verdict.",
-    when="the mean that leads is of a judge that asks no language model",
+    when="the leading mean is from a judge that calls no language model",
     holds=lambda lead: lead.free,
     needs={"judge": "the judge"},
     fills=lambda lead: {"judge": lead.metric.judge},
@@ -72,7 +72,7 @@ BASELINE_REPLACES = Sentence[HeadlineJudge](
 JUDGE_UNMEASURED = Sentence[HeadlineJudge](
     code="judge-unmeasured",
     text="Judged by {model}, which nobody has compared with people on this task.",
-    when="the mean that leads is of a judge that asks a model and has no card in this run",
+    when="the leading mean is from a judge that calls a model and has no card in this run",
     holds=lambda lead: not lead.free and lead.card is None,
     needs={"model": "the model"},
     fills=lambda lead: {"model": lead.metric.model},
@@ -157,7 +157,7 @@ NONE_WRONG = Sentence[CountedAnswers](
     holds=lambda counted: counted.n > 0 and counted.weak is None and counted.n_wrong == 0,
     needs={
         "counted": "answers whose contexts are known",
-        "upper": "upper end of Wilson's 95 % interval of 0 of so many, in percent",
+        "upper": "upper end of Wilson's 95 % interval for 0 of that many, in percent",
         **WHOSE,
     },
     fills=_counts,
@@ -204,7 +204,7 @@ BLAMED = (NONE_WRONG, NONE_LOW, WRONG_SPLIT, LOW_SPLIT)
 NO_JUDGEMENT = Sentence[RunSummary](
     code="no-judgement",
     text="No judge has judged the answers.",
-    when="the run has no judgement of the correctness or the like of an answer",
+    when="the run has no judgement of an answer's correctness or a similar metric",
     holds=lambda summary: not headlines(summary),
     never_beside=(*HEADLINES, "baseline-replaces"),
 )
@@ -212,7 +212,7 @@ BLAME_UNKNOWN = Sentence[RunSummary](
     code="blame-unknown",
     text="The questions do not name the documents that hold their answers, or there are no rankings and "
     "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers.",
-    when="neither a retriever was measured nor can answers be split by what their contexts hold",
+    when="no retriever was measured, and answers cannot be split by what their contexts hold",
     holds=lambda summary: not summary.blame and not any(row.measures for row in summary.retrieval),
     never_beside=("none-wrong", "none-scored-low", "wrong-found-or-missed", "low-found-or-missed"),
 )

@@ -32,12 +32,12 @@ def bare_run(path: Path, sheet: Path | None = None) -> Run:
     except DataError:
         if _is_sheet(path):
             raise DataError(
-                f"{path} holds answers without judgements. Judge them first: "
-                f"ragstone judge {quote(str(path))} --judge right --judge grounding"
+                f"{path} has answers without judgements. Judge them first: ragstone judge "
+                f"{quote(str(path))} --judge right --judge grounding"
             ) from None
         raise
     if not judgements:
-        raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
+        raise DataError(f"{path}: the file has no judgements. Name one that `ragstone judge` wrote.")
     noise = NoiseTally()
     for row in judgements:
         noise.add(row)

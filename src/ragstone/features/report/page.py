@@ -76,7 +76,8 @@ def render_run(run: Run, calls: Iterable[AskedCall] = (), *, bounds: bool = Fals
 
 def _cut_note(blocks: JoinedBlocks) -> str:
     long = (
-        "Very long questions are shortened here: questions.jsonl or answers.jsonl beside it has them whole."
+        "Very long questions are shortened here: questions.jsonl or answers.jsonl, next to this file, "
+        "has the full texts."
     )
     notes = [_cut_texts(blocks), long if blocks.question_cut else "", _cut_prompts(blocks.prompts)]
     return " ".join(note for note in notes if note)
@@ -87,7 +88,7 @@ def _cut_prompts(prompts: Prompts) -> str:
         return ""
     every = f"the {plural(prompts.n, 'conversation')} with models"
     which = "none" if prompts.kept == "none" else "only those whose judgements have no score"
-    return f"Of {every}, this file shows {which}; calls.jsonl.gz beside it has them all."
+    return f"Of {every}, this file shows {which}; calls.jsonl.gz, next to it, has them all."
 
 
 def _cut_texts(blocks: JoinedBlocks) -> str:
@@ -95,4 +96,4 @@ def _cut_texts(blocks: JoinedBlocks) -> str:
     parts = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
     if not parts:
         return ""
-    return f"To keep this file small, it shows {' and '.join(parts)}. Full texts are in the files beside it."
+    return f"To keep this file small, it shows {' and '.join(parts)}. Full texts are in the files next to it."

@@ -67,11 +67,11 @@ LEAD = (
     "Each judge's mean over the rows that it scored, with its interval. A row without a score is counted "
     "under its status, never as a score."
 )
-BASELINES = "Baselines, without a model: a judge that does no better than these is not worth its cost"
+BASELINES = "Baselines, without a model: if a judge does no better than these, do not pay for it"
 JUDGED_ORDER = (
-    "The order is that of the means in the judge's eyes: that its errors favour one system is not excluded. "
-    "With people's labels, compare takes them out of a difference: ragstone compare RUN RUN --system-a A "
-    "--system-b B --labels FILE."
+    "Systems are ordered by the judge's means; its errors may favour one of them. With people's labels, "
+    "compare takes these errors out of a difference: ragstone compare RUN RUN --system-a A --system-b B "
+    "--labels FILE."
 )
 """Beside every leaderboard of systems: its means are a judge's, whoever has labelled some answers."""
 LONGEST_LIST = 12  # notes, systems, judges of a pull request: a comment that is longer is not read
@@ -238,7 +238,7 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
     by = judge_name(board) + ("" if board.model == NO_MODEL else f" ({board.model})")
     left_out = f"; {count(board.n_left_out)} left out" if board.n_left_out else ""
     rests_on = (
-        f"By {by}, on {plural(board.n_questions, 'question')} that it scored of every system{left_out}. "
+        f"By {by}, on {plural(board.n_questions, 'question')} that it scored for every system{left_out}. "
         f"Differences are paired by question, p is corrected by Holm over {plural(board.family, 'pair')}. "
         f"{JUDGED_ORDER}"
     )
@@ -264,7 +264,7 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
 def _place(row: SystemStanding) -> str:
     if row.comparison is None:
         return "highest mean"
-    return "worse, in the judge's eyes" if row.verdict == "worse" else "no clear difference from the best"
+    return "worse, according to the judge" if row.verdict == "worse" else "no clear difference from the best"
 
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:
@@ -353,8 +353,8 @@ def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) ->
     rows = [(value, metric) for value, metrics in grouping.groups.items() for metric in metrics]
     table = table_of(f"Means by {grouping.by}", rows, columns, kind="", group=lambda row: row[0])
     small = (
-        f"{plural(grouping.n_small, 'value')} with too few questions to show by themselves, "
-        f"{plural(grouping.n_small_rows, 'question')} in all."
+        f"{plural(grouping.n_small, 'value')} with too few questions to show separately, "
+        f"{plural(grouping.n_small_rows, 'question')} in total."
     )
     return [
         Fold(f"Every judge by {grouping.by}", [table], where="page"),

@@ -143,7 +143,7 @@ def measure_rankings(
     rows = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
     if not rows:
         raise DataError(
-            f"{rankings}: the file holds no rankings. Check that the step that wrote it has finished."
+            f"{rankings}: the file has no rankings. Check that the step that wrote it has finished."
         )
     cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rows]
     questions = asked_questions(settings)
@@ -162,7 +162,7 @@ def _check_trec(path: Path | None, rankings: Place, force: bool) -> None:
     if path is None:
         return
     if path.resolve() == local_path(rankings).resolve():
-        raise DataError(f"{path}: --trec names the file of the rankings. Give it another name.")
+        raise DataError(f"{path}: --trec names the rankings file itself. Give it another name.")
     check_place(path, force)
 
 
@@ -175,7 +175,7 @@ def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, G
         named = f"it names e.g. {next(iter(grades))!r}" if grades else "it is empty"
         example = f", and they have ids such as {questions[0].id!r}" if questions else ""
         raise DataError(
-            f"{qrels}: none of the questions is in it: {named}{example}. Give the qrels of these questions."
+            f"{qrels}: it has none of the questions: {named}{example}. Give the qrels of these questions."
         )
     return grades
 

@@ -167,7 +167,7 @@ def _grouping(row: RetrievalSummary, grouping: Grouping) -> list[Block]:
     ]
     by = f"By {grouping.by}"
     label = f"{row.retriever} by {grouping.by}"
-    more = f"And {plural(grouping.n_more, 'value')} more."
+    more = f"And {plural(grouping.n_more, 'more value')}."
     return [
         table_of(label, grouping.groups.items(), columns, caption=by, kind=""),
         *([Paragraph(more, tone="muted")] if grouping.n_more else []),
@@ -204,19 +204,19 @@ def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
 def scores_told(scores: ScoreQuality) -> str:
     """Return in words how far scores tell relevant passages from others, and what a cut-off would save."""
     if scores.auc is None:
-        return f"Whether the scores are informative cannot be told: {scores.why}."
-    sentence = f"Scores tell relevant passages from others with an AUC of {with_ends(scores.auc)}"
+        return f"Cannot tell whether the scores are informative: {scores.why}."
+    sentence = f"Scores separate relevant passages from others with an AUC of {with_ends(scores.auc)}"
     if scores.why:
         return f"{sentence}: {scores.why}."
     if scores.cutoff is None:
         return f"{sentence}; no cut-off that keeps 95 % of the relevant ones drops any."
     cut = scores.cutoff
     return (
-        f"{sentence}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant ones and "
-        f"drops {with_ends(cut.dropped)} of {number(cut.passages)} passages a question: of those that stay "
-        f"{with_ends(cut.precision)} are relevant, {number(cut.precision_before.value)} without it. "
-        f"{plural(cut.n_lost, 'question')} would lose every relevant passage. It was chosen on these "
-        "questions."
+        f"{sentence}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant "
+        f"ones and drops {with_ends(cut.dropped)} of {number(cut.passages)} passages per question. "
+        f"Of those kept, {with_ends(cut.precision)} are relevant; "
+        f"{number(cut.precision_before.value)} without it. {plural(cut.n_lost, 'question')} would "
+        "lose every relevant passage. It was chosen on these questions."
     )
 
 
@@ -224,8 +224,8 @@ def _ties(row: RetrievalSummary) -> str:
     if not row.n_tied:
         return ""
     return (
-        f"In {plural(row.n_tied, 'question')} a relevant document has the same score as another one; "
-        "if ties were ordered otherwise, the measures would differ."
+        f"In {plural(row.n_tied, 'question')} a relevant document has the same score as another "
+        "one; if ties were ordered differently, the measures would differ."
     )
 
 

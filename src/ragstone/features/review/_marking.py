@@ -44,9 +44,7 @@ def to_points(text: str, units: int) -> int:
     """
     encoded = text.encode("utf-16-le", "surrogatepass")
     if not 0 <= units <= len(encoded) // 2:
-        raise DataError(
-            f"place {units} is beyond the text that is shown ({len(encoded) // 2} units). Mark it again."
-        )
+        raise DataError(f"place {units} is beyond the text shown ({len(encoded) // 2} units). Mark it again.")
     return len(encoded[: 2 * units].decode("utf-16-le", "surrogatepass"))
 
 

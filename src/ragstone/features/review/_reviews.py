@@ -393,8 +393,9 @@ def shown_spans(opened: OpenReview, question: Question) -> tuple[list[Quoted], s
     """Return the evidence that can be shown, with its words; and why some of it cannot."""
     if opened.documents is None:
         return [], (
-            "There are no documents beside this set, so evidence cannot be shown or marked. Put "
-            "`documents.jsonl` beside the questions, or name it as `paths` in `[documents]` of ragstone.toml."
+            "There are no documents with this set, so evidence cannot be shown or marked. Put "
+            "`documents.jsonl` next to the questions, or name it as `paths` in `[documents]` of "
+            "ragstone.toml."
         )
     quoted, wrong = [], None
     for span in question.evidence or ():
@@ -403,8 +404,8 @@ def shown_spans(opened: OpenReview, question: Question) -> tuple[list[Quoted], s
             wrong = f"The document {span.document_id} of its evidence is not in {opened.documents.path.name}."
         elif not 0 <= span.start < span.end <= len(text):
             wrong = (
-                f"Its evidence [{span.start}:{span.end}] is no part of the document {span.document_id}, "
-                f"which has {len(text):,} characters: mark it again."
+                f"Its evidence [{span.start}:{span.end}] is not part of the document "
+                f"{span.document_id}, which has {len(text):,} characters: mark it again."
             )
         else:
             quote = text[span.start : span.end]

@@ -76,7 +76,7 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
         {kind for masked in mask_texts([question.question, *references(question)]) for kind in masked.found}
     )
     if kinds:
-        sentences.append(f"it seems to hold personal data: {', '.join(kinds)}")
+        sentences.append(f"it seems to contain personal data: {', '.join(kinds)}")
     answers = [reference.strip().casefold() for reference in references(question)]
     if question.kind == "true_false" and answers not in (["true"], ["false"]):
         sentences.append("the reference of a true_false question is `true` or `false`")

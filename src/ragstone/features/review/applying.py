@@ -69,7 +69,7 @@ def find_all(quoted: Sequence[Quoted], text_of: TextOf) -> tuple[list[Evidence],
             return [], f"the document {quote.document_id!r} of its evidence is gone"
         again = find_again(quote, text)
         if again is None:
-            return [], f"the document {quote.document_id!r} has changed: its evidence no longer stands there"
+            return [], f"the document {quote.document_id!r} has changed: its evidence is no longer there"
         spans.append(again)
     return spans, None
 
@@ -78,12 +78,12 @@ def _quoted_text(span: Evidence, text_of: TextOf) -> str:
     text = text_of(span.document_id)
     if text is None:
         raise DataError(
-            f"there is no document {span.document_id!r}: evidence must stand in one of the documents"
+            f"there is no document {span.document_id!r}: evidence must be in one of the documents"
         )
     if not 0 <= span.start < span.end <= len(text):
         raise DataError(
-            f"evidence [{span.start}:{span.end}] is no part of {span.document_id!r}, which has {len(text)} "
-            "characters. Mark it again."
+            f"evidence [{span.start}:{span.end}] is not part of {span.document_id!r}, which has "
+            f"{len(text)} characters. Mark it again."
         )
     return text[span.start : span.end]
 
@@ -227,9 +227,9 @@ def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
     if missing:
         names = ", ".join(map(repr, missing[:SHOWN]))
         raise DataError(
-            f"the review accepts {len(missing)} questions that are not here: {names}. Is it the review of "
-            "another file? Those that critics rejected are in the file whose name ends in `.all`: keep it "
-            "beside the questions."
+            f"the review accepts {len(missing)} questions that are not here: {names}. Is it the "
+            "review of another file? Those that critics rejected are in the file whose name ends "
+            "in `.all`: keep it next to the questions."
         )
 
 
@@ -323,8 +323,8 @@ def whole(accepted: Iterable[Question], every: Iterable[Question]) -> list[Quest
         if row.id in left:
             if rejected and unreviewed(left[row.id])[1] is None:
                 raise DataError(
-                    f"question {row.id!r} is accepted in one file and lost in the other: are they of one "
-                    "build?"
+                    f"question {row.id!r} is accepted in one file and lost in the other: are they "
+                    "from one build?"
                 )
             joined.append(left.pop(row.id))
         elif rejected or lost is not None:

@@ -75,7 +75,9 @@ def _show_review(made: "ReviewedSet", output: Path, *, json: bool, whole: bool) 
 
     if json:
         files = [str(path) for path in made.files]
-        show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
+        from ragstone.features.review.reviewing import ReviewOutput
+
+        show_json(ReviewOutput(review=made.numbers, certificate=made.certificate, files=files))
     elif made.certificate is not None:
         show_documents(certificate_document(made.certificate), whole=whole)
     else:

@@ -148,7 +148,7 @@ def add_decision(
     """Add the decision that `check` returns, see Journal.append_if. Raises DataError where it cannot be."""
     with explaining(
         f"{log.path}: the decision could not be kept",
-        "Make room, or make the folder writable, then decide again.",
+        "Free some disk space, or make the folder writable, then decide again.",
     ):
         return log.append_if(check)
 
@@ -194,8 +194,8 @@ def put(stacks: dict[str, Stack], decision: Decision) -> dict[str, Stack]:
         return stacks
     if not stack or stack[-1].id != decision.undoes:
         raise DataError(
-            f"{decision.id!r} would take back {decision.undoes!r}, which is not the last decision that "
-            f"stands for question {decision.question_id!r}"
+            f"{decision.id!r} would undo {decision.undoes!r}, which is not the last valid decision "
+            f"on question {decision.question_id!r}"
         )
     if len(stack) == 1:
         del stacks[decision.question_id]

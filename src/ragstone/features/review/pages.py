@@ -323,7 +323,7 @@ def find(opened: AtReview, data: JSONBody[Seeking]) -> Quoted:
     text = _text(opened, data.document_id)
     span = find_evidence(data.words[:LONGEST_TEXT], text)
     if span is None:
-        raise ClientException("The document does not hold these words. Copy them from it.")
+        raise ClientException("These words are not in the document. Copy them from it.")
     quoted = text[span.start : span.end]
     return Quoted(document_id=data.document_id, start=span.start, end=span.end, text=quoted)
 
@@ -362,8 +362,8 @@ def changed(
         raise DataError(f"A text is longer than {LONGEST_TEXT:,} characters.")
     if edited.answerable is False and (edited.reference or edited.evidence):
         raise DataError(
-            "A question that no document answers has no reference and no evidence: remove them, or say that "
-            "it can be answered."
+            "A question that no document answers has no reference and no evidence. Remove them, or mark "
+            "the question as answerable."
         )
     return edited, quoted
 
@@ -392,10 +392,10 @@ def _whole(opened: OpenReview, question: Question) -> list[Quoted] | None:
 
 def _text(opened: OpenReview, document_id: str) -> str:
     if opened.documents is None:
-        raise ClientException("There are no documents beside this set.")
+        raise ClientException("There are no documents with this set.")
     text = opened.documents.text_of(document_id)
     if text is None:
-        raise ClientException(f"There is no document {document_id!r}. See its id in the documents' file.")
+        raise ClientException(f"There is no document {document_id!r}. Check the id in the documents' file.")
     return text
 
 

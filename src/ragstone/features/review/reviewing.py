@@ -91,8 +91,16 @@ class DocumentTexts:
         except msgspec.DecodeError:
             raw = {}
         if raw.get("id") != name:
-            raise DataError(f"{self.path} has changed while it was read: reload the page.")
+            raise DataError(f"{self.path} changed while it was being read: reload the page.")
         return parse_row(raw, Document).text
+
+
+class ReviewOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone review --json` prints. certificate: None where the set has none."""
+
+    review: ReviewNumbers
+    certificate: Certificate | None
+    files: list[str]
 
 
 class ReviewedSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,8 +177,8 @@ def _check_outputs(questions: Path, decisions: Path, output: Path, force: bool) 
     certificate = output.parent / CERTIFICATE
     if certificate.exists() and not part_path(output, "all").exists():
         raise DataError(
-            f"{certificate} is the certificate of another set. Give the reviewed one a folder of its own, "
-            f"e.g. -o {output.parent / 'reviewed' / output.name}"
+            f"{certificate} is the certificate of another set. Give the reviewed set its own "
+            f"folder, e.g. -o {output.parent / 'reviewed' / output.name}"
         )
     if output.resolve() == decisions.resolve():
         raise DataError(f"{output} is the log of the review. Give -o another name.")

@@ -209,7 +209,8 @@ def found_and_right(
 ) -> FoundAndRight | None:
     """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
 
-    questions: by id. same: see retrieval.same_documents. Each repeat of an answer is counted.
+    questions: by id. same: see retrieval.same_documents. Each repeat of an answer is counted. Right is a low
+    score where the judge's lowest is its best.
     """
     scores = {
         (row.question_id, row.system): row.score
@@ -225,9 +226,8 @@ def found_and_right(
         if is_found is None or score is None:
             counts["left_out"] += 1
         else:
-            counts[
-                f"{'found' if is_found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
-            ] += 1
+            right = is_right(score, lead.scale) is not lowest_is_best(lead.judge)
+            counts[f"{'found' if is_found else 'missed'}_{'right' if right else 'wrong'}"] += 1
     if counts.total() == counts["left_out"]:
         return None
     return FoundAndRight(

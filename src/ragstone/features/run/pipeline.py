@@ -165,15 +165,13 @@ def checked_judges(settings: Settings) -> list[Judge]:
     """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
     judges = load_judges(map(settings.named, settings.judge.judges))
     if settings.answer.sheet is not None and settings.answer.system is not None:
-        raise ConfigError(
-            "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
-        )
+        raise ConfigError("ragstone.toml: [answer] has both sheet and system. Keep one of them.")
     check_repeats(settings)
     if searches(settings):
         _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
         raise ConfigError(
-            "ragstone.toml: [questions] path is missing: the questions that [answer] system is asked."
+            "ragstone.toml: [questions] path is missing. Name the questions to ask [answer] system."
         )
     return judges
 
@@ -213,7 +211,7 @@ def copy_certificate(settings: Settings, folder: Path) -> list[str]:
     try:
         read_certificate(source)
     except DataError as mistake:
-        return [f"The certificate beside the questions is not shown. {mistake}"]
+        return [f"The certificate next to the questions is not shown. {mistake}"]
     copy.write_bytes(source.read_bytes())
     return []
 
@@ -375,9 +373,9 @@ def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection)
     """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
     if declared.sheet and not declared.labels:
         return [
-            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
-            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
-            "`ragstone label` chooses which."
+            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no "
+            "score of this run. Labels of this run's own answers would: choose some with `ragstone "
+            "label`, and name them as `labels` in [agree]."
         ]
     notes = [RANDOM_SAMPLE] if corrected else []
     return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
@@ -393,9 +391,10 @@ def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         return []
     if any(metric.labels for metric in metrics) and all(metric.estimate is None for metric in metrics):
         return [
-            f"The {n_systems} systems are not set in order: their judges give labels of which none is better."
+            f"The {n_systems} systems are not ranked: their judges give labels, and no label is "
+            "better than another."
         ]
     return [
-        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        f"The {n_systems} systems are not ranked: no judge has scored an answer from each of them to the "
         "same question, so their means may differ because their questions do."
     ]

@@ -221,9 +221,9 @@ def _check(
     n_rows: int, malformed: int, without: int, problems: Sequence[str], names: Sequence[str], columns: Columns
 ) -> None:
     if not n_rows and CHOICE.get().where is not None:
-        raise DataError(f"no trace of the log meets {CHOICE.get().where!r}. Write another filter.")
+        raise DataError(f"no trace in the log matches {CHOICE.get().where!r}. Change the filter.")
     if not n_rows:
-        raise DataError("the log holds no rows. Check that it is the right file.")
+        raise DataError("the log has no rows. Check that it is the right file.")
     if malformed == n_rows:
         raise DataError("no row of the log can be read:\n" + "\n".join(problems))
     there = ", ".join(names[:40]) or "none"
@@ -243,8 +243,8 @@ def _check_month(sorting: _Sorting, columns: Columns) -> None:
     at = columns.tags.index(MONTH)
     if not any(cell[at] for question in sorting.questions.values() for cell in question.cells):
         raise DataError(
-            "no question of the log has a time to take the month of. Name its column with --time, or "
-            "leave out --tag month."
+            "no question in the log has a time, so there is no month. Name its column with --time, "
+            "or leave out --tag month."
         )
 
 

@@ -156,7 +156,7 @@ def draw(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod
     if count < 1:
         raise ConfigError(f"{count} questions: ask for 1 or more.")
     if not questions:
-        raise DataError("the log holds no question that can be asked alone.")
+        raise DataError("the log has no question that can be asked on its own.")
     shuffled = sorted(questions, key=lambda question: question.id)
     order = np.random.default_rng(method.seed).permutation(len(shuffled))
     shuffled = [shuffled[at] for at in order]
@@ -183,8 +183,8 @@ def _by_quality(questions: Sequence[LoggedQuestion], count: int, _method: Sampli
     judged = [question for question in questions if question.n_quality]
     if not judged:
         raise DataError(
-            "no question of the log has a quality. Name the column of people's feedback with --quality, or "
-            "the judgements of its answers with --judgements."
+            "no question in the log has a quality. Name the column of people's feedback with "
+            "--quality, or the judgements of its answers with --judgements."
         )
     ranked = sorted(judged, key=lambda question: question.quality / question.n_quality)
     return Sampled(

@@ -112,7 +112,7 @@ def sample_log(
             **gathered.counts.left_out,
         }
         why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n)
-        raise DataError(f"the log holds no question that can be asked alone. Its rows: {why or 'none'}.")
+        raise DataError(f"the log has no question that can be asked on its own. Its rows: {why or 'none'}.")
     opened = open_embedder(embedder, settings.path(".ragstone"), settings) if embedder else None
     try:
         method = SamplingMethod(
@@ -206,7 +206,7 @@ class _Writer:
         }
         exchanges = exchanges_at(source, places, columns)
         if len(exchanges) != len(places):
-            raise DataError("the log has changed while it was read. Sample a copy of it.")
+            raise DataError("the log changed while it was being read. Sample a copy of it.")
         langs = detect_languages([sample.question.text for sample in drawn])
         questions, answers = [], []
         for sample, lang in zip(drawn, langs, strict=True):

@@ -185,7 +185,7 @@ def _reasons(row: OpenedRows, names: Mapping[str, str], *, whole: bool) -> list[
                 for each in verdict.verdicts
             ]
     cut_lines = lines if whole else [one_line(line, A_LINE) for line in lines[:MOST_REASONS]]
-    return [Heading("Reasons, the worst first", level=3), Listing(cut_lines)] if lines else []
+    return [Heading("Reasons, worst first", level=3), Listing(cut_lines)] if lines else []
 
 
 def _is_good(verdict: RowVerdict) -> float:

@@ -73,7 +73,7 @@ class Persona(Section, frozen=True, kw_only=True):
 
 def load_personas(path: Path) -> list[Persona]:
     """Return the personas of a file. Raises ConfigError naming the line and what to change."""
-    text = read_settings_text(path, f"no such file. It holds a table [[{TABLE}]] for each user.")
+    text = read_settings_text(path, f"no such file. Write one, with a table [[{TABLE}]] for each user.")
     tables = parse_toml(text, path)
     if other := next((key for key in tables if key != TABLE), None):
         raise ConfigError(f"{path}: unknown key {other!r}. {nearest(other, [TABLE])}")
@@ -105,7 +105,7 @@ def _parts(text: str, n: int) -> list[str]:
 def _persona(table: object, path: Path, text: str) -> Persona:
     """Return a persona. text: that its lines are counted in."""
     if not isinstance(table, dict):
-        raise ConfigError(f"{path}: {TABLE} holds {table!r}: write a table [[{TABLE}]] for each user.")
+        raise ConfigError(f"{path}: {TABLE} is {table!r}: write a table [[{TABLE}]] for each user.")
     facts = table.get("facts")
     if isinstance(facts, dict):  # `town = "Nakuru"` for short
         spelled = {name: {"value": fact} if isinstance(fact, str) else fact for name, fact in facts.items()}

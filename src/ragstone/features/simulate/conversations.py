@@ -61,11 +61,11 @@ def plan_users(
     silent_one = next((persona.name for persona in personas if persona.script is None), None)
     if silent_one is not None and model is None:
         raise ConfigError(
-            f"the persona {silent_one!r} has no script: name the model that speaks for it with --user-model, "
-            "or write its turns as `script`."
+            f"the persona {silent_one!r} has no script. Name the model that plays it with "
+            "--user-model, or write its turns as `script`."
         )
     if silent_one is None and model is not None:
-        raise ConfigError("every persona has a script, so --user-model would ask nobody: leave it out.")
+        raise ConfigError("every persona has a script, so --user-model is not needed: leave it out.")
     if samples < 1:
         raise ConfigError(f"samples = {samples}: each persona talks at least once.")
     name = settings.answer.system
@@ -94,7 +94,7 @@ async def conversation_rows(
     and what was said so far. Raises ConfigError where batches are asked for, and what answer_rows raises.
     """
     if session.batching:
-        raise ConfigError("a conversation waits for each reply, and a batch takes hours: leave out --batch.")
+        raise ConfigError("a conversation waits for every reply, and a batch takes hours: leave out --batch.")
     talks = _begun(plan, session.settings)
     speak = await _speaker(plan, session)
     talking, searching = talks, bool(chunks) and searches(session.settings)

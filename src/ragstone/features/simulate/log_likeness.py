@@ -83,7 +83,7 @@ def likeness(rows: Iterable[Answer], log: Source, *, seed: int = 0) -> Likeness:
     users = [turns for row in rows if (turns := [t.content for t in row.turns or () if t.role == "user"])]
     real, n_unread = spoken_in(log)
     if not real:
-        raise DataError("the log holds no question under a name that is known, so nothing can be compared.")
+        raise DataError("the log has no question in a known field, so nothing can be compared.")
     if not users:
         raise DataError("no user has said anything, so nothing can be compared with the log.")
     topics, shared = _topics(real, users, seed)

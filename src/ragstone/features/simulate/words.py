@@ -57,7 +57,7 @@ def _goal_blocks(goals: GoalSummary) -> list[Block]:
 
 def _likeness_blocks(likeness: Likeness) -> list[Block]:
     measures: list[Made[LikenessMeasure]] = [
-        (Column("Beside the log", text=True), lambda row: row.name),
+        (Column("Compared with the log", text=True), lambda row: row.name),
         (Column("log"), lambda row: with_ends(row.log)),
         (Column("users"), lambda row: with_ends(row.users)),
         (Column("", text=True), lambda row: Cell("differs", tone="warn") if row.apart else ""),
@@ -74,12 +74,13 @@ def _likeness_blocks(likeness: Likeness) -> list[Block]:
     if likeness.shared is not None:
         shared, drawn = likeness.shared, plural(likeness.n_users, "conversation")
         notes.append(
-            f"Topics: {number(shared.value)} of both lies in the same ones; {drawn} drawn from the log itself"
-            f" would share {number(shared.alike)} ({number(shared.low)} to {number(shared.high)}) with it."
+            f"Topics: {number(shared.value)} of both is in the same topics; {drawn} drawn from the "
+            f"log itself would share {number(shared.alike)} ({number(shared.low)} to "
+            f"{number(shared.high)}) with it."
         )
     if likeness.n_unread:
-        notes.append(f"{plural(likeness.n_unread, 'row')} of the log say nothing that is understood.")
-    blocks: list[Block] = [table_of("Users beside the log", likeness.measures, measures)]
+        notes.append(f"{plural(likeness.n_unread, 'row')} of the log could not be understood.")
+    blocks: list[Block] = [table_of("Users compared with the log", likeness.measures, measures)]
     if likeness.topics:
         blocks.append(table_of("Topics of both", likeness.topics[:SHOWN_TOPICS], topics))
     return [*blocks, Notes(notes)]

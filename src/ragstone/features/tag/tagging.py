@@ -147,7 +147,7 @@ def _check(rows: Sequence[Taggable], wanted: Tagging) -> None:
     if not rows:
         raise DataError("there are no rows to tag.")
     if not wanted.topics and not wanted.tags:
-        raise ConfigError("nothing is wanted: ask for topics, for tags, or for both.")
+        raise ConfigError("nothing to do: ask for topics, for tags, or for both.")
     opened = [tag.key for tag in wanted.tags if tag.values is None]
     if opened and wanted.model is None:
         raise ConfigError(

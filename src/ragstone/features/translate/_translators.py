@@ -55,7 +55,7 @@ def load_prompt(path: Path | None = None) -> TranslationPrompt:
     wording = convert_section(parse_toml(text, path), TranslationPrompt, path, text)
     for placeholder in PLACES:
         if placeholder not in wording.prompt:
-            raise ConfigError(f"{path}: put {placeholder} into `prompt`, where the language belongs.")
+            raise ConfigError(f"{path}: put {placeholder} in `prompt` where the language belongs.")
     return wording
 
 
@@ -147,8 +147,8 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
     declared = settings.translate
     if declared.by is None:
         raise ConfigError(
-            "say who translates: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in the table "
-            " [translate] of ragstone.toml."
+            "name the translator: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in "
+            "the table  [translate] of ragstone.toml."
         )
     back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
     for name in (declared.by, back):
@@ -181,7 +181,7 @@ async def open_translator(name: str, session: Session) -> Translate:
 def _declared(settings: Settings) -> HttpTranslator:
     if settings.translate.http is None:
         raise ConfigError(
-            "http translates, and nothing says where: add to ragstone.toml the table [translate.http] with "
-            "url, request and text (see docs/how-to/translation.md)."
+            "http translates, but it has no address: add the table [translate.http] with url, "
+            "request and text to ragstone.toml (see docs/how-to/translation.md)."
         )
     return settings.translate.http

@@ -230,15 +230,16 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
     if not wanted.questions and not wanted.documents:
         raise DataError("there are no rows to translate.")
     if not to:
-        raise ConfigError("say into which language: --to hi,es, or to in the table [translate].")
+        raise ConfigError("name the target languages: --to hi,es, or to in the table [translate].")
     check_langs([*to])
     check_langs([wanted.source] if wanted.source else [])
     documents = plan(wanted.documents, to, wanted.source)
     questions = plan(wanted.questions, to, wanted.source)
     if not documents.jobs and not questions.jobs:
         raise DataError(
-            f"nothing to translate into {', '.join(to)}: {documents.n_same + questions.n_same} rows are in "
-            f"the language wanted, and {documents.n_other + questions.n_other} in another than --from names."
+            f"nothing to translate into {', '.join(to)}: {documents.n_same + questions.n_same} rows "
+            f"are in the language wanted, and {documents.n_other + questions.n_other} in a language "
+            "other than --from names."
         )
     by, back = names_of(session.settings)
     forth = await open_translator(by, session)

@@ -14,8 +14,8 @@ from ragstone.kernel.version import __version__
 
 SHORT = 40  # characters of a text in a terminal
 FEW = (
-    "Rows that somebody chose show how a prompt differs, not how much better it is. For that, run it on all "
-    "questions and compare: `ragstone run`, then `ragstone compare`."
+    "Hand-picked rows show how a prompt differs, not how much better it is. For that, run it on "
+    "all questions and compare: `ragstone run`, then `ragstone compare`."
 )
 
 
@@ -99,7 +99,7 @@ def _means(trial: PromptTrial) -> Table:
         old, new = [sum(side) / len(both) for side in zip(*both, strict=True)] if both else (None, None)
         told = [_number(old), _number(new), "–" if old is None or new is None else signed(new - old)]
         rows.append([name, *told, f"{len(both)} of {len(scores)}"])
-    return Table(columns, rows, "Means of the rows that were tried")
+    return Table(columns, rows, "Means of the tried rows")
 
 
 def _number(value: float | None) -> str:

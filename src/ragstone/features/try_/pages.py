@@ -117,7 +117,7 @@ def _is_file(app: AppState, judge: str) -> bool:
 def _saved(app: AppState, folder: Path, what: str) -> tuple[str, Path]:
     """Return the text that the editor begins with, and its file. Raises NotFoundException."""
     if what not in offered(app, folder):
-        raise NotFoundException(f"There is no prompt {what!r} of this run to try: see the page of the run.")
+        raise NotFoundException(f"This run has no prompt {what!r} to try: see the run's page.")
     if what == ANSWERS:
         return saved_prompt(app.settings, _prompt_name(app, folder) or "") or ("", folder)
     file = judge_file(app.settings, what)
@@ -252,17 +252,19 @@ def _draft(app: AppState, folder: Path, what: str, text: str) -> AnsweringPrompt
 
 def _task(app: AppState, folder: Path, what: str, data: DraftToTry) -> tuple[TrialTask, Settings]:
     if not data.rows:
-        raise DataError("no row is chosen: tick those that the prompt is to be tried on.")
+        raise DataError("no row is chosen: tick the rows to try the prompt on.")
     settings = app.settings
     models = _models(app, folder, what)
     if data.model and data.model not in models:
-        raise ConfigError(f"model {data.model!r} is not in ragstone.toml, nor the run's: choose another.")
+        raise ConfigError(
+            f"model {data.model!r} is neither in ragstone.toml nor the run's model: choose another."
+        )
     model = data.model or next(iter(models), None)
     if model is None and what == ANSWERS:
         raise ConfigError(
-            "No model can be asked: this project names none, and neither does the run. Write "
-            'model = "openai/gpt-4o-mini", or another, in the table [run] of ragstone.toml, and start the '
-            "workbench again."
+            "No model can be asked: this project names none, and neither does the run. Write model = "
+            '"openai/gpt-4o-mini", or another, in the table [run] of ragstone.toml, and restart the '
+            "workbench."
         )
     if what == ANSWERS:
         settings = choose(settings, "answer", model=model)

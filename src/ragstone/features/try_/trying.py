@@ -79,9 +79,11 @@ def trial_task(
         answers = list({answer.question_id: answer for answer in reversed(answers)}.values())[::-1]
         return TrialTask(run=run.name, draft=draft, answers=answers, judges=judges, saved=saved, notes=notes)
     if draft.compares_two:
-        raise ConfigError(f"{draft.name} compares two systems, and rows are tried one by one.")
+        raise ConfigError(f"{draft.name} compares two systems, but rows are tried one by one.")
     own = against or (draft.name if draft.name in names else draft.name.removeprefix("my_"))
-    lacks = f"{run.name} has no scores of {own} for these rows, so nothing stands beside the new ones."
+    lacks = (
+        f"{run.name} has no scores of {own} for these rows, so there is nothing to compare the new ones with."
+    )
     return TrialTask(
         run=run.name,
         draft=draft,
@@ -96,9 +98,9 @@ def trial_task(
 def _answers(run: Path, questions: Collection[str], limit: int) -> list[Answer]:
     sheet = answers_of(run)
     if sheet is None:
-        raise DataError(f"{run}: it holds no answers to try a prompt on. Name a run of `ragstone run`.")
+        raise DataError(f"{run}: it has no answers to try a prompt on. Name a run of `ragstone run`.")
     if max(len(questions), 0 if questions else limit) > MOST_ROWS:
-        raise ConfigError(f"a prompt is tried on {MOST_ROWS} rows at most. Choose fewer.")
+        raise ConfigError(f"a prompt is tried on at most {MOST_ROWS} rows. Choose fewer.")
     file = rows_in(run, "questions")
     known = {row.id: row for row in read_rows(file, Question)} if file else {}
     rows = (row for row in read_rows(sheet, Answer) if not questions or row.question_id in questions)
@@ -106,9 +108,11 @@ def _answers(run: Path, questions: Collection[str], limit: int) -> list[Answer]:
     found = list(joined if questions else islice(joined, limit))
     missing = set(questions) - {row.question_id for row in found}
     if missing or not found:
-        raise DataError(f"{run}: it has no answer to {min(missing, default='any question')!r}. See its rows.")
+        raise DataError(
+            f"{run}: it has no answer to {min(missing, default='any question')!r}. Check its rows."
+        )
     if any(row.question is None for row in found):
-        raise DataError(f"{sheet}: its rows have no questions, so that nothing can be asked again.")
+        raise DataError(f"{sheet}: its rows have no questions, so nothing can be asked again.")
     return found
 
 

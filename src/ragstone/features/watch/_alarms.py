@@ -90,7 +90,7 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
     return Attribution(
-        cause="both", says=f"{says}; the application did, too: {left:+.3f}", corrected=corrected
+        cause="both", says=f"{says}; the application changed too: {left:+.3f}", corrected=corrected
     )
 
 
@@ -278,7 +278,7 @@ def _cause(
         return None, NO_DRIFT
     day = _judged_at_once(known.judged_on, stream, change.begin, end)
     if day is not None:
-        says = f"the judge had no time to change: it scored all of these days within one, up to {day}"
+        says = f"the judge had no time to change: it scored all these days within one day, up to {day}"
         return None, Attribution(cause="application", says=says)
     since, compared = stream.day(change.at), stream.day(change.begin)
     shift = (
@@ -325,7 +325,9 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
     canaries = None if fixed else known.canaries
     shift = judge_shift(canaries, new.first, judges, old.first).get(new.metric) if canaries else None
     attribution = cause_of(before, after, shift)
-    moved = attribution.says if shift else "unknown how much that changes scores: no canaries by both"
+    moved = (
+        attribution.says if shift else "unknown how much that changes scores: no canaries were judged by both"
+    )
     return Alarm(
         metric=new.metric,
         tag="",

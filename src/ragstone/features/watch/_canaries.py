@@ -231,7 +231,9 @@ async def judge_again(canaries: Canaries, judge: JudgeAgain, today: date) -> Can
     """
     days = [canaries.frozen, *(earlier.day for earlier in canaries.rounds)]
     if canaries.rounds and today <= days[-1]:
-        raise ValueError(f"canaries were judged on {days[-1]}: the next round is of a later day than {today}")
+        raise ValueError(
+            f"canaries were judged on {days[-1]}: the next round must be on a later day, and {today} is not"
+        )
     number = len(canaries.rounds) + 1
     scores = await asyncio.gather(*(judge(canary.answer, number) for canary in canaries.answers))
     if not any(scores):

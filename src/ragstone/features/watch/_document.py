@@ -61,17 +61,18 @@ BAND = (
     "estimated to have begun. A dashed line is a change of judge."
 )
 ONE_DAY = (
-    "There is one point so far, so there is no trend yet: each chart shows one dot and its 95 % interval. A "
-    "line appears when there are exchanges of a second day or week."
+    "There is one point so far, so there is no trend yet: each chart shows one dot and its 95 % "
+    "interval. A line appears when there are exchanges from a second day or week."
 )
 BY_LABEL = "by label"  # in place of the mean of labels without an order; their shares are below
 WEIGHTED = (
-    "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
-    "score is counted under its status, never as a score."
+    "Scores from 0 to 1, weighted to represent all exchanges, not only the sample. A row without a score "
+    "is counted under its status, never as a score."
 )
 OF_OTHERS = (
-    "What evaluators outside of Ragstone sent with the traces. The scale of their scores and the choice of "
-    "their exchanges are unknown: these means have no interval, are in no trend and raise no alarm."
+    "What evaluators other than Ragstone sent with the traces. The scale of their scores and the choice "
+    "of their exchanges are unknown, so these means have no interval, appear in no trend and raise no "
+    "alarm."
 )
 TO_MEASURE = (
     "To measure them, label some answers, run `ragstone agree … --json > cards.json`, and name that file as "
@@ -126,9 +127,10 @@ def _alarm_lines(look: Look) -> list[Block]:
         for alarm in open_alarms[:SHOWN_ALARMS]
     ]
     if len(open_alarms) > SHOWN_ALARMS:
-        lines.append(Paragraph(f"and {plural(len(open_alarms) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
+        lines.append(Paragraph(f"and {plural(len(open_alarms) - SHOWN_ALARMS, 'more alarm')}", tone="bad"))
     if others:
-        lines.append(Paragraph(f"{plural(others, 'alarm')} that are over, or of improvements", tone="muted"))
+        are = "is over or shows" if others == 1 else "are over or show"
+        lines.append(Paragraph(f"{plural(others, 'alarm')} that {are} an improvement", tone="muted"))
     return [SurfacePart(lines, where="terminal")]
 
 
@@ -182,7 +184,7 @@ def _metrics(look: Look) -> list[Block]:
     """Return the mean of every metric, the shares of labels to open on a page."""
     if not look.rows:
         empty = not look.overview.n_exchanges
-        hint = "The store holds no exchange yet. Give it a log: `ragstone watch LOG`" if empty else ""
+        hint = "The store has no exchanges yet. Read a log: `ragstone watch LOG`" if empty else ""
         return [Paragraph(hint or "No exchange has been judged yet.", prose=True)]
     labels = [row for row in look.rows if row.is_label]
     shares = [_means(look, labels, "Shares of labels")] if labels else []
@@ -274,9 +276,9 @@ def _evaluators(rows: Sequence[EvaluatorSummary]) -> list[Block]:
         (Column("Labels", text=True, where="page"), labels),
     ]
     return [
-        Heading("Evaluations of others", level=3, anchor="evaluations"),
+        Heading("Evaluations by others", level=3, anchor="evaluations"),
         Paragraph(OF_OTHERS, tone="lead", where="page"),
-        table_of("Evaluations of others", rows[:SHOWN_EVALUATORS], columns),
+        table_of("Evaluations by others", rows[:SHOWN_EVALUATORS], columns),
         *([Paragraph(f"And {len(more):,} more.", tone="muted")] if (more := rows[SHOWN_EVALUATORS:]) else []),
     ]
 
@@ -306,14 +308,14 @@ def _gaps(look: Look, served: str) -> list[Block]:
     return [
         Paragraph(lead, tone="lead", prose=True, where="page"),
         *(_gap(rank, gap, served) for rank, gap in enumerate(first_gaps, 1)),
-        *_more(look.gaps.n_gaps - len(first_gaps), "of fewer people.", "page"),
+        *_more(look.gaps.n_gaps - len(first_gaps), "asked about by fewer people.", "page"),
         SurfacePart([Heading("What is missing from the documents"), brief], where="terminal"),
         *_more(look.gaps.n_gaps - BRIEF_GAPS, "", "terminal"),
     ]
 
 
 def _more(n: int, ending: str, where: Where) -> list[Block]:
-    text = f"And {plural(n, 'gap')} more{', ' if ending else ''}{ending}"
+    text = f"And {plural(n, 'more gap')}{', ' if ending else ''}{ending}"
     return [Paragraph(text, tone="muted", where=where)] if n > 0 else []
 
 
@@ -445,13 +447,12 @@ def _quiet(look: Look) -> str:
     days = (held.last - held.first).days if held.first and held.last else 0
     if days < look.baseline_days:
         return (
-            f"Too early to tell: the search for changes starts once {plural(look.baseline_days, 'day')} are "
-            "over, "
-            f"and the log has {plural(days, 'whole day')}."
+            f"Too early to tell: the search for changes starts after {plural(look.baseline_days, 'day')}, "
+            f"and the log has {plural(days, 'complete day')}."
         )
     over = len(look.alarms)
     return "No alarm is open." + (
-        f" {plural(over, 'alarm')} that are over, or of improvements, below." if over else ""
+        f" Below: {plural(over, 'alarm')}, over or showing an improvement." if over else ""
     )
 
 
@@ -468,7 +469,7 @@ def day_of(day: date | None) -> str:
 def _missing(look: Look) -> HeadlineFinding:
     question, gaps = "What is missing?", look.gaps
     if gaps is None:
-        return HeadlineFinding(question, [], ["Nobody has looked for gaps yet: run `ragstone watch`."])
+        return HeadlineFinding(question, [], ["Gaps have not been looked for yet: run `ragstone watch`."])
     if not gaps.gaps:
         return HeadlineFinding(
             question, [], [f"Since {day_of(gaps.since)} every judged question got an answer."]
@@ -491,15 +492,16 @@ def held_words(look: Look) -> list[tuple[str, str]]:
     share = f" ({100 * held.n_sampled / held.n_exchanges:.0f} %)" if held.n_exchanges else ""
     span = f", {held.first} to {held.last}" if held.first else ""
     calls, tokens, money = look.spent
-    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
+    cap = f"; the daily cap is {look.cap}" if look.cap else "; no cap"
     paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
     rows = [
         ("in the log", plural(held.n_exchanges, "exchange") + span),
         (
             "in the sample",
-            f"{count(held.n_sampled)}{share}, {count(held.n_judged)} judged by all, {count(look.left)} left",
+            f"{count(held.n_sampled)}{share}, {count(held.n_judged)} judged by all judges, "
+            f"{count(look.left)} left",
         ),
-        ("feedback of people", f"on {plural(held.n_feedback, 'exchange')}"),
+        ("people's feedback", f"on {plural(held.n_feedback, 'exchange')}"),
         *use_words(look.use.whole),
         ("spent today", f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"),
         ("frozen answers", _frozen(look)),

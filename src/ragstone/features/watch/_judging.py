@@ -121,7 +121,9 @@ class _DueWork:
                     self._spending.count()
         except asyncio.CancelledError:
             self._keep(rows, answers)
-            raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
+            raise Stopped(
+                "stopped. What was judged is kept: run the same command again to continue."
+            ) from None
         return self._keep(rows, answers)
 
     def _counts(self, row: Judgement) -> bool:

@@ -9,32 +9,32 @@ from ragstone.kernel.errors import plural
 
 def read_lines(read: ReadCounts) -> list[str]:
     """Return what became of the rows that were read now, and what a reader must know of them."""
-    lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} known already."]
+    lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} already known."]
     if read.feedback:
-        lines[0] = lines[0][:-1] + f", {count(read.feedback)} of feedback."
+        lines[0] = lines[0][:-1] + f", {count(read.feedback)} with feedback."
     if read.evaluations:
-        lines.append(f"{plural(read.evaluations, 'evaluation')} of other evaluators.")
+        lines.append(f"{plural(read.evaluations, 'evaluation')} by other evaluators.")
     if read.evaluations_of_nothing:
         lines.append(
-            f"{plural(read.evaluations_of_nothing, 'evaluation')} of no trace: left out, as nobody knows of "
-            "which answer."
+            f"{plural(read.evaluations_of_nothing, 'evaluation')} without a trace: left out, because the "
+            "answer is unknown."
         )
     if read.without_question:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:
         lines.append(f"The time of {plural(read.unread_times, 'row')} is not in a known format.")
     elif read.without_time:
-        lines.append(f"{plural(read.without_time, 'row')} without a time under a name that is known.")
+        lines.append(f"{plural(read.without_time, 'row')} without a time in a known field.")
     if read.unread_feedback:
         lines.append(
-            f"The feedback of {plural(read.unread_feedback, 'row')} is not on its scale, feedback_scale of "
-            "[monitor]."
+            f"The feedback of {plural(read.unread_feedback, 'row')} is off its scale, "
+            "feedback_scale in [monitor]."
         )
     lines += [
         f"{path}: replaced or truncated since the last time; read again from the start." for path in read.anew
     ]
     if read.malformed:
-        lines.append(f"{plural(read.malformed, 'row')} cannot be read, the first of them:")
+        lines.append(f"{plural(read.malformed, 'row')} cannot be read. The first:")
         lines += [f"  {line}" for line in read.shown]
     return lines
 
@@ -59,7 +59,7 @@ def judged_line(summary: WatchSummary) -> str:
 def _event_parts(events: EventCounts) -> list[str]:
     parts = [f"{plural(events.sent, 'event')} sent to {events.url}"]
     if events.rejected:
-        parts.append(f"{count(events.rejected)} of them rejected by the collector")
+        parts.append(f"{count(events.rejected)} rejected by the collector")
     if events.lost:
         parts.append(f"{plural(events.lost, 'event')} not sent and lost")
     return parts + ([f"the collector: {events.why.rstrip('.')}"] if events.why else [])

@@ -91,8 +91,8 @@ def _of_json(body: bytes) -> DecodedLogs:
         raw = _decode_batch(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
-            f"this is no OTLP in JSON ({mistake}). Send an ExportLogsServiceRequest: an object with "
-            "`resourceLogs`."
+            f"this is not OTLP in JSON ({mistake}). Send an ExportLogsServiceRequest: an object "
+            "with `resourceLogs`."
         ) from None
     if raw.resource_logs is None and body.strip() != b"{}":
         raise DataError("this JSON has no `resourceLogs`. Traces go to /v1/traces.")
@@ -105,7 +105,7 @@ def _of_json(body: bytes) -> DecodedLogs:
                 try:
                     records.append(_decode_record(record))
                 except UnicodeDecodeError:
-                    decoded.refused.append("a text in it is no UTF-8")
+                    decoded.refused.append("a text in it is not UTF-8")
                 except (msgspec.DecodeError, RecursionError) as mistake:
                     decoded.refused.append(str(mistake))
             scopes.append(OtlpScopeLogs(scope.scope, _taken(records, decoded)))
@@ -115,14 +115,14 @@ def _of_json(body: bytes) -> DecodedLogs:
 
 def _of_protobuf(body: bytes) -> DecodedLogs:
     if not has_protobuf():
-        raise MissingExtra("OTLP in protobuf (JSON is taken without it)", "telemetry")
+        raise MissingExtra("OTLP in protobuf (JSON works without it)", "telemetry")
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
     try:
         request = ExportLogsServiceRequest.FromString(body)
     except DecodeError:
-        raise DataError("this is no OTLP in protobuf. Send an ExportLogsServiceRequest.") from None
+        raise DataError("this is not OTLP in protobuf. Send an ExportLogsServiceRequest.") from None
     decoded = DecodedLogs(OtlpLogBatch(), [])
     for resource in request.resource_logs:
         scopes = []

@@ -18,7 +18,7 @@ Gaps = Annotated[
 ]
 Questions = Annotated[
     Path | None,
-    typer.Option("--questions", help="Write stored questions to this file; their answers go beside it."),
+    typer.Option("--questions", help="Write stored questions to this file; their answers go next to it."),
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions for --questions.")]
 Way = Literal["topic", "random", "rarity", "frequency", "quality"]
@@ -62,8 +62,8 @@ def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
             log = source.resolve()
             if resolved == log or (log in resolved.parents and log.is_dir()):
                 raise DataError(
-                    f"{path} is in the log that is read ({source}), and would replace it or be read as a "
-                    "part of it. Give a name outside of it."
+                    f"{path} is in the log being read ({source}): it would replace the log or be read as "
+                    "part of it. Give a path outside the log."
                 )
 
 
@@ -115,4 +115,7 @@ def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, for
         answers = f", {plural(len(sample.answers), 'answer')} in {sheet}"
     say(f"{plural(len(sample.questions), 'question')} in {path}{answers}.")
     if sample.summary.missing:
-        say(f"{sample.summary.missing:,} are missing: the store has no more that can be asked alone.")
+        say(
+            f"{sample.summary.missing:,} are missing: the store has no more questions that can be asked on "
+            "their own."
+        )

@@ -31,7 +31,7 @@ def sample_store(
     """
     rows = StoreRows(store, chosen, quality if by == "quality" else None)
     if not len(rows):
-        raise DataError("the store holds no such exchange. Read a log first: ragstone watch LOG")
+        raise DataError("the store has no such exchange. Read a log first: ragstone watch LOG")
     return sample_log(
         rows,
         count,

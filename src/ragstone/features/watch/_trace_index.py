@@ -133,7 +133,8 @@ class TraceIndex:
         """Give a connection to it. Raises DataError."""
         with explaining(
             f"{self._path}: the index of traces cannot be written",
-            "Make room, or make the folder writable: it is `store` in [workbench] of ragstone.toml.",
+            "Free some disk space, or make the folder writable: it is `store` in [workbench] of "
+            "ragstone.toml.",
         ):
             make_folder(self._path.parent)
             con = self._connect()

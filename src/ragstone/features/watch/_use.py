@@ -138,7 +138,7 @@ def use_words(whole: UseOfPeriod | None) -> list[tuple[str, str]]:
         times = f"median {seconds(whole.latency_p50)}, 95th percentile {seconds(whole.latency_p95)}"
         words.append(("latency", f"{times}, of {plural(whole.n_latency, 'exchange')}"))
     if whole.tokens is not None:
-        words.append(("tokens", f"{whole.tokens:,.0f} an exchange, of {count(whole.n_tokens)}"))
+        words.append(("tokens", f"{whole.tokens:,.0f} per exchange, of {count(whole.n_tokens)}"))
     if whole.usd is not None:
         words.append(("cost", f"{usd(whole.usd)} of {plural(whole.n_usd, 'exchange')}"))
     if whole.failed_share is not None:
@@ -172,7 +172,7 @@ USE_METRICS: Mapping[str, UseMetric] = {
     "latency_s": UseMetric(low=0.01, high=1e3, best="lowest", shown=seconds),
     "tokens": UseMetric(low=1.0, high=1e6, best="middle", shown=lambda value: f"{value:,.0f}"),
     "cost_usd": UseMetric(low=1e-6, high=10.0, best="lowest", shown=usd),
-    "users": UseMetric(low=1.0, high=1e6, best="highest", shown=lambda value: f"{value:,.0f} a day"),
+    "users": UseMetric(low=1.0, high=1e6, best="highest", shown=lambda value: f"{value:,.0f} per day"),
 }
 """Of an answer, and how many users there are a day. A share, as that of failed calls, needs no scale."""
 USE_BEST = {name: metric.best for name, metric in USE_METRICS.items()} | {FAILED_CALLS: "lowest"}

@@ -37,7 +37,7 @@ class _Rejected(NamedTuple):
     retry: bool = False
 
 
-BUSY = _Rejected(503, "too much is being written at this moment: send it again", retry=True)
+BUSY = _Rejected(503, "too much is being written now: send it again", retry=True)
 
 
 def sender_keys(settings: Settings) -> Keys:
@@ -50,8 +50,8 @@ def sender_keys(settings: Settings) -> Keys:
     if section.key_env is None:
         if needs_accounts(settings):
             raise ConfigError(
-                "[serve.otlp]: everybody who reaches this server could send it spans. Name the environment "
-                "variable with a key in key_env, or listen on 127.0.0.1."
+                "[serve.otlp]: anyone who reaches this server could send it spans. Set key_env to the "
+                "environment variable that holds a key, or listen on 127.0.0.1."
             )
         return {}
     key = os.environ.get(section.key_env, "").strip()
@@ -118,7 +118,7 @@ def _refused(
     if scope["method"] != "POST":
         return _Rejected(405, f"{noun} are sent with POST")
     if "origin" in headers:
-        return _Rejected(403, f"{noun} are taken from programs, not from pages in a browser")
+        return _Rejected(403, f"{noun} are accepted from programs, not from pages in a browser")
     if keys:
         sent_key = headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
         if name_of(keys, sent_key) is None:
@@ -142,7 +142,7 @@ async def _receive(
 ) -> SpanReceipt | _Rejected | None:
     """Read a request and have its spans written; None where the sender has gone."""
     most = collector.section.max_request_mb * 1_000_000
-    large = _Rejected(413, f"a request has {most:,} bytes at most. Send smaller batches.")
+    large = _Rejected(413, f"a request has at most {most:,} bytes. Send smaller batches.")
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > most:
         return large
@@ -186,9 +186,9 @@ def _unpacked(body: bytes, how: int, most: int) -> bytes:
         reader = zlib.decompressobj(how)
         unpacked = reader.decompress(body, most + 1)
         if len(unpacked) <= most and not reader.eof:
-            raise DataError("the packed request is cut off: send it again.")
+            raise DataError("the compressed request is cut off: send it again.")
     except zlib.error as mistake:
-        raise DataError(f"the request cannot be unpacked ({mistake}).") from None
+        raise DataError(f"the request cannot be decompressed ({mistake}).") from None
     return unpacked
 
 

@@ -189,12 +189,12 @@ def _message(
 ) -> str:
     sentences = []
     if refused:
-        sentences.append(f"{plural(len(refused), noun)} not taken: {refused[0]}.")
+        sentences.append(f"{plural(len(refused), noun)} not accepted: {refused[0]}.")
     if n_other:
-        sentences.append(f"{plural(n_other, noun)} not taken: only events named gen_ai.… are kept here.")
+        sentences.append(f"{plural(n_other, noun)} not accepted: only events named gen_ai.… are kept here.")
     if n_over:
         sentences.append(
-            f"{plural(n_over, noun)} not taken: a request holds {section.max_spans:,} at most. Send "
+            f"{plural(n_over, noun)} not accepted: a request holds at most {section.max_spans:,}. Send "
             "smaller batches, or raise max_spans in [serve.otlp]."
         )
     if cut:
@@ -267,7 +267,7 @@ class TraceCollector:
         except BrokenProcessPool:
             if self._pool is pool:  # somebody has killed a process: the next request begins others
                 self._pool = None
-            raise OSError("what masks the spans was stopped") from None
+            raise OSError("the process that masks spans was stopped") from None
         if masked.line:
             try:
                 await self._appender.append(lambda: masked.line, datetime.now(UTC))
@@ -321,6 +321,6 @@ def store_spans(
     masked = _MASKED[signal](body, encoding, OtlpSection(), own_words(mask), secret)
     if masked.line:
         path = Path(folder) / f"{TRACES}-{datetime.now(UTC):%Y%m%d}.jsonl"
-        with explaining(f"{path}: cannot be written", "Make room, or check whose folder it is."):
+        with explaining(f"{path}: cannot be written", "Free some disk space, or check whose folder it is."):
             append_line(path, masked.line, mode=0o640)
     return masked.receipt

@@ -338,7 +338,9 @@ def write_gaps(path: Path, gaps: Sequence[Gap], *, force: bool = False) -> Path:
         partial.replace(path)
     except OSError as mistake:
         partial.unlink(missing_ok=True)
-        raise DataError(f"{path}: could not be written ({mistake.strerror}). Make room, run again.") from None
+        raise DataError(
+            f"{path}: could not be written ({mistake.strerror}). Free some disk space, then run again."
+        ) from None
     return path
 
 

@@ -140,7 +140,7 @@ class MonitorPages(Generic[RenderedT]):
                 raise RefusedRequest(404, "no judge has scored that metric")
             if gap:
                 if latest is None or gap > len(latest.gaps):
-                    raise RefusedRequest(404, "there is no such gap any more")
+                    raise RefusedRequest(404, "this gap no longer exists")
                 names = tuple(name for row in latest.gaps[gap - 1].examples for name in row.ids)
                 chosen = msgspec.structs.replace(chosen, names=names)
             exchanges = (

@@ -98,12 +98,12 @@ def _of_json(body: bytes, decode: Callable[[msgspec.Raw], OtlpSpan]) -> DecodedB
         raw = _decode_batch(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
-            f"this is no OTLP in JSON ({mistake}). Send an ExportTraceServiceRequest: an object with "
+            f"this is not OTLP in JSON ({mistake}). Send an ExportTraceServiceRequest: an object with "
             "`resourceSpans`."
         ) from None
     if raw.resource_spans is None and body.strip() != b"{}":
         raise DataError(
-            "this JSON has no `resourceSpans`. Only traces are taken here; log events go to /v1/logs."
+            "this JSON has no `resourceSpans`. Only traces are accepted here; log events go to /v1/logs."
         )
     refused: list[str] = []
     resources = [
@@ -124,7 +124,7 @@ def _spans(
         try:
             spans.append(decode(span))
         except UnicodeDecodeError:
-            refused.append("a text in it is no UTF-8")
+            refused.append("a text in it is not UTF-8")
         except (msgspec.DecodeError, RecursionError) as mistake:
             refused.append(WRONG_IDS if "regex '^(?!0+$)" in str(mistake) else str(mistake))
     return spans
@@ -142,14 +142,14 @@ def has_protobuf() -> bool:
 
 def _of_protobuf(body: bytes) -> DecodedBatch:
     if not has_protobuf():
-        raise MissingExtra("OTLP in protobuf (JSON is taken without it)", "telemetry")
+        raise MissingExtra("OTLP in protobuf (JSON works without it)", "telemetry")
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     try:
         request = ExportTraceServiceRequest.FromString(body)
     except DecodeError:
-        raise DataError("this is no OTLP in protobuf. Send an ExportTraceServiceRequest.") from None
+        raise DataError("this is not OTLP in protobuf. Send an ExportTraceServiceRequest.") from None
     refused: list[str] = []
     resources = []
     for resource in request.resource_spans:

@@ -137,7 +137,7 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as mistake:
-        raise DataError(f"{path}: cannot be made ({mistake.strerror}). Name another store.") from None
+        raise DataError(f"{path}: cannot be created ({mistake.strerror}). Name another store.") from None
     except sqlite3.Error as mistake:
         text = str(mistake)
         remedy = "Check that its folder is writable."
@@ -151,7 +151,7 @@ def explained(path: Path) -> Iterator[None]:
         elif "locked" in text:
             remedy = "Another `ragstone watch` writes to it: wait for it, or stop it."
         elif "full" in text:
-            remedy = "Make room on the disk and run again; what is stored stays."
+            remedy = "Free some disk space and run again; what is stored is kept."
         raise DataError(f"{path}: the store cannot be used ({text}). {remedy}") from None
 
 

@@ -95,7 +95,7 @@ def chosen(
     first = [each for each in judges if each.name in (*FREE, *named)]
     titles = {
         "judge": "Judge the answers of {}",
-        "label": "Have the answers of {} labelled",
+        "label": "Label the answers of {}",
         "set": "Add the questions of {} to a data set",
     }
     return page(
@@ -141,8 +141,8 @@ def _ids(index: TraceQuery, wanted: ChosenTraces) -> list[str]:
         ids = [row.id for row in index.named(wanted.ids)]
     if len(ids) > MOST_CHOSEN:
         raise DataError(
-            f"More than {MOST_CHOSEN:,} traces meet the filter: narrow it, or judge them in a terminal with "
-            "ragstone judge and --where."
+            f"More than {MOST_CHOSEN:,} traces match the filter: narrow it, or judge them in a terminal "
+            "with ragstone judge and --where."
         )
     if not ids:
         raise DataError("No trace is chosen: go back to the list and tick some.")
@@ -169,8 +169,8 @@ def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], 
     asking = [judge.name for judge in judges if judge.asks_default]
     if asking and settings.judge.model is None:
         raise ConfigError(
-            f"{asking[0]} asks a model, and the project has none. Choose judges that ask none, or set one: "
-            '[judge] model = "openai/gpt-4o-mini" in ragstone.toml, and start the workbench again.'
+            f"{asking[0]} calls a model, and the project has none. Choose judges that call none, or set "
+            'one: [judge] model = "openai/gpt-4o-mini" in ragstone.toml, and restart the workbench.'
         )
     return _answers(app, data), judges, settings, _folder(app, data.name)
 
@@ -180,7 +180,7 @@ def _folder(app: AppState, name: str) -> Path:
     name = name.strip()
     if not re.fullmatch(r"[\w][\w.-]*", name) or len(name) > LONGEST_NAME:
         raise DataError(
-            f"{name!r} cannot be the name of a run: take letters, digits, - and _, such as traces-2."
+            f"{name!r} cannot be the name of a run: use letters, digits, - and _, such as traces-2."
         )
     folder = app.runs.folders[0] / name
     if folder.exists() or app.jobs.running(_job(name)):
@@ -234,7 +234,7 @@ async def _judge_into(
 def _write_run(
     folder: Path, answers: Sequence[Answer], rows: Sequence[Judgement], summary: RunSummary
 ) -> None:
-    with explaining(f"{folder}: could not be written", "Make room, or make the folder writable."):
+    with explaining(f"{folder}: could not be written", "Free some disk space, or make the folder writable."):
         folder.mkdir(parents=True)
         write_rows(folder / "answers.jsonl", answers, Answer)
         write_rows(folder / "judgements.jsonl", rows, Judgement)
@@ -258,7 +258,7 @@ def _state_of(app: AppState, name: str) -> TraceJob:
     job = app.jobs.of(_job(name))
     if job is None:
         raise NotFoundException(
-            "There is no such job: the server was started again. What was asked is in the ledger."
+            "There is no such job: the server was restarted. Finished calls are in the ledger."
         )
     run = next((entry.id for entry in app.runs.all() if entry.name == name), None)
     return TraceJob(state=job.state(), run=run)
@@ -281,7 +281,7 @@ def add_to_set(request: AnyRequest, app: AtApp, data: JSONBody[AddToSet]) -> Add
     """
     name = data.name.strip()
     if not re.fullmatch(r"[\w][\w.-]*", name) or len(name) > LONGEST_NAME:
-        raise DataError(f"{name!r} cannot be the name of a data set: take letters, digits, - and _.")
+        raise DataError(f"{name!r} cannot be the name of a data set: use letters, digits, - and _.")
     path = app.settings.path(name) / "questions.jsonl"
     if app.runs.hold(path):
         raise DataError(f"{name!r} is a folder of runs: give the data set another name.")
@@ -329,7 +329,7 @@ def write_note(app: AtApp, person: AtPerson, trace_id: FromPath[str], data: JSON
     with traces_asked(app) as index:
         known = index.named([trace_id])
     if not known:
-        raise NotFoundException(f"There is no trace {trace_id!r} any more: its file has gone.")
+        raise NotFoundException(f"The trace {trace_id!r} no longer exists: its file is gone.")
     return add_note(
         notes_folder(app),
         known[0].id,

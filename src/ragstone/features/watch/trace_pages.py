@@ -24,7 +24,7 @@ from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import FilterChip, TableHead
 from ragstone.kernel.tables.interchange.values import amount_in
-from ragstone.kernel.tables.where import ColumnTest
+from ragstone.kernel.tables.where import ColumnTest, value_in_filter
 
 TRACES_A_PAGE = 50
 OF_A_SESSION = 100  # traces on a page of it
@@ -81,9 +81,9 @@ def traces_asked(app: AppState) -> Iterator[TraceQuery]:
 
 def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
     """Return the parts of a filter that an address asks for, each with the name of its field."""
-    parts = [(f"text ~ {_quoted(word)}", "text") for word in query.text.split()]
+    parts = [(f"text ~ {value_in_filter(word)}", "text") for word in query.text.split()]
     parts += [
-        (f"{name} = {_quoted(value)}", name)
+        (f"{name} = {value_in_filter(value)}", name)
         for name in ("service", "user", "session")
         if (value := getattr(query, name))
     ]
@@ -99,12 +99,6 @@ def filter_of(query: TracesAsked, now: float) -> list[tuple[str, str]]:
     if query.where.strip():
         parts.append((f"({query.where.strip()})" if parts else query.where.strip(), "where"))
     return parts
-
-
-def _quoted(value: str) -> str:
-    if '"' in value and "'" in value:
-        raise DataError(f"{value!r} has both kinds of quotes: leave one kind out.")
-    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 @get("/traces", sync_to_thread=True)

@@ -361,7 +361,7 @@ def read_cards(settings: Settings) -> list[ReportCard]:
         return msgspec.json.decode(path.read_bytes(), type=list[ReportCard])
     except (OSError, msgspec.MsgspecError) as mistake:
         raise DataError(
-            f"{path}: holds no report cards ({mistake}). Make it with: ragstone agree … --json > {path}"
+            f"{path}: has no report cards ({mistake}). Make it with: ragstone agree … --json > {path}"
         ) from None
 
 

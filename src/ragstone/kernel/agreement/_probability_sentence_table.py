@@ -113,7 +113,7 @@ ERROR = {
 }
 FEW_LABELS = Sentence[Facts](
     code="probabilities-few-labels",
-    text="{n} to {questions} are too few to say how far its scores can be read as probabilities.",
+    text="Too few labels to say how far its scores can be read as probabilities: {n} to {questions}.",
     when=f"fewer than {LEAST_LABELS} answers or {FEW_CLUSTERS} questions have a probability and a label",
     holds=lambda facts: not facts.enough,
     needs={"n": ERROR["n"], "questions": "different questions among them"},
@@ -122,7 +122,7 @@ FEW_LABELS = Sentence[Facts](
 )
 CONSTANT = Sentence[Facts](
     code="probabilities-constant",
-    text="It gives every answer the probability {probability}: that tells no answers apart, however small "
+    text="It gives every answer the probability {probability}, which tells no answers apart, however small "
     "its calibration error is.",
     when=f"all probabilities are equal, on at least {LEAST_LABELS} answers",
     holds=lambda facts: facts.enough and facts.constant,
@@ -141,9 +141,9 @@ OFF = Sentence[Facts](
 )
 TELL_NO_MORE = Sentence[Facts](
     code="probabilities-tell-no-more",
-    text="Not shown to be nearer to people's labels than the share of right answers is, given to every "
-    "answer (Brier score {brier}, of the share {share}; difference {gap}). A small calibration error is then "
-    "no praise, since the share alone has none.",
+    text="Not shown to be closer to people's labels than always giving the share of right answers (Brier "
+    "score {brier}; of the share alone {share}; difference {gap}). A small calibration error then means "
+    "little, because the share alone has none.",
     when=f"the interval of the calibration error is not above {BOUND}, and that of the Brier score of the "
     "share minus the judge's is not above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND and not facts.tells,
@@ -157,8 +157,8 @@ TELL_NO_MORE = Sentence[Facts](
 )
 HOLD = Sentence[Facts](
     code="probabilities-hold",
-    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: at most {BOUND}, and "
-    "they are nearer to people's labels than the share of right answers is, given to every answer.",
+    text=f"{{scores}} are {{error}} off on average ({{ends}}), on {{n}} answers: at most {BOUND}, and they "
+    "are closer to people's labels than always giving the share of right answers.",
     when=f"the interval of the calibration error ends at {BOUND} or below, and that of the Brier score of "
     "the share minus the judge's is above 0",
     holds=lambda facts: facts.ends is not None and facts.ends[1] <= BOUND and facts.tells,
@@ -190,7 +190,7 @@ LEAN = {
 }
 TOO_HIGH = Sentence[Facts](
     code="probabilities-too-high",
-    text="On the whole they are too high, by {lean} (difference {ends}).",
+    text="Overall, they are too high by {lean} (difference {ends}).",
     when=f"on at least {LEAST_LABELS} answers the interval of the mean probability minus the share of right "
     "answers is above 0",
     holds=lambda facts: facts.lean(up=True),
@@ -200,7 +200,7 @@ TOO_HIGH = Sentence[Facts](
 )
 TOO_LOW = Sentence[Facts](
     code="probabilities-too-low",
-    text="On the whole they are too low, by {lean} (difference {ends}).",
+    text="Overall, they are too low by {lean} (difference {ends}).",
     when="as probabilities-too-high, the interval being below 0",
     holds=lambda facts: facts.lean(up=False),
     needs=LEAN,
@@ -230,7 +230,7 @@ SUREST = {
 SURESTS = ("surest-more-often-right", "surest-less-often-right", "surest-not-shown")
 SUREST_RIGHT = Sentence[Facts](
     code="surest-more-often-right",
-    text="Of the {coverage} of answers that it is surest of (probability of its verdict {sure} and more), "
+    text="Of the {coverage} of answers that it is surest of (probability of its verdict {sure} or more), "
     "people share its verdict on {right}; of all answers, on {all}.",
     when=f"on at least {LEAST_LABELS} answers the surest 70 to 90 % can be told from the rest, and the "
     "interval of their share of right verdicts minus that of all is above 0",
@@ -251,7 +251,7 @@ SUREST_WRONG = Sentence[Facts](
 )
 SUREST_NOT_SHOWN = Sentence[Facts](
     code="surest-not-shown",
-    text="Not shown that it is right more often where it is surer: of the {coverage} that it is surest of, "
+    text="It is not shown to be right more often where it is surer: of the {coverage} that it is surest of, "
     "people share its verdict on {right}; of all answers, on {all}.",
     when="as surest-more-often-right, the interval holding 0, or none being there",
     holds=lambda facts: facts.surest(None),
@@ -262,7 +262,7 @@ SUREST_NOT_SHOWN = Sentence[Facts](
 
 VERDICT_FROM_HALF = Sentence[Facts](
     code="verdict-from-half",
-    text="No threshold was given, so its verdict here is a yes from {half} on.",
+    text="No threshold was given, so {half} or more counts as a yes here.",
     when="the surest answers are spoken of, and the verdicts are cut at the middle of the scale",
     holds=lambda facts: facts.middle and any(facts.surest(more) for more in (True, False, None)),
     needs={"half": "the probability at the middle of the scale"},

@@ -261,7 +261,7 @@ RULES = (
         when="grades cannot be compared, kappa is undefined, or its resamples do not vary",
         holds=_always,
         then="Label answers of more than one grade; give --map or --threshold where scales differ. A judge "
-        "that gives one grade only tells nothing.",
+        "that gives only one grade tells no answers apart.",
     ),
     _rule(
         "both orders",
@@ -275,7 +275,8 @@ RULES = (
         "both orders",
         "met",
         "rare",
-        "asked in both orders, the winner changed in {flips} of {n_flips} pairs; each of these is a tie",
+        "asked in both orders, the winner changed in {flips} of {n_flips} pairs; each of these counts as a "
+        "tie",
         when="every pair was asked in both orders, and the interval ends at 10 % or below",
         holds=lambda facts: not facts.one_order and below(facts.flips, MOST_BY_ORDER),
     ),
@@ -326,7 +327,7 @@ RULES = (
         "retest",
         NOT_MET,
         "unknown",
-        "whether it gives the same scores when asked again is not known here",
+        "it is not known here whether it gives the same scores when asked again",
         when="no bench.json below the folder has repeated runs of this judge and model",
         holds=_always,
         then="Set `repeats = 3` in [bench.judges] and run `ragstone bench judges`.",
@@ -353,7 +354,7 @@ RULES = (
         "steady and fair",
         NOT_APPLICABLE,
         "single",
-        "it is for judges of pairs that were asked again",
+        "applies only to judges of pairs that were asked again",
         when="the judge is none of pairs, asks no model, or was not asked again",
         holds=lambda facts: (
             not facts.of_pairs or not facts.asks or facts.evidence.retest is None or facts.flips is None
@@ -376,7 +377,7 @@ RULES = (
         NOT_MET,
         "steady-only",
         "{retest} of scores changed when asked again, but the order changed {flips} of winners: a steady "
-        "judge is not a fair one",
+        "judge need not be a fair one",
         when="a judge of pairs: retest is met, and the interval of winners that change with the order begins "
         "above 10 %",
         holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED) and above(facts.flips, MOST_BY_ORDER),
@@ -386,8 +387,8 @@ RULES = (
         "steady and fair",
         NOT_MET,
         "steady-only-known",
-        "{retest} of scores changed when asked again; that the order changes 10 % of winners or fewer is not "
-        "shown",
+        "{retest} of scores changed when asked again; it is not shown that the order changes 10 % of "
+        "winners or fewer",
         when="a judge of pairs: retest is met, both orders is not, and the order may change 10 % or fewer",
         holds=lambda facts: below(facts.evidence.retest, MOST_CHANGED),
         then="See both orders.",
@@ -413,7 +414,8 @@ RULES = (
         "enough labels",
         NOT_MET,
         "wide",
-        "the interval of {name} is ± {half} on {n} answers; ± 0.10 takes about {needed} like these",
+        "the interval of {name} is ± {half} on {n} answers; ± 0.10 would take about {needed} answers like "
+        "these",
         when="half the width of the interval of the agreement beyond chance is above 0.10",
         holds=lambda facts: facts.half is not None,
         then="Label more answers: `ragstone label`.",
@@ -446,7 +448,7 @@ RULES = (
         "{answers_have} two annotators: too few to say how far people agree",
         when="fewer than 10 answers have two annotators",
         holds=lambda facts: facts.card.humans is None or facts.card.humans.n_answers < FEW_CLUSTERS,
-        then="Let a second person label some of the same answers: `ragstone label`.",
+        then="Have a second person label some of the same answers: `ragstone label`.",
     ),
     _rule(
         "people among themselves",
@@ -455,7 +457,7 @@ RULES = (
         "{answers_have} two annotators, but their agreement beyond chance is undefined",
         when="10 answers or more have two annotators, and kappa and alpha among them are undefined",
         holds=_always,
-        then="Let two people label answers of more than one grade.",
+        then="Have two people label answers of more than one grade.",
     ),
     _rule(
         "length",
@@ -477,7 +479,7 @@ RULES = (
         "length",
         NOT_MET,
         "not-small",
-        "twice the length moves judge minus people by {length}: within 0.05 is not shown",
+        "twice the length moves judge minus people by {length}: a shift within 0.05 is not shown",
         when="the interval of the slope reaches beyond 0.05 of the scale, or there is none",
         holds=lambda facts: facts.length is not None,
         then="Read the disagreements on long answers; label more answers if the interval is wide.",
@@ -520,7 +522,7 @@ RULES = (
         "injection",
         NOT_MET,
         "unknown",
-        "no attack on this judge, model and version is known here",
+        "no attack on this judge, model and version has been recorded here",
         when="no attack.json below the folder is of this judge, model and version",
         holds=_always,
         then="Run `ragstone attack --judge NAME --model M`.",
@@ -529,7 +531,7 @@ RULES = (
         "languages",
         NOT_APPLICABLE,
         "one",
-        "the answers are of one language, or do not say of which",
+        "the answers are in one language, or do not say in which",
         when="no column `lang` or `language` has two values",
         holds=lambda facts: not facts.groups(LANGUAGES),
     ),
@@ -579,7 +581,7 @@ RULES = (
         "pinned version",
         NOT_MET,
         "alias",
-        "{model} names no version, so its provider may put another model behind it; version {version} of the "
+        "{model} names no version, so its provider may change the model behind it; version {version} of the "
         "prompt",
         when="the model's name holds no date, digest or file",
         holds=_always,

@@ -116,13 +116,13 @@ JUDGE_NO_BETTER = Sentence[Facts](
 JUDGE_BETTER_THAN_SOME = Sentence[Facts](
     code="judge-better-than-some",
     text=f"Better than {{beaten}}, but cannot tell whether it is better than {{open}}: {AGREES}",
-    when="as judge-better against one baseline; against the other the interval holds 0",
+    when="as judge-better against one baseline; against the other the interval includes 0",
     holds=lambda facts: (
         facts.graded and bool(facts.rivals(True) and facts.rivals(None)) and not facts.rivals(False)
     ),
     needs={
         "beaten": "the baselines that it beats",
-        "open": "those where the interval holds 0",
+        "open": "those where the interval includes 0",
         **AGREEMENT,
     },
     fills=_agrees,
@@ -131,7 +131,7 @@ JUDGE_BETTER_THAN_SOME = Sentence[Facts](
 JUDGE_CANNOT_TELL = Sentence[Facts](
     code="judge-cannot-tell",
     text=f"Cannot tell whether it is better than {{open}}: {AGREES}",
-    when="people gave more than one grade, and against every baseline the interval holds 0",
+    when="people gave more than one grade, and against every baseline the interval includes 0",
     holds=lambda facts: (
         facts.graded and bool(facts.rivals(None)) and not facts.rivals(True) and not facts.rivals(False)
     ),
@@ -148,7 +148,7 @@ def _alike(facts: Facts) -> dict[str, str]:
 
 LABELS_ALL_ALIKE = Sentence[Facts](
     code="labels-all-alike",
-    text="Cannot tell: every label is '{grade}', so agreement beyond chance says nothing here. The judge "
+    text="Cannot tell: every label is '{grade}', so agreement beyond chance cannot be measured. The judge "
     "gives '{grade}' to {exact} of {n} answers; a judge that always says '{grade}' reaches 100 %.",
     when="people gave every labelled answer the same grade",
     holds=lambda facts: "exact agreement" in facts.agreement and facts.only is not None,
@@ -166,7 +166,7 @@ def _by_rank(facts: Facts) -> dict[str, str]:
 
 
 RANKS = ("ranks-unknown", "ranks-alike", "ranks-reversed", "ranks-cannot-tell", "ranks-no-interval")
-CANNOT = "Cannot tell how often it agrees with people, see the notes; "
+CANNOT = "Cannot tell how often it agrees with people (see the notes); "
 RANK_NEEDS = {"rank": "Spearman's correlation with people, −1 to 1, with its interval", "n": "answers"}
 
 RANKS_UNKNOWN = Sentence[Facts](
@@ -206,7 +206,7 @@ RANKS_REVERSED = Sentence[Facts](
 RANKS_CANNOT_TELL = Sentence[Facts](
     code="ranks-cannot-tell",
     text=f"{CANNOT}nor whether its scores rise with people's at all (Spearman {{rank}}, on {{n}} answers).",
-    when="grades cannot be compared, and the interval of Spearman's correlation holds 0",
+    when="grades cannot be compared, and the interval of Spearman's correlation includes 0",
     holds=lambda facts: facts.rank("around"),
     needs=RANK_NEEDS,
     fills=_by_rank,
@@ -255,7 +255,7 @@ JUDGE_HARSH = Sentence[Facts](
 )
 JUDGE_LENIENT_GRADES = Sentence[Facts](
     code="judge-lenient-grades",
-    text="Lenient: its grades lie {grades} above people's on average.",
+    text="Lenient: its grades are {grades} above people's on average.",
     when="scores and labels have one unit that is not 0 and 1, and the interval of the signed error is "
     "above 0",
     holds=lambda facts: facts.only is None and _leaning(facts, up=True, yes=False),
@@ -265,7 +265,7 @@ JUDGE_LENIENT_GRADES = Sentence[Facts](
 )
 JUDGE_HARSH_GRADES = Sentence[Facts](
     code="judge-harsh-grades",
-    text="Harsh: its grades lie {grades} below people's on average.",
+    text="Harsh: its grades are {grades} below people's on average.",
     when="scores and labels have one unit that is not 0 and 1, and the interval of the signed error is "
     "below 0",
     holds=lambda facts: facts.only is None and _leaning(facts, up=False, yes=False),
@@ -335,7 +335,7 @@ PAIRS = {"pairs": "pairs of systems whose means by people differ"}
 
 SYSTEMS_TIED_BY_JUDGE = Sentence[SystemPairs](
     code="systems-tied-by-judge",
-    text="It gives {everyone} the same mean, so it ranks none.",
+    text="It gives {everyone} the same mean, so it does not rank them.",
     when="the judge's means of all systems are equal",
     holds=lambda systems: systems.judge_ties_all,
     needs={"everyone": "number of systems"},
@@ -353,7 +353,7 @@ SYSTEMS_TIED_BY_PEOPLE = Sentence[SystemPairs](
 )
 ORDER_SAME = Sentence[SystemPairs](
     code="order-same",
-    text="By the means of these answers, it puts the {systems} systems in people's order.",
+    text="On these answers, its means put the {systems} systems in people's order.",
     when="no two systems have the same mean, by people or by the judge, and no pair is reversed. It speaks "
     "of the means of the labelled answers; the card shows how often resamples agree on the best system",
     holds=lambda systems: (
@@ -365,7 +365,7 @@ ORDER_SAME = Sentence[SystemPairs](
 )
 ORDER_KEPT = Sentence[SystemPairs](
     code="order-kept",
-    text="By the means of these answers, it keeps people's order in {all}{pairs}.",
+    text="On these answers, its means keep people's order in {all}{pairs}.",
     when="people give some systems the same mean; of the other pairs the judge reverses and ties none",
     holds=lambda systems: (
         _ranked(systems) and systems.people_tie_some and not (systems.reversed or systems.tied)
@@ -376,7 +376,7 @@ ORDER_KEPT = Sentence[SystemPairs](
 )
 ORDER_REVERSED = Sentence[SystemPairs](
     code="order-reversed",
-    text="By the means of these answers, it reverses people's order in {reversed} of {pairs}.",
+    text="On these answers, its means reverse people's order in {reversed} of {pairs}.",
     when="the judge's means put at least one pair in the other order than people's, and tie none",
     holds=lambda systems: _ranked(systems) and bool(systems.reversed) and not systems.tied,
     needs={"reversed": "pairs in the other order", **PAIRS},
@@ -385,7 +385,7 @@ ORDER_REVERSED = Sentence[SystemPairs](
 )
 ORDER_TIED = Sentence[SystemPairs](
     code="order-tied",
-    text="By the means of these answers, it gives the same mean to both systems in {tied} of {pairs}.",
+    text="On these answers, it gives both systems the same mean in {tied} of {pairs}.",
     when="the judge ties at least one pair that people tell apart, and reverses none",
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and not systems.reversed,
     needs={"tied": "pairs with the same mean by the judge", **PAIRS},
@@ -394,8 +394,8 @@ ORDER_TIED = Sentence[SystemPairs](
 )
 ORDER_REVERSED_AND_TIED = Sentence[SystemPairs](
     code="order-reversed-and-tied",
-    text="By the means of these answers, it reverses people's order in {reversed} of {pairs}, and gives the "
-    "same mean to both systems in {tied}.",
+    text="On these answers, its means reverse people's order in {reversed} of {pairs}, and are equal for "
+    "both systems in {tied}.",
     when="the judge reverses at least one pair and ties at least one that people tell apart",
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and bool(systems.reversed),
     needs={**ORDER_REVERSED.needs, **ORDER_TIED.needs},
@@ -422,7 +422,7 @@ def _among(facts: Facts) -> dict[str, str]:
 AMONG = {"exact": "the share of pairs of annotators with the same grade, in percent", "n": "answers"}
 PEOPLE_AGREE = Sentence[Facts](
     code="people-agree",
-    text="People among themselves: {beyond}; exact agreement {exact} on {n} answers.",
+    text="Agreement among people: {beyond}; exact agreement {exact} on {n} answers.",
     when="at least one answer has two annotators, and kappa or alpha among people is defined",
     holds=lambda facts: facts.humans is not None and bool(facts.humans.kappa or facts.humans.alpha),
     needs={"beyond": "kappa of all pairs of annotators, or Krippendorff's alpha, with its interval", **AMONG},
@@ -430,7 +430,7 @@ PEOPLE_AGREE = Sentence[Facts](
 )
 PEOPLE_AGREE_KAPPA_UNDEFINED = Sentence[Facts](
     code="people-agree-kappa-undefined",
-    text="People among themselves: kappa is undefined; exact agreement {exact} on {n} answers.",
+    text="Agreement among people: kappa is undefined; exact agreement {exact} on {n} answers.",
     when="at least one answer has two annotators, and neither kappa nor alpha among people is defined",
     holds=lambda facts: facts.humans is not None and not (facts.humans.kappa or facts.humans.alpha),
     needs=AMONG,
@@ -455,7 +455,7 @@ def _why(facts: Unscored) -> dict[str, str]:
 
 NOTHING_SCORED = Sentence[Unscored](
     code="nothing-scored",
-    text="Cannot tell: not one labelled answer has a score to compare ({why}).",
+    text="Cannot tell: no labelled answer has a score to compare ({why}).",
     when="no labelled answer has both a score of the judge and one grade of people",
     holds=lambda facts: not facts.statuses.get("scored"),
     needs={"why": "answers by status, or that all are tied or were used to tune the judge"},
@@ -527,9 +527,9 @@ TUNED_LEFT_OUT = Sentence[CardNumbers](
 )
 DRAWN_UNEQUALLY = Sentence[CardNumbers](
     code="drawn-unequally",
-    text="{unequal} of the {n} labelled answers were drawn with unequal chances. Every number of this card "
-    "is of the labelled answers: it says what the judge does on them, not how it does on all answers. The "
-    "corrected means make up for the chances.",
+    text="{unequal} of the {n} labelled answers were drawn with unequal chances. Every number on this card "
+    "describes the judge on the labelled answers only, not on all answers. The corrected means account "
+    "for the chances.",
     when="labels say with what chances their answers were drawn, and the chances differ",
     holds=lambda facts: facts.n_unequal > 0,
     needs={"unequal": "answers drawn with a chance that is known", "n": "labelled answers"},

@@ -20,10 +20,9 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
     alike = any((label.question_id, label.system) in same_answers for label in labels)
     if labelled == {STATEMENTS} and STATEMENTS not in metrics:
         return (
-            "The labels say which statements are true, and not which answers are right; the judgements are "
-            f"of {_listed(metrics)}. Such labels test a judge of statements: run `ragstone judge FILE "
-            f"--judge {STATEMENTS}` and compare that. To test this judge, label its answers: `ragstone "
-            "label`."
+            "The labels say which statements are true, not which answers are right; the judgements are of "
+            f"{_listed(metrics)}. Such labels test a judge of statements: run `ragstone judge FILE --judge "
+            f"{STATEMENTS}` and compare that. To test this judge, label its answers: `ragstone label`."
         )
     questions = {row.question_id for row in judgements}
     if (
@@ -32,22 +31,23 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
         and (alike or any(label.question_id in questions for label in labels))
     ):
         return (
-            f"The labels are of {_listed(labelled)}, the judgements of {_listed(metrics)}. Judge the answers "
-            f"with a judge of {_listed(labelled)}. If they are of something else, " + _of_another(labels)
+            f"The labels are for {_listed(labelled)}, the judgements for {_listed(metrics)}. Judge the "
+            f"answers with a judge of {_listed(labelled)}. If the labels mean something else, "
+            + _of_another(labels)
         )
     if any(label.question_id in questions for label in labels):
         systems = {row.system for row in judgements}, {label.system for label in labels}
         return (
-            f"The judgements are of {_listed(systems[0], 'system')}, the labels of "
-            f"{_listed(systems[1], 'system')}. Give the answers of a system the same name in both files."
+            f"The judgements are for {_listed(systems[0], 'system')}, the labels for "
+            f"{_listed(systems[1], 'system')}. Use the same system name in both files."
         )
     ids = f"Judgements: {_examples(judgements)}. Labels: {_examples(labels)}."
     if conversation_of(judgements[0]) is not None:
-        return f"{ids} The judgements are of single replies: label replies, or judge without --each-turn."
+        return f"{ids} The judgements are for single replies: label replies, or judge without --each-turn."
     if all(_NUMBERED.fullmatch(label.question_id) for label in labels):
         return (
-            f"{ids} The labels have no column of ids or questions that is known. Name it: --column "
-            "question=COLUMN, the same as for `ragstone judge`."
+            f"{ids} The labels have no known column of ids or questions. Name it as for `ragstone judge`: "
+            "--column question=COLUMN."
         )
     return f"{ids} Use the same question ids and systems in both files."
 

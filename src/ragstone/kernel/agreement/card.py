@@ -171,7 +171,7 @@ class ProtocolItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
-    """One judge beside people.
+    """One judge compared with people.
 
     n: answers with a score of the judge and of people; every number of agreement rests on them, and alpha
     on those too on which annotators tied.

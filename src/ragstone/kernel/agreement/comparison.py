@@ -87,9 +87,7 @@ def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> GradeC
 
 def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> GradeComparison:
     if scale and (human.min() < scale[0] or human.max() > scale[1]):
-        note = (
-            f"The labels hold {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
-        )
+        note = f"The labels are {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
         return _in_rank(human, judge, note, off_scale=True)
     seen = np.union1d(human, judge)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
@@ -101,9 +99,7 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
             human=human, judge=judge, raw=judge, categories=categories, same_unit=True, notes=[]
         )
     if not mapped and len(np.unique(human)) <= MAX_GRADES:
-        note = (
-            f"The labels hold {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
-        )
+        note = f"The labels are {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
         return _in_rank(human, judge, note)
     note = f"Too many different scores to compare grade by grade: {_span(judge, scale)}."
     return GradeComparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
@@ -284,7 +280,9 @@ def choose_measure(
             reasons = " ".join(
                 next((row.notes for row in rows if row.notes), ["Their scales differ: give mapping."])
             )
-            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {reasons}")
+            raise DataError(
+                f"[bench.judges] measure = {declared!r}: no judge can be compared by it. {reasons}"
+            )
         return declared, "as measure of [bench.judges] says"
     if all(able("exact agreement")):
         return "exact agreement", "labels and scores are compared grade by grade"

@@ -58,7 +58,7 @@ def corrected_means(
     """Return the corrected means, of each judge and system with some answers that have a label and others.
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
-    that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
+    that are given as `inclusion` in their metadata; the means account for them. They are paired with
     judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
     answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
     questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
@@ -206,12 +206,12 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
         labels = plural(mean.n_labelled, "label")
-        notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
+        notes.append(f"{whose}: only {labels}, so the interval is rough.")
     pairs = list(zip(judge.pairs.keys, judge.pairs.humans, strict=True))
     if n_drawn_unequally([human for (_, name), human in pairs if split_repeat(name)[0] == mean.system]):
         notes.append(
-            f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
-            "that of the labels alone make up for."
+            f"{whose}: the labelled answers were drawn with unequal chances; the corrected mean and the "
+            "mean of the labels alone account for that."
         )
     notes += [
         f"{whose}: {note}"
@@ -235,14 +235,13 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     }
     left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
     if left_out:
-        notes.append(f"{whose}: left out are {', '.join(left_out)}.")
+        notes.append(f"{whose}: left out: {', '.join(left_out)}.")
     named = {split_repeat(system)[0] for _, system in judge.pairs.labelled}
     systems = dict.fromkeys(split_repeat(row.system)[0] for row in rows)
     bare = [system for system in systems if system not in named]
     if first and bare:
         notes.append(
-            f"There are no labels for {', '.join(bare)}: what {mean.judge} gives there stands uncorrected, "
-            "for it "
-            "may err otherwise on another system's answers."
+            f"There are no labels for {', '.join(bare)}: what {mean.judge} gives there is not corrected, "
+            "because it may err differently on another system's answers."
         )
     return notes

@@ -197,9 +197,9 @@ def _drawn(first: Human, second: Human) -> Human:
     if not common:
         label = first.labels[0]
         raise DataError(
-            f"question {label.question_id!r}: its two answers were drawn apart, with other chances "
-            "(`inclusion`), so that of the pair is unknown. Label pairs that `ragstone label A B --compare` "
-            "has drawn."
+            f"question {label.question_id!r}: its two answers were drawn separately, with different chances "
+            "(`inclusion`), so the chance of the pair is unknown. Label pairs drawn by `ragstone label A B "
+            "--compare`."
         )
     return msgspec.structs.replace(first, labels=[label for label in first.labels if _draw(label) in common])
 
@@ -257,24 +257,22 @@ def _flattery(differences: LabelledDifferences, width: float) -> PoweredDifferen
 def _notes(differences: LabelledDifferences, *, is_known: bool) -> list[str]:
     notes = [*differences.policies]
     if is_known and differences.human.size < FEW_LABELS:
-        notes.append(
-            f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is a rough one."
-        )
+        notes.append(f"Only {plural(differences.human.size, 'labelled pair')}, so the interval is rough.")
     if differences.shares is not None and len(np.unique(differences.shares)) > 1:
         notes.append(
-            "The labelled pairs were drawn with unequal chances, which the corrected difference makes up for."
+            "The labelled pairs were drawn with unequal chances; the corrected difference accounts for that."
         )
     if differences.n_single:
         notes.append(
-            f"{plural(differences.n_single, 'question')} with a label of one of the two answers: not counted "
-            "as labelled."
+            f"{plural(differences.n_single, 'question')} with a label of only one of the two answers: not "
+            "counted as labelled."
         )
     if differences.n_tied:
         notes.append(f"{plural(differences.n_tied, 'question')} on which annotators tied: left out.")
     if not differences.same_unit:
         low, high = differences.scale
         notes.append(
-            f"The labels go from {low:g} to {high:g}, which is another unit than the judge's: the corrected "
-            "difference is in the labels' unit. A mapping (--map) places them on the judge's scale."
+            f"The labels go from {low:g} to {high:g}, a different unit from the judge's: the corrected "
+            "difference is in the labels' unit. Use a mapping (--map) to place them on the judge's scale."
         )
     return notes

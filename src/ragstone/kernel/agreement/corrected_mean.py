@@ -65,7 +65,7 @@ def precise(value: float) -> str:
 
 def _fills(mean: CorrectedMean) -> dict[str, str]:
     low, high = mean.corrected.low, mean.corrected.high
-    interval = "no interval: all labels are alike, or of one question"
+    interval = "no interval: all labels are alike, or belong to one question"
     if low is not None and high is not None:
         interval = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
     return {
@@ -124,7 +124,7 @@ BESIDE = _mean(
 )
 NO_SURER = Sentence[CorrectedMean](
     code="corrected-no-surer",
-    text="The judge's scores make it no surer than {labels} alone.",
+    text="The judge's scores add no precision beyond {labels} alone.",
     when="the labels that would give this interval without a judge are no more than there are",
     holds=lambda mean: round(mean.worth) <= mean.n_labelled,
     needs={"labels": "labelled answers"},
@@ -133,7 +133,7 @@ NO_SURER = Sentence[CorrectedMean](
 )
 WORTH = Sentence[CorrectedMean](
     code="corrected-worth",
-    text="With the judge, {labels} are worth {worth}.",
+    text="With the judge's scores, {labels} are worth {worth}.",
     when="the labels that would give this interval without a judge are more than there are",
     holds=lambda mean: round(mean.worth) > mean.n_labelled,
     needs={"labels": "labelled answers", "worth": "labels that would give this interval without a judge"},
@@ -142,8 +142,8 @@ WORTH = Sentence[CorrectedMean](
 )
 CANNOT_HALVE = Sentence[CorrectedMean](
     code="corrected-cannot-halve",
-    text="More labels alone cannot halve the interval: {rows} answers are too few for that, however many of "
-    "them are labelled.",
+    text="More labels alone cannot halve the interval: {rows} answers are too few for that, however many are "
+    "labelled.",
     when="there is an interval, and a label for each answer would not halve it",
     holds=lambda mean: mean.corrected.low is not None and mean.to_halve is None,
     needs={"rows": "judged answers"},
@@ -152,8 +152,8 @@ CANNOT_HALVE = Sentence[CorrectedMean](
 )
 HALVE = Sentence[CorrectedMean](
     code="corrected-to-halve",
-    text="To halve the interval takes about {needed} labels in all.",
-    when="there is an interval, and so many labels would halve it",
+    text="Halving the interval takes about {needed} labels in all.",
+    when="there is an interval, and that many labels would halve it",
     holds=lambda mean: mean.corrected.low is not None and mean.to_halve is not None,
     needs={"needed": "labels in all"},
     fills=_fills,

@@ -164,12 +164,12 @@ def _check(
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
     if not measured:
         why = why_unmatched(judgements, labels)
-        raise DataError(f"no label is for an answer that was judged. {why}")
+        raise DataError(f"no label matches a judged answer. {why}")
     if not any(judge_measured.pairs.statuses or judge_measured.pairs.n_tied for judge_measured in measured):
         raise DataError(
             f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
-            f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot test "
-            "it: label answers to other questions, or judge with another judge."
+            f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot "
+            "test it: label answers to other questions, or use another judge."
         )
     compared = [
         (judge_measured.judge, judge_measured.comparison)
@@ -186,8 +186,8 @@ def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
     for field in by:
         if not any(has_field(judge.pairs, field) for judge in measured):
             raise DataError(
-                f"no label and no judgement has a field {field!r} to group by. Add a column of that name to "
-                "the file of labels, or leave it out."
+                f"neither labels nor judgements have a field {field!r} to group by. Add a column of that "
+                "name to the file of labels, or do not group by it."
             )
 
 

@@ -68,7 +68,7 @@ def with_metrics(labels: Sequence[Label], metrics: Collection[str]) -> tuple[lis
         return named, None
     others = ", ".join(sorted(set(metrics) - {USUAL}))
     return named, (
-        f"The labels name no metric, and are taken for {USUAL}. --metric NAME compares them with another: "
+        f"The labels name no metric and are taken for {USUAL}. To compare them with another, use --metric: "
         f"{others}."
     )
 

@@ -17,7 +17,7 @@ from ragstone.kernel.tables.columns import as_number
 from ragstone.kernel.tables.labels import is_in_percent
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
-FORM = "write LABEL=SCORE, the score being a number on the judge's scale, e.g. 1=0,5=100"
+FORM = "write LABEL=SCORE, with a score on the judge's scale, e.g. 1=0,5=100"
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
 
 
@@ -77,16 +77,16 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None)
     for value, score in mapping.items():
         if not (math.isfinite(value) and math.isfinite(score)):
             raise DataError(
-                f"mapping of label {value:g} to {score:g}: both must be finite numbers. Say which score "
-                "of the judge's scale the label stands for."
+                f"mapping of label {value:g} to {score:g}: both must be finite numbers. Give the score on "
+                "the judge's scale that the label means."
             )
     known = sorted(mapping)
     outside = next((label for label in labels if not known[0] <= label.score <= known[-1]), None)
     if outside is not None:
         raise DataError(
             f"question {outside.question_id!r}: label {outside.score:g} is not in the mapping (it has "
-            f"{', '.join(f'{value:g}' for value in known)}). Say which judge score it stands for; labels "
-            "between two that are named are placed on the line between them."
+            f"{', '.join(f'{value:g}' for value in known)}). Add its score; a label between two mapped ones "
+            "is interpolated."
         )
     placed = np.interp([label.score for label in labels], known, [mapping[value] for value in known])
     return [float(value) for value in np.round(placed, DIGITS)]

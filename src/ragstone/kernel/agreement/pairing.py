@@ -162,8 +162,8 @@ def inclusion_of(label: Label) -> float | None:
 def _two_labels(first: Label, second: Label) -> str:
     who = f"annotator {first.annotator!r}" if first.annotator else "an unnamed annotator"
     return (
-        f"question {first.question_id!r}, system {first.system!r}: two labels by {who} "
-        f"({first.score:g} and {second.score:g}). Keep one, or tell them apart in `annotator` or `metric`."
+        f"question {first.question_id!r}, system {first.system!r}: two labels by {who} ({first.score:g} and "
+        f"{second.score:g}). Keep one, or distinguish them by `annotator` or `metric`."
     )
 
 
@@ -260,6 +260,6 @@ def _check_single(keys: Iterable[Key], others: Iterable[Key], *, named: str, bar
     question_id, n = next(iter(counts.most_common(1)), ("", 0))
     if n > 1:
         raise DataError(
-            f"question {question_id!r}: the {named} are of {n} systems, and the {bare} do not say which one "
-            f"they mean. Give the {bare} a `system`."
+            f"question {question_id!r}: the {named} are for {n} systems, but the {bare} do not say which. "
+            f"Add a `system` to the {bare}."
         )

@@ -73,16 +73,16 @@ def check_sample(labels: Iterable[Label]) -> None:
     n = sum(bool((label.metadata or {}).get(CHOSEN)) for label in rows)
     if n:
         raise DataError(
-            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were chosen, by a filter or by hand "
-            f"(column {CHOSEN!r}), so they are no sample of the answers: means and agreement would be those "
-            "of the choice. Leave them out here, and label answers that `ragstone label` draws."
+            f"{n:,} label{'s are' if n > 1 else ' is'} for answers chosen by a filter or by hand (column "
+            f"{CHOSEN!r}), not a sample of all answers: means and agreement would describe that choice. "
+            "Leave them out here, and label answers drawn by `ragstone label`."
         )
     n = sum(bool((label.metadata or {}).get(AGAIN)) for label in rows)
     if n:
         raise DataError(
-            f"{n:,} label{'s are' if n > 1 else ' is'} of answers that were labelled again because grades "
-            f"differed on them (column {AGAIN!r}), so they are no sample of the answers. Leave them out "
-            "here; `ragstone agree --again FILE` says how many flipped."
+            f"{n:,} label{'s are' if n > 1 else ' is'} for answers that were labelled again because grades "
+            f"differed (column {AGAIN!r}), not a sample of all answers. Leave them out here; `ragstone "
+            "agree --again FILE` says how many flipped."
         )
 
 

@@ -85,7 +85,7 @@ def sequential_agreement(
     """Return for each judge a measure of its agreement that may be looked at after every label.
 
     labels: in the order in which they came in. Which answers have one so far must not depend on what people
-    or the judge gave, other than by the chances that stand as `inclusion`: then the labels of one queue are
+    or the judge gave, other than by the chances that are given as `inclusion`: then the labels of one queue are
     made up for. measure: `kappa`, `agreement` or `error`. trust: a bar above 0 and below 1 that kappa, or
     agreement, is held against. mapping, threshold, policy: as in report_cards. seed: of the simulated
     continuations. Raises ConfigError for a bar or a measure that means nothing, DataError as report_cards
@@ -109,7 +109,7 @@ def sequential_agreement(
             results.append(msgspec.structs.replace(result, baseline=is_baseline))
     if not results:
         why = why_unmatched([rows[0] for rows in rows_of.values()], labels)
-        raise DataError(f"no label is for an answer that was judged. {why}")
+        raise DataError(f"no label matches a judged answer. {why}")
     return Rows(results, SequentialAgreement)
 
 
@@ -171,7 +171,10 @@ def _bets(
         if not comparison.same_unit:
             return None, " ".join(comparison.notes[:1])
         if not low <= min(human.min(), scored.min()) <= max(human.max(), scored.max()) <= high:
-            return None, "The scale of this judge is not known: how far a score can lie off is not, either."
+            return (
+                None,
+                "The scale of this judge is not known, so the largest possible error is not known either.",
+            )
         span = high - low
         return bet_on_mean(scored - human, (-span, span), clusters, chances=chances), None
     if not grades:
@@ -183,8 +186,8 @@ def _bets(
     steps = np.diff(human)
     if len(human) >= FEW_LABELS and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
         return None, (
-            "The labels are sorted by score, so the order in which they came in is lost, and no interval of "
-            "kappa for every look can be said. Give them in that order."
+            "The labels are sorted by score, so the order in which they came in is lost, and kappa has no "
+            "interval that holds at every look. Give them in their original order."
         )
     return bet_on_kappa(human, scored, grades, clusters, chances=chances), None
 
@@ -201,8 +204,8 @@ def _chances(pairs: GradePairs) -> tuple[list[float] | None, str | None]:
     queues = {queue for own in drawn for _, queue in own}
     if any(len(own) > 1 or None in own for own in chances) or len(queues) > 1:
         return None, (
-            "The labels are of several draws, and not all had equal chances: no interval for every look can "
-            "be said of them together. Give the labels of one draw."
+            "The labels come from several draws, not all with equal chances, so together they have no "
+            "interval that holds at every look. Give the labels of one draw."
         )
     return [chance for own in chances for chance in own if chance is not None], None
 

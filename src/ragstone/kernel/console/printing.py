@@ -32,8 +32,13 @@ TERMINATED = 128 + signal.SIGTERM
 _terminated = threading.Event()
 
 
-def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
-    """Return the command with a user's mistake told in one message and exit code 2, without a traceback."""
+def told_plainly(
+    command: Callable[P, R], code_for: Callable[[str], str | None] = lambda _: None
+) -> Callable[P, R]:
+    """Return the command with a user's mistake told in one message and exit code 2, without a traceback.
+
+    code_for: a message -> the code that `ragstone explain` takes, if that says more; a terminal names it.
+    """
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -43,6 +48,8 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
             say(f"ragstone: {mistake}")
             if isinstance(mistake, ColumnsError) and _has_option(command, mistake.options[:1]):
                 say(again(mistake.options))
+            elif sys.stderr.isatty() and (code := code_for(str(mistake))):
+                say(f"More about it: ragstone explain {code}")
             if getattr(mistake, "status", None) == "over_budget":  # a CallFailed, which is not imported here
                 raise typer.Exit(OVER_BUDGET) from None
         except KeyboardInterrupt as stop:

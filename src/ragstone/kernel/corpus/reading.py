@@ -36,7 +36,10 @@ def _imported(location: str) -> Reader:
 READERS: Mapping[str, Reader] = {
     ".txt": read_text,
     ".text": read_text,
-    ".rst": read_text,
+    ".rst": _imported("kernel.corpus.readers.rst:read_rst"),
+    ".rest": _imported("kernel.corpus.readers.rst:read_rst"),
+    ".adoc": _imported("kernel.corpus.readers.asciidoc:read_asciidoc"),
+    ".asciidoc": _imported("kernel.corpus.readers.asciidoc:read_asciidoc"),
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".html": _imported("kernel.corpus.readers.html:read_html"),

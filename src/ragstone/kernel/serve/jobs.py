@@ -16,7 +16,7 @@ from ragstone.kernel.llm import Caps, parse_caps
 
 Life = Literal["running", "done", "failed", "stopped"]
 UNFORESEEN = (
-    "An unforeseen error ended the run; the server's log has its traceback. Finished calls are in the ledger."
+    "An unexpected error ended the run; the server's log has its traceback. Finished calls are in the ledger."
 )
 Ended = Callable[[Life, str | None], None]
 """Is told how a job ended, and why it failed."""
@@ -147,8 +147,8 @@ class JudgeRuns:
         """Raise ConfigError while a job of this judge goes on."""
         if self.running(judge):
             raise ConfigError(
-                f"a run of {judge} goes on, started by {self._jobs[judge].state().who}. Wait for it, or stop "
-                "it, then run again: your text is kept on this page."
+                f"a run of {judge} is under way, started by {self._jobs[judge].state().who}. Wait for it "
+                "or stop it, then run again: your text is kept on this page."
             )
 
     def begin(self, judge: str, job: JudgeRun) -> None:

@@ -27,13 +27,13 @@ def read_keys(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"keys_file {path}: cannot be read ({mistake}).") from None
     except ConfigError as mistake:
-        raise ConfigError(f'keys_file {mistake} Its lines are name = "key".') from None
+        raise ConfigError(f'keys_file {mistake} Each line is name = "key".') from None
     if not table:
-        raise ConfigError(f'keys_file {path}: holds no key. Write a line name = "key". {MAKE_ONE}')
+        raise ConfigError(f'keys_file {path}: has no key. Add a line name = "key". {MAKE_ONE}')
     for name, key in table.items():
         if not isinstance(key, str) or len(key) < SHORTEST:
             raise ConfigError(
-                f"keys_file {path}: {name} is not a text of at least {SHORTEST} characters. {MAKE_ONE}"
+                f"keys_file {path}: {name} is not a string of at least {SHORTEST} characters. {MAKE_ONE}"
             )
     return table
 
@@ -44,7 +44,7 @@ def digests(keys: Mapping[str, str]) -> Keys:
     for name, digest in held.items():
         twins = [other for other in held if other != name and held[other] == digest]
         if twins:
-            raise ConfigError(f"the keys of {name} and {twins[0]} are the same: give each its own.")
+            raise ConfigError(f"the keys of {name} and {twins[0]} are the same: give each a different one.")
     return held
 
 

@@ -16,7 +16,7 @@ class JsonRequest(Request[Any, Any, Any]):
         try:
             return await super().json()
         except UnicodeDecodeError:
-            raise RefusedRequest(400, "the body is no UTF-8: encode it so") from None
+            raise RefusedRequest(400, "the body is not UTF-8: encode it as UTF-8") from None
         except RecursionError:
             raise RefusedRequest(400, "the body is nested too deeply to be read") from None
 

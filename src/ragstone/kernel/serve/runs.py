@@ -115,8 +115,8 @@ class Runs:
                 if folder.is_dir():
                     return folder
         raise NotFoundException(
-            f"There is no run {name!r} here: it was renamed or removed, or its folder is not among those of "
-            "[workbench] runs in ragstone.toml. The list of runs shows what there is."
+            f"There is no run {name!r} here: it was renamed or removed, or its folder is not named as "
+            "`runs` in [workbench] of ragstone.toml. The list of runs shows what there is."
         )
 
     def hold(self, path: Path) -> bool:

@@ -38,11 +38,11 @@ def listen(host: str, port: int) -> socket.socket:
 def _unbound(host: str, port: int, mistake: OSError) -> str:
     if mistake.errno == errno.EADDRINUSE:
         return (
-            f"port {port} of {host} is taken: another server runs there. Stop it, or choose another port "
-            "with --port; --port 0 takes a free one."
+            f"port {port} of {host} is taken by another server. Stop it, or choose another port with "
+            "--port; --port 0 picks a free one."
         )
     if mistake.errno in (errno.EACCES, errno.EPERM):
-        return f"port {port} may not be opened by you: choose one above 1023 with --port."
+        return f"you may not open port {port}: choose one above 1023 with --port."
     return f"cannot listen on {host!r}, port {port} ({mistake}). Check --host: 127.0.0.1 is this machine."
 
 

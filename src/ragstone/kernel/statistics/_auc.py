@@ -31,7 +31,7 @@ def auc_columns(labels: Floats, scores: Floats) -> tuple[Floats, Statistic]:
     if len(labels) != len(scores):
         raise ValueError(f"{len(labels)} labels against {len(scores)} scores: pair them first")
     if not np.isin(labels, (0.0, 1.0)).all():
-        raise ValueError("a label is neither 0 nor 1: an AUC is of yes and no")
+        raise ValueError("a label is neither 0 nor 1: an AUC needs labels of 0 and 1")
     _, codes = levels(scores)
     kinds = kinds_of_pairs(labels.astype(np.intp), codes)
     if kinds:

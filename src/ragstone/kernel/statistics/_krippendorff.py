@@ -27,7 +27,7 @@ def krippendorff_alpha(
     if len(values) != len(items):
         raise ValueError(f"{len(values)} values of {len(items)} items: give an item for each")
     if distance not in ALPHAS:
-        raise ValueError(f"distance {distance!r} is none of {', '.join(ALPHAS)}")
+        raise ValueError(f"distance {distance!r} is not one of {', '.join(ALPHAS)}")
     if not len(values):
         return None
     numbers, codes = np.asarray(values, dtype=np.float64), np.asarray(items, dtype=np.intp)

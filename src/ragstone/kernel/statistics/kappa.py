@@ -27,7 +27,7 @@ def grade_codes(values: Sequence[float] | Floats, categories: Sequence[float] | 
     codes = np.searchsorted(known, grades).clip(max=known.size - 1)
     strange = grades[known[codes] != grades]
     if strange.size:
-        raise ValueError(f"{strange[0]:g} is none of the categories {known.tolist()}")
+        raise ValueError(f"{strange[0]:g} is not one of the categories {known.tolist()}")
     return codes
 
 

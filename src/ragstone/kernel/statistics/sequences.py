@@ -67,7 +67,7 @@ def sequence_interval(
     sums, sizes = cluster_totals(np.column_stack([rows, np.ones(rows.size)]), codes).T
     most = float(largest or sizes.max(initial=1))
     if sizes.max(initial=0) > most:
-        raise ValueError(f"a cluster has {sizes.max():g} rows, and the largest is said to have {most:g}")
+        raise ValueError(f"a cluster has {sizes.max():g} rows, but the stated maximum is {most:g}")
     wanted = float(np.log(2 / (1 - level)))
     return _lowest(sums, sizes, most, wanted), -_lowest(-sums, sizes, most, wanted)
 

@@ -39,12 +39,14 @@ MOST_PARTS = 100
 TOKENS = re.compile(
     r"""(?P<sign><=|>=|!=|==|[=<>~])
       | (?P<mark>[(),])
-      | "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<quoted>[^`]+)`
+      | "(?P<double>(?:[^"]|"")*)" | '(?P<single>(?:[^']|'')*)' | `(?P<quoted>[^`]+)`
       | (?P<word>[^\s()"'`=<>!~,]+)
       | (?P<wrong>\S)
     """,
     re.VERBOSE,
 )
+
+QUOTES = {"double": '"', "single": "'"}  # kind of token -> its mark, which stands doubled within it
 
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:t(\d\d)(?::(\d\d)(?::(\d\d))?)?)?z?")
 LENGTHS_S = (86_400.0, 3_600.0, 60.0, 1.0)  # of a day, an hour, a minute and a second
@@ -126,10 +128,10 @@ def name_in_filter(name: str) -> str:
     return name if is_word else f"`{name}`"
 
 
-def value_in_filter(value: str) -> str | None:
-    """Return a text as a filter takes it; None for one with both kinds of quotes, which it cannot hold."""
-    mark = next((mark for mark in "\"'" if mark not in value), None)
-    return f"{mark}{value}{mark}" if mark else None
+def value_in_filter(value: str) -> str:
+    """Return a text as a filter takes it, in quotes; a quote within is doubled where both kinds are."""
+    mark = next((mark for mark in QUOTES.values() if mark not in value), '"')
+    return f"{mark}{value.replace(mark, 2 * mark)}{mark}"
 
 
 def holds(condition: Condition, row: Mapping[str, Any]) -> bool:
@@ -192,6 +194,11 @@ class _FilterToken(msgspec.Struct, frozen=True):
         return self.kind == "word" and self.text.lower() in words
 
 
+def _unquoted(kind: str, text: str) -> str:
+    mark = QUOTES.get(kind)
+    return text.replace(2 * mark, mark) if mark else text
+
+
 PartT = TypeVar("PartT")
 
 
@@ -203,7 +210,7 @@ class _Parser:
         self.columns = columns
         self.named = {folded(name): name for name in columns}
         self.tokens = [
-            _FilterToken(kind, match[kind], match.start(kind), match.start())
+            _FilterToken(kind, _unquoted(kind, match[kind]), match.start(kind), match.start())
             for match in TOKENS.finditer(text)
             if (kind := match.lastgroup)
         ]

@@ -17,7 +17,7 @@
   form.addEventListener("change", (event) => {
     if (!["judges", "model"].includes(event.target.name)) return;
     begin.disabled = true;
-    seen.textContent = "Press Forecast to see what this will ask and cost.";
+    seen.textContent = "Press Forecast to see the calls and their cost.";
   });
   document.getElementById("ask-forecast").addEventListener("click", async () => {
     tell(null);
@@ -43,8 +43,8 @@
   function over(job) {
     if (job.life === "done" && target) { location.href = `${box.dataset.runs}/${target.split("/").map(encodeURIComponent).join("/")}`; return; }
     begin.disabled = false;
-    if (job.life === "done") endJob("It is done: the list of runs has the new run.", true);
-    else endJob(job.words || "It was stopped. What is finished is in the ledger and costs nothing again.");
+    if (job.life === "done") endJob("Done: the new run is in the list of runs.", true);
+    else endJob(job.words || "It was stopped. Finished calls are in the ledger and cost nothing the next time.");
   }
   if (box.dataset.running) follow();
 })();

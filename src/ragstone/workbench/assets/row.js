@@ -100,7 +100,7 @@ function legendElement() {
   const box = el("input", { type: "checkbox", id: "marks", checked: true });
   box.addEventListener("change", () => document.querySelector(".row-answers").classList.toggle("plain", !box.checked));
   return el("p", { class: "legend small muted" }, el("label", {}, box, "Mark differences"),
-    el("span", {}, "Marked are the words that ", el("bdi", {}, differences.against), " does not have; in ", el("bdi", {}, differences.against), ", those that no other answer has."));
+    el("span", {}, "Marked: words that ", el("bdi", {}, differences.against), " does not have; in ", el("bdi", {}, differences.against), ", words that no other answer has."));
 }
 function answersPart() {
   const first = asked();
@@ -114,7 +114,7 @@ function answersPart() {
 // ---- what judges and people say, what was given, what was asked
 
 function peopleElement() {
-  if (!labels.length) return el("p", { class: "muted" }, "No label of these answers is known here.");
+  if (!labels.length) return el("p", { class: "muted" }, "No labels of these answers are known here.");
   const rows = labels.map((label) => el("tr", {},
     el("th", { scope: "row", dir: "auto" }, label.system),
     el("td", {}, el("b", {}, round(label.score)), label.metric ? el("div", { class: "small muted", dir: "auto" }, label.metric) : null),
@@ -139,13 +139,13 @@ function givenPart() {
 }
 function callsPart() {
   const calls = callsElement(line, detail);
-  return calls && el("section", { "aria-labelledby": "calls" }, el("h2", { id: "calls" }, "The calls"), calls);
+  return calls && el("section", { "aria-labelledby": "calls" }, el("h2", { id: "calls" }, "Calls"), calls);
 }
 function draw() {
   const tags = tagsElement(line);
   tags.querySelector("a").remove();
   const whole = (line.question ?? "").length > document.getElementById("question").textContent.length
-    ? el("details", { class: "folded" }, el("summary", {}, "The question, whole"), text(line.question)) : null;
+    ? el("details", { class: "folded" }, el("summary", {}, "Full question"), text(line.question)) : null;
   const parts = [whole, answersPart(), judgedPart(), givenPart(), callsPart(), tags].filter(Boolean);
   part("row").append(...parts);
   markEvidence(part("row"));
@@ -192,8 +192,8 @@ addKeys({
   t: ["try another prompt on this row", () => part("try")?.click()],
   a: ["add a note", () => part("note")?.click()],
   y: ["copy the link", copyLink],
-  d: ["mark differences, or not", () => part("marks")?.click()],
+  d: ["show or hide differences", () => part("marks")?.click()],
   c: ["open or fold the contexts", () => toggle(".passage")],
   r: ["open or fold prompts and replies", () => toggle(".calls")],
-  u: ["up to the list", () => part("to-list").click()],
+  u: ["back to the list", () => part("to-list").click()],
 });

@@ -430,7 +430,7 @@ def test_wrong_files_are_told_before_anything_is_asked(settings, fake_openai, tm
         bench_answerers(without(documents=documents))
     (tmp_path / "empty.txt").write_text("")
     nothing = msgspec.structs.replace(settings.documents, paths=["empty.txt"])
-    with pytest.raises(DataError, match="hold no text"):
+    with pytest.raises(DataError, match="contain no text"):
         bench_answerers(without(documents=nothing))
     (tmp_path / "questions.jsonl").write_text("")
     with pytest.raises(DataError) as error:

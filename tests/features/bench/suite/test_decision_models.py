@@ -40,7 +40,7 @@ def test_a_decision_model_has_agreement_calibration_flips_and_a_price(suite, dec
     assert "calibration error" in card_of(ran, "right")["probabilities"]
     assert card_of(ran, "containment")["probabilities"] == {}  # a share of words is no probability
     shown = ragstone(*RUN, "--sample", 200, "--force", "--all").out
-    assert "Probabilities beside labels of right and wrong, 0 is best" in shown
+    assert "Probabilities against labels of right and wrong (0 is best)" in shown
 
 
 def test_a_recorded_ledger_gives_the_same_card_without_the_server(suite, decision_server):

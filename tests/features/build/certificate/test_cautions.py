@@ -146,8 +146,8 @@ def of_facts(n_true, n_false, **fields):
     [
         (24, 12, None),
         (12, 24, None),
-        (25, 12, "25 of 37 facts are true: who always answers true is right on 68 %."),
-        (12, 25, "25 of 37 facts are false: who always answers false is right on 68 %."),
+        (25, 12, "25 of 37 facts are true: always answering true is right on 68 %."),
+        (12, 25, "25 of 37 facts are false: always answering false is right on 68 %."),
     ],
 )
 def test_true_and_false_facts_are_balanced(n_true, n_false, said):

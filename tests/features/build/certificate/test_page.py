@@ -268,6 +268,6 @@ def test_a_reason_that_costs_a_quarter_has_advice(lost, said):
 
 
 def test_the_documentation_shows_what_the_terminal_shows():
-    page = (Path(__file__).parents[4] / "docs" / "certificate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "certificate.md").read_text(encoding="utf-8")
     [shown_there] = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert shown(certify(ten())).startswith(shown_there)

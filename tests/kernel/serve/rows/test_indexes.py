@@ -208,8 +208,8 @@ def test_a_full_disk_is_explained(tmp_path, says):
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.startswith("DataError "), done.stdout + done.stderr
-    says(done.stdout[done.stdout.index("the index of") : done.stdout.index(" (")])
-    says(done.stdout[done.stdout.index("Make room") :])
+    says(done.stdout[done.stdout.index("the run's index") : done.stdout.index(" (")])
+    says(done.stdout[done.stdout.index("Free some disk space") :])
     assert not list((tmp_path / "store").rglob("*.duckdb"))
 
 

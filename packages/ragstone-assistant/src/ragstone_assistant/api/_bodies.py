@@ -68,7 +68,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     messages: Annotated[
         list[Message],
-        msgspec.Meta(min_length=1, max_length=1000, description="one at least is the user's"),
+        msgspec.Meta(min_length=1, max_length=1000, description="at least one is the user's"),
     ]
     stream: bool | None = None
     stream_options: StreamOptions | None = None

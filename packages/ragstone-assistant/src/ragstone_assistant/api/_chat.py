@@ -114,7 +114,7 @@ async def _exchange(request: AnyRequest, body: ChatRequest, app_state: ChatState
     while turns and turns[-1].role == "assistant":
         turns.pop()
     if not turns:
-        raise RefusedRequest(422, "messages hold no question: the last one with text must be the user's")
+        raise RefusedRequest(422, "messages has no question: the last one with text must be the user's")
     check_question(turns[-1].content, app_state)
     owner, now = owner_of(request), app_state.clocks.now()
     conversation_id, asked_turns, keep = body.conversation_id, turns, (turns[-1],)
@@ -135,9 +135,9 @@ async def _exchange(request: AnyRequest, body: ChatRequest, app_state: ChatState
 async def _earlier(app_state: ChatState, conversation_id: str, owner: str | None) -> list[Turn]:
     turns = await app_state.conversations.turns(conversation_id, owner)
     if turns is None:
-        raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
+        raise RefusedRequest(404, "there is no such conversation: start one by leaving out conversation_id")
     if len(turns) >= MOST_TURNS:
-        raise RefusedRequest(409, f"this conversation has {MOST_TURNS} turns: begin another one")
+        raise RefusedRequest(409, f"this conversation has {MOST_TURNS} turns: start another one")
     return [Turn(turn.role, turn.text) for turn in turns]
 
 
@@ -149,7 +149,7 @@ def check_question(question: str, app_state: ChatState) -> None:
     if n_kb > app_state.serve.max_question_kb:
         most = app_state.serve.max_question_kb
         raise RefusedRequest(
-            413, f"the question has {n_kb:.0f} KB, and {most} KB are read: ask a shorter one"
+            413, f"the question has {n_kb:.0f} KB; the limit is {most} KB: ask a shorter one"
         )
 
 

@@ -129,7 +129,7 @@ async def remove_document(
 @post(
     "/v1/documents/rebuild",
     status_code=202,
-    summary="Build the knowledge base again",
+    summary="Rebuild the knowledge base",
     responses=fails(),
     tags=["documents"],
 )
@@ -144,7 +144,7 @@ async def rebuild(request: AnyRequest, app_state: WithState) -> Job:
     return app_state.jobs.start("rebuild", work)
 
 
-@get("/v1/jobs/{job_id:str}", summary="How far a job is", responses=fails(404), tags=["documents"])
+@get("/v1/jobs/{job_id:str}", summary="Progress of a job", responses=fails(404), tags=["documents"])
 async def read_job(request: AnyRequest, job_id: FromPath[str], app_state: WithState) -> Job:
     """Give the state of a job; a restart forgets them."""
     app_state.check_admin(request)

@@ -104,7 +104,7 @@ def _preflight(scope: HTTPScope, headers: Mapping[str, str], allowed: bool) -> T
     if scope["method"] != "OPTIONS" or "access-control-request-method" not in headers:
         return None
     if not allowed:
-        return Turned(403, "pages of this site may not ask: cors_origins of [serve] lacks it")
+        return Turned(403, "pages of this site may not ask: add it to cors_origins in [serve]")
     cors = (
         (b"access-control-allow-methods", METHODS),
         (b"access-control-allow-headers", b"Authorization, Content-Type"),
@@ -139,7 +139,7 @@ def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState)
     if origin is None or scope["method"] in ("GET", "HEAD") or origin in app_state.serve.cors_origins:
         return None
     if _parts(origin).netloc != host:
-        return Turned(403, "pages of other sites may not ask: cors_origins of [serve] lacks this one")
+        return Turned(403, "pages of other sites may not ask: add this one to cors_origins in [serve]")
     return None
 
 
@@ -171,7 +171,7 @@ def _unknown_or_hasty(
     wait_s = limits.wait_s(caller, app_state.clocks.tick())
     if wait_s is not None:
         most = app_state.serve.requests_per_minute
-        detail = f"more than {most} requests a minute: come back in {wait_s} s"
+        detail = f"more than {most} requests per minute: try again in {wait_s} s"
         return Turned(429, detail, ((b"retry-after", str(wait_s).encode()),))
     if app_state.keys and owner is None:
         return Turned(401, NEEDS_KEY, ((b"www-authenticate", challenge),))
@@ -190,7 +190,7 @@ def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatStat
     length = headers.get("content-length", "0")
     limit = body_limit(scope["path"], app_state)
     if length.isdecimal() and int(length) > limit:
-        return Turned(413, f"the request has {int(length):,} bytes, and {limit:,} are taken")
+        return Turned(413, f"the request has {int(length):,} bytes; the limit is {limit:,}")
     return None
 
 

@@ -83,8 +83,8 @@ class Conversations:
             self._db.execute("PRAGMA secure_delete = ON")
         except sqlite3.Error as mistake:
             raise DataError(
-                f"{path}: the conversations cannot be read ({mistake}). If another program holds the "
-                "file, end it; else move the file away to start with no conversations."
+                f"{path}: the conversations cannot be read ({mistake}). If another program holds "
+                "the file, end it; otherwise move the file away to start with no conversations."
             ) from None
 
     async def create(self, owner: str | None, now: datetime) -> str:
@@ -141,9 +141,7 @@ class Conversations:
             self.problem = (
                 f"conversations can neither be read nor kept ({mistake}): check the disk and {FILE}"
             )
-            raise DataError(
-                "conversations can neither be read nor kept at this moment: try again"
-            ) from mistake
+            raise DataError("conversations can neither be read nor kept now: try again") from mistake
         self.problem = None
         return done
 

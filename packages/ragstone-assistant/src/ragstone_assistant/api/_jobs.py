@@ -49,7 +49,7 @@ class DocumentJobs:
         """Check that one more may wait. Raises RefusedRequest."""
         if len(self._tasks) >= MOST_WAITING:
             raise RefusedRequest(
-                429, f"{MOST_WAITING} jobs wait already: ask again when one is done", Retry_After="30"
+                429, f"{MOST_WAITING} jobs are waiting already: try again when one is done", Retry_After="30"
             )
 
     def start(self, what: str, work: Work, finish: Callable[[], None] = lambda: None) -> Job:

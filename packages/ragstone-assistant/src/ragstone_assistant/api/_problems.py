@@ -17,8 +17,8 @@ logger = logging.getLogger("ragstone.serve")
 
 
 PLAINLY = {
-    405: "this address knows other methods: see the header Allow",
-    413: "the request is larger than is taken: send less at once",
+    405: "this address does not take this method: see the header Allow",
+    413: "the request is too large: send less at once",
 }
 """What to say where Litestar only names the status."""
 
@@ -39,7 +39,7 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
         headers = dict(error.headers or {})
         if isinstance(error, ValidationException):
             errors = _errors(error.extra)
-            detail = "the request does not fit: see errors" if errors else detail
+            detail = "the request is not valid: see errors" if errors else detail
         code = getattr(error, "code", None)
         if status in PLAINLY and not isinstance(error, RefusedRequest):
             detail = PLAINLY[status]
@@ -73,17 +73,17 @@ def _errors(extra: object) -> list[str]:
 
 
 MEANINGS = {
-    400: "The request does not fit; `errors` names the fields.",
+    400: "The request is not valid; `errors` names the fields.",
     401: "A key is needed: `Authorization: Bearer KEY`.",
-    403: "This key may not, or the page that asks is of another site.",
-    404: "There is no such thing, or it is someone else's.",
-    405: "The address knows other methods.",
+    403: "This key may not do that, or the page that asks is from another site.",
+    404: "There is no such thing, or it belongs to someone else.",
+    405: "The address does not take this method.",
     408: "The body of the request did not arrive.",
     409: "Something else is under way.",
     413: "Too much.",
     415: "Another media type is needed.",
-    422: "It can be read, and is not what is needed.",
-    429: "Too many requests; `Retry-After` says in how many seconds to come back.",
+    422: "It can be read, but is not what is needed.",
+    429: "Too many requests; `Retry-After` says in how many seconds to try again.",
     500: "The server failed.",
     503: "A part that is needed cannot be reached.",
 }

@@ -38,7 +38,7 @@ WITHOUT_KEY: list[dict[str, list[str]]] = [{}]
     security=WITHOUT_KEY,
     responses={
         200: ResponseSpec(Health, description="All parts work", generate_examples=False),
-        503: ResponseSpec(Health, description="A part does not", generate_examples=False),
+        503: ResponseSpec(Health, description="A part does not work", generate_examples=False),
         **fails(),
     },
     tags=["operation"],
@@ -70,7 +70,7 @@ async def metrics(app_state: WithState) -> Response[bytes]:
 
 @get(
     "/v1/settings",
-    summary="What the page must know",
+    summary="Data for the page",
     security=WITHOUT_KEY,
     responses=fails(),
     tags=["chat"],

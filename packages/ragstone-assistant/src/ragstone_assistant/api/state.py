@@ -40,14 +40,14 @@ class Metrics:
         )
         self.reply_seconds = Histogram(
             "ragstone_reply_seconds",
-            "What the assistant took.",
+            "Time that the assistant took.",
             ("kind",),
             buckets=SECONDS,
             registry=self.registry,
         )
         self.cancelled = Counter(
             "ragstone_replies_cancelled",
-            "Replies that nobody waited for any more.",
+            "Replies that nobody waited for.",
             registry=self.registry,
         )
         self.tokens = Counter(
@@ -67,7 +67,7 @@ class Metrics:
         )
         self.feedback = Counter("ragstone_feedback", "Thumbs.", ("thumb",), registry=self.registry)
         self.unlogged = Counter(
-            "ragstone_log_failures", "Rows that the log could not take.", registry=self.registry
+            "ragstone_log_failures", "Rows that could not be written to the log.", registry=self.registry
         )
         self.up = Gauge("ragstone_part_up", "1 if a part works, else 0.", ("part",), registry=self.registry)
 
@@ -166,7 +166,7 @@ class ChatState:
         admins = self.serve.admin_keys
         if self.keys and admins and owner_of(request) not in admins:
             raise RefusedRequest(
-                403, "this key may not see or change documents: admin_keys of [serve] lacks it"
+                403, "this key may not see or change documents: it is not in admin_keys of [serve]"
             )
 
 

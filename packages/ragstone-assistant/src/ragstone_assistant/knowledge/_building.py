@@ -132,7 +132,7 @@ def _found(
         except DataError as mistake:
             if not anew:
                 raise
-            lost.append(Skipped(root, f"{mistake} What was read of it before stays."))
+            lost.append(Skipped(root, f"{mistake} What was read from it before is kept."))
     return by_root, lost
 
 
@@ -182,7 +182,7 @@ class _Step:
                 (self.tally.new if before is None else self.tally.changed).append(row.name)
 
     def _skip(self, skipped: Skipped) -> None:
-        earlier = "; what was read of it before stays" if skipped.path in self._before else ""
+        earlier = "; what was read from it before is kept" if skipped.path in self._before else ""
         self.tally.skipped.append(Skipped(skipped.path, f"{skipped.reason}{earlier}"))
 
     def _read(self, sighted: Sighted, row: FileRow) -> bool:
@@ -213,7 +213,7 @@ class _Step:
         for document in documents:
             owner = self._owners.get(document.id, row.path)
             if owner != row.path:
-                raise Unreadable(f"the document id {document.id!r} is that of {owner} already: rename one")
+                raise Unreadable(f"the document id {document.id!r} is already used by {owner}: rename one")
 
     def _put(self, stored: Sequence[Stored], vectors: np.ndarray, row: FileRow) -> None:
         """Hold a file: its points first, for what the catalogue names must be there."""

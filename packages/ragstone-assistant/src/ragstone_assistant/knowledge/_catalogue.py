@@ -83,8 +83,8 @@ class Catalogue:
             self._database = connect(path, busy_s=BUSY_S)
         except (OSError, sqlite3.Error) as mistake:
             raise DataError(
-                f"{path.parent}: the knowledge base cannot be opened ({mistake}). Choose a folder that can "
-                "be written to, as store of [assistant]."
+                f"{path.parent}: the knowledge base cannot be opened ({mistake}). Set store in "
+                "[assistant] to a folder that can be written to."
             ) from None
         try:
             self._prepare()
@@ -101,8 +101,8 @@ class Catalogue:
             self._database.commit()
             if self._meta("schema") != str(SCHEMA):
                 raise DataError(
-                    f"{self.path}: this knowledge base is of another version of Ragstone. Delete its folder "
-                    "and build it again; embeddings are kept."
+                    f"{self.path}: this knowledge base is from another version of Ragstone. Delete "
+                    "its folder and rebuild it; embeddings are kept."
                 )
 
     @contextmanager

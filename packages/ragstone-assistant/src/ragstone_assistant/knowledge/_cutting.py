@@ -54,7 +54,7 @@ def found_under(root: str, options: IngestOptions) -> list[Found]:
     """
     files = files_of([root], options)
     if not files:
-        raise DataError(f"{root}: holds no file. Check the spelling; hidden files and folders are skipped.")
+        raise DataError(f"{root}: has no files. Check the spelling; hidden files and folders are skipped.")
     return files
 
 

@@ -40,8 +40,8 @@ ASKER = QdrantUser(
     owner="[assistant]",
     url="qdrant_url",
     key="qdrant_key_env",
-    instead="end that process, upload documents to it in place of building beside it, or give [assistant] "
-    "the qdrant_url of a Qdrant server",
+    instead="end that process, upload documents to it instead of running a build, or give [assistant] the "
+    "qdrant_url of a Qdrant server",
     anew="the next build fills it again",
 )
 

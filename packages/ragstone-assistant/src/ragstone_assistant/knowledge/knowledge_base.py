@@ -173,7 +173,7 @@ class KnowledgeBase:
             return str(mistake)
         except KnowledgeDown as down:
             return str(down.__cause__)
-        return "ok" if snapshot.entries else "it holds no documents: ragstone assistant build DOCS"
+        return "ok" if snapshot.entries else "it has no documents: ragstone assistant build DOCS"
 
     def _look(self) -> Snapshot:
         self._kept.points.check()
@@ -239,8 +239,8 @@ class KnowledgeBase:
     def _check_embedder(self, snapshot: Snapshot) -> None:
         if snapshot.foreign:
             raise KnowledgeDown(DOWN) from DataError(
-                f"the knowledge base was built with another embedder than {self._kept.identity}. Build it "
-                "again with: ragstone assistant build"
+                f"the knowledge base was not built with the embedder {self._kept.identity}. Rebuild "
+                "it with: ragstone assistant build"
             )
 
     def _meant(self, filters: Mapping[str, str]) -> dict[str, str]:

@@ -140,9 +140,9 @@ def _check_ending(name: str) -> None:
 def _disguised(ending: str, head: bytes) -> str | None:
     """Return what a file is that is not what its ending says; None where nothing speaks against it."""
     if ending == ".pdf":
-        return None if b"%PDF-" in head else _said(head) or "no PDF file"
+        return None if b"%PDF-" in head else _said(head) or "not a PDF file"
     if ending in PACKED:
-        return None if head.startswith(b"PK\x03\x04") else _said(head) or "no Office file"
+        return None if head.startswith(b"PK\x03\x04") else _said(head) or "not an Office file"
     return _said(head)
 
 
@@ -154,7 +154,7 @@ def _said(head: bytes) -> str | None:
 def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
     """Keep a file, whole or not at all; where the block fails, what was there before stands there again."""
     path = folder / name
-    with explaining(f"{folder}: the upload cannot be kept", "Check the disk and its permissions."):
+    with explaining(f"{folder}: the upload cannot be saved", "Check the disk and its permissions."):
         before = path.read_bytes() if path.exists() else None
         replace_whole(path, content)
     try:

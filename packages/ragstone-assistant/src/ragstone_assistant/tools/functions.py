@@ -133,7 +133,7 @@ async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> 
     where = f"[assistant] tools: {call!r}"
     function, _ = load_object(call, root, where)
     if not callable(function):
-        raise ConfigError(f"{where} is no function, but a {type(function).__name__}.")
+        raise ConfigError(f"{where} is not a function, but a {type(function).__name__}.")
     name = str(getattr(function, "__name__", None) or call.rpartition(":")[2].rpartition(".")[2])
     parameters = _parameters(function, where)
     described = described_by(inspect.getdoc(function) or "", parameters)
@@ -185,7 +185,7 @@ def _parameters(function: Callable[..., object], where: str) -> dict[str, inspec
         parameters = dict(inspect.signature(function).parameters)
     except (ValueError, TypeError):
         raise ConfigError(
-            f"{where} has no signature that can be read. Wrap it in a function of yours."
+            f"{where} has no signature that can be read. Wrap it in your own function."
         ) from None
     for name, parameter in parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):

@@ -234,8 +234,8 @@ def _wanted(name: str, server: McpServer, declared: "Sequence[Declared]") -> "li
     chosen = [known[tool] for tool in dict.fromkeys(server.tools)] if server.tools else list(known.values())
     if not 0 < len(chosen) <= MOST_TOOLS:
         raise ConfigError(
-            f"[assistant.mcp.{name}]: the server has {len(chosen)} tools; a model can choose among 1 to "
-            f"{MOST_TOOLS}. Name those that are wanted: tools = [...]."
+            f"[assistant.mcp.{name}]: the server has {len(chosen)} tools; a model can choose among "
+            f"1 to {MOST_TOOLS}. Name the ones you want: tools = [...]."
         )
     return chosen
 

@@ -33,8 +33,8 @@ def basis_text(board: AnswerBoard) -> str:
         judge = lead.name if lead.model == NO_MODEL else f"{lead.name} by {lead.model}"
     if board.labels is None or not board.labels.conditions:
         taste = (
-            f"Places and differences are in the eyes of {judge}: that its errors favour one cell is not "
-            "excluded."
+            f"Places and differences are as {judge} sees them: it cannot be excluded that its errors favour "
+            "one cell."
         )
         return " ".join(filter(None, [taste, _kin(board, lead), _labels_cost(board)]))
     return " ".join(_by_labels(board, board.labels, judge))
@@ -42,9 +42,9 @@ def basis_text(board: AnswerBoard) -> str:
 
 def _by_labels(board: AnswerBoard, labels: LabelBasis, judge: str) -> list[str]:
     sentences = [
-        f"Places under {' and '.join(labels.conditions)} are of the differences that people would see: those "
-        f"of {judge}, corrected by {plural(labels.n, 'label')} of {labels.file}. They hold if the labelled "
-        "questions are a random sample."
+        f"Places under {' and '.join(labels.conditions)} follow the differences that people would see: "
+        f"those by {judge}, corrected by {plural(labels.n, 'label')} of {labels.file}. They hold if the "
+        "labelled questions are a random sample."
     ]
     conditions = dict.fromkeys(row.cell.condition for row in board.standings)
     others = [condition for condition in conditions if condition not in labels.conditions]
@@ -73,7 +73,7 @@ def _labels_cost(board: AnswerBoard) -> str:
     width = board.scale[1] - board.scale[0]
     half = HALF_WIDTH * width
     n = labelled_pairs_for(width / math.sqrt(2), half, width=width)
-    source = "given with --labels or as labels of [bench.answerers], exclude it"
+    source = "given with --labels or as labels of [bench.answerers], would exclude it"
     if n >= board.n_questions:
         return f"Labels of both answers to all {plural(board.n_questions, 'question')}, {source}."
     return (
@@ -95,8 +95,8 @@ def _kin(board: AnswerBoard, lead: Role | None) -> str:
         return ""
     verb = "is" if len(kin) == 1 else "are"
     return (
-        f"{' and '.join(kin)} {verb} of the judge's own family ({family}), {' and '.join(others)} not: "
-        "judges tend to favour their own."
+        f"{' and '.join(kin)} {verb} of the judge's own model family ({family}); {' and '.join(others)} "
+        f"{'is' if len(others) == 1 else 'are'} not. Judges tend to favour their own family."
     )
 
 

@@ -77,12 +77,14 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
     if searching and not settings.documents.paths:
         raise ConfigError(
             "a bench of answerers needs documents: name them as paths in [documents] of ragstone.toml. Only "
-            "the condition `none` and systems that bring their own passages do without."
+            "the condition `none` and systems that bring their own passages need none."
         )
     judges = load_judges(map(settings.named, settings.judge.judges))
     alone = [judge for judge in judges if not judge.compares_two]
     if not alone:
-        raise ConfigError("a bench of answerers needs judges: name some that judge one answer in [judge].")
+        raise ConfigError(
+            "a bench of answerers needs judges: name some that judge one answer at a time in [judge]."
+        )
     questions = list(islice(asked_questions(settings), settings.bench.answerers.limit))
     chosen_tags(
         questions, settings.bench.answerers.tags
@@ -98,7 +100,7 @@ async def open_means(bench_input: BenchInput, grid: AnswerGrid, session: Session
     """
     corpus = load_corpus(session.settings, session.embedder)
     if needs_passages(grid) and not corpus.chunks:
-        raise DataError("[documents] paths hold no text, so there is nothing to answer from.")
+        raise DataError("[documents] paths contain no text, so there is nothing to answer from.")
     own = {cell.condition for cell in grid.cells if not cell.is_system}
     passages = await gather_passages(
         bench_input.questions,

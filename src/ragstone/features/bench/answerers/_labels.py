@@ -57,13 +57,14 @@ def read_labels(
     mine = [row for row in rows if row.system in cells]
     if not mine:
         raise DataError(
-            f"{path}: no label is of a cell of this bench. The labels are of "
-            f"{_listed(row.system for row in rows)}; the cells are {_listed(cells)}. Give the cell as system."
+            f"{path}: no label is for a cell of this bench. The labels are for "
+            f"{_listed(row.system for row in rows)}; the cells are {_listed(cells)}. Give the cell as "
+            "system."
         )
     graded = [row for row in mine if row.metric in (None, *metrics)]
     if not graded:
         raise DataError(
-            f"{path}: the labels are of {_listed(row.metric for row in mine)}, and places are by "
+            f"{path}: the labels are for {_listed(row.metric for row in mine)}, but places are by "
             f"{' or '.join(metrics)}. Label that, or leave metric out of the labels."
         )
     of_cell: dict[str, list[Label]] = {}
@@ -73,13 +74,13 @@ def read_labels(
     condition = {cell.name: cell.condition for cell in grid.cells}
     if not any(ids.values()):
         raise DataError(
-            f"{path}: no label is of a question that is asked here. The labels are of questions such as "
+            f"{path}: no label is for a question that is asked here. The labels are for questions such as "
             f"{graded[0].question_id!r}. Give the ids that [questions] path has."
         )
     if len(ids) == 1:
         raise DataError(
-            f"{path}: the labels are of {next(iter(ids))} alone. A difference needs labels of what two cells "
-            "answered to the same questions."
+            f"{path}: the labels are for {next(iter(ids))} alone. A difference needs labels of what two "
+            "cells answered to the same questions."
         )
     if not any(ids[a] & ids[b] for a, b in combinations(ids, 2) if condition[a] == condition[b]):
         raise DataError(

@@ -133,8 +133,8 @@ def _check_prompts(closed: Sequence[str], opened: Sequence[str], conditions: Seq
     others = [condition for condition in conditions if condition != "none"]
     if closed and not opened and others:
         raise ConfigError(
-            f"[bench.answerers] no prompt names {{contexts}}, which {', '.join(others)} would be shown with. "
-            "Add one that does, e.g. `strict`, or leave `none` as the only condition."
+            "[bench.answerers] no prompt names {contexts}, so no passage would be shown under "
+            f"{', '.join(others)}. Add one that does, e.g. `strict`, or leave `none` as the only condition."
         )
 
 

@@ -89,7 +89,7 @@ def start_race(
     """
     names = tuple(configurations)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise DataError("a race is between two configurations or more, each of its own name.")
+        raise DataError("a race needs two or more configurations with different names.")
     if not questions:
         raise DataError("a race needs questions.")
     together: dict[tuple[bool, str], list[str]] = {}
@@ -315,8 +315,8 @@ def race_condition(grid: AnswerGrid) -> Condition:
     able: list[Condition] = [name for name in grid.conditions if counts[name] > 1]
     if not able:
         raise ConfigError(
-            "[bench.answerers] race: a race needs a rival. Name two models, prompts or systems, "
-            "or leave `race` out."
+            "[bench.answerers] race: a race needs at least two cells. Name two models, prompts or systems, "
+            "or leave out `race`."
         )
     return "retrieved" if "retrieved" in able else able[0]
 

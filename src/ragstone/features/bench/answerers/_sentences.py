@@ -46,7 +46,7 @@ CONDITIONS: dict[Condition, str] = {
 QUESTIONS: dict[ContrastKind, str] = {
     "retrieval": "What does retrieval lose?",
     "distractors": "What do distractors cost?",
-    "passages": "What do the passages add to what the model knows by itself?",
+    "passages": "What do the passages add to what the model knows?",
     "order": "Does the order of the passages matter?",
     "misled": "Do wrong passages mislead it?",
 }
@@ -55,7 +55,7 @@ GIVEN: dict[Condition, str] = {
     "retrieved": "from what was retrieved",
     "shuffled": "in another order",
     "gold": "from the reference document",
-    "gold+distractors": "with distractors beside it",
+    "gold+distractors": "with distractors added",
     "distractors": "from passages of other documents",
     "none": "by itself",
 }
@@ -206,7 +206,7 @@ def role_text(role: Role) -> str:
         )
         return f"{name}, which asks no language model{beaten}"
     if not role.measured:
-        return f"{name} by {role.model}, which nobody has measured against people here"
+        return f"{name} by {role.model}, not measured against people here"
     worth = "better than its baseline" if role.better_than_baseline else "not shown to be better than it"
     return f"{name} by {role.model}, measured against people: {worth}"
 
@@ -224,8 +224,8 @@ def without_score(row: AnswerStanding, besides: Status | None = None) -> str:
 
 
 STOPPED = (
-    "Stopped cells show the numbers of the questions that they got. These numbers are biased low, because "
-    "low scores are why the cells stopped. They are left out of the comparisons below."
+    "Stopped cells show numbers for the questions that they were asked. These numbers are biased low, "
+    "because cells stop for low scores. They are left out of the comparisons below."
 )
 
 
@@ -246,7 +246,7 @@ def race_text(race: RaceReport) -> str:
     rounds = plural(len(race.rounds), "round")
     sure = f"{100 * race.confidence:g} %"
     if not race.standing:
-        return f"Race under {race.condition}: nobody could be asked."
+        return f"Race under {race.condition}: no cell could be asked."
     if len(race.standing) == 1:
         alone = (
             f"Race under {race.condition}, by {race.measure} {IN_ITS_EYES}: {race.standing[0]} is the only "
@@ -276,10 +276,9 @@ def stopped_text(stopped: StoppedConfiguration) -> str:
     often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
     ends = f"{number(-stopped.high)} to {number(-stopped.low)}"
     return (
-        f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: {IN_ITS_EYES} worse "
-        f"than {stopped.against} by {number(-stopped.difference)} ({ends}) on "
-        f"{plural(stopped.n_pairs, 'question')}{left_out}. "
-        f"The best would be stopped by such evidence {often} races."
+        f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
+        f"{stopped.against} {IN_ITS_EYES}, by {number(-stopped.difference)} ({ends}) on "
+        f"{plural(stopped.n_pairs, 'question')}{left_out}. Such evidence would stop the best {often} races."
     )
 
 
@@ -293,12 +292,11 @@ def saved_text(race: RaceReport) -> str:
     n_all = sum(cell.n_questions for cell in race.saved)
     share = 1 - n_rows / n_all if n_all else 0.0
     calls = (
-        f"Given out: {count(n_rows)} of the {plural(n_all, 'question')} of all cells together, "
-        f"{100 * share:.0f} % saved; "
-        f"{plural(made, 'call')} of models, of answers and judgements, instead of about "
-        f"{count(round(made + spared))}"
+        f"Asked: {count(n_rows)} of the {plural(n_all, 'question')} of all cells together "
+        f"({100 * share:.0f} % saved), with {plural(made, 'call')} for answers and judgements instead of "
+        f"about {count(round(made + spared))}"
     )
     if len(known) < len(costs):
-        return f"{calls}. What that saved in money is unknown: a model has no price."
+        return f"{calls}. The money saved is unknown: a model has no price."
     spent = sum(money for money, _ in known)
     return f"{calls}, and {usd(spent)} instead of about {usd(spent + sum(money for _, money in known))}."

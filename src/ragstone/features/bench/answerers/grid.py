@@ -55,7 +55,7 @@ def bench_answerers(
 ) -> AnswerBenchSummary:
     """Answer the questions in every cell of `[bench.answerers]`, judge the answers, and return the board.
 
-    Numbers, answers, judgements and page stand in `runs/NAME-answerers/`. Run again, no finished call is made
+    Numbers, answers, judgements and page are in `runs/NAME-answerers/`. If run again, no finished call is made
     twice and every file is the same. A cell whose model fails is listed with its reason and loses no other.
     force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what
     it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that do
@@ -183,7 +183,7 @@ def _decisive(settings: Settings) -> Settings:
 
 LABELS_UNUSED = (
     "The labels of {file} decide no place: the judge's scores ended the race before all questions were "
-    "asked, and what they chose cannot be corrected afterwards. Run without --race to use the labels."
+    "asked, and that choice cannot be corrected afterwards. Run without --race to use the labels."
 )
 FEW_QUESTIONS = 20
 SHOWN = 3
@@ -199,16 +199,16 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
         )
     if board.n_unanswerable == board.n_questions:
         notes.append(
-            "No question can be answered: that they are refused is what tells the cells apart, and a judge "
-            "that compares with a reference scores none of them."
+            "No question is answerable, so only refusals distinguish the cells: a judge that compares with "
+            "a reference scores none of them."
         )
     if any(row.spent.n_answers > row.n_questions for row in board.standings):
-        notes.append("Questions were answered several times: each counts once, by the mean of its answers.")
+        notes.append("Questions were answered several times: each counts once, with the mean of its answers.")
     notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
     if bench_input.paired:
-        notes.append(f"Left out, for it compares two answers: {', '.join(bench_input.paired)}.")
+        notes.append(f"Left out because it compares two answers: {', '.join(bench_input.paired)}.")
     return notes
 
 
@@ -217,8 +217,8 @@ def _missing(missing: Mapping[str, Sequence[str]]) -> list[str]:
         return []
     more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
     return [
-        f"{len(missing)} questions name documents that the corpus lacks: {', '.join(list(missing)[:SHOWN])}"
-        f"{more}. What is given as gold is not all that they need."
+        f"{len(missing)} questions name documents that the corpus lacks: "
+        f"{', '.join(list(missing)[:SHOWN])}{more}. The gold passages are not all that they need."
     ]
 
 
@@ -227,8 +227,8 @@ def _judges(board: AnswerBoard) -> list[str]:
     unmeasured = [role.judge for role in board.roles if role.model != NO_MODEL and not role.measured]
     if unmeasured:
         notes.append(
-            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. Name "
-            "answers that people have labelled as sheet in [agree]."
+            "These judges have not been checked against people's labels with this model: "
+            f"{', '.join(unmeasured)}. Name answers that people have labelled as sheet in [agree]."
         )
     doubtful = [
         role.judge
@@ -250,7 +250,7 @@ def _failed(board: AnswerBoard) -> list[str]:
     if not lost:
         return []
     counts = ", ".join(f"{name} {n}" for name, n in lost.items())
-    return [f"Answers that failed are in no mean, and are counted beside it: {counts}."]
+    return [f"Failed answers are in no mean and are counted separately: {counts}."]
 
 
 SAMPLED = 200  # questions that are looked at in each cell; each stands for as many as were passed over
@@ -271,7 +271,9 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     async def work(session: Session) -> None:
         questions = sample_of(bench_input.questions, session, SAMPLED)
         if settings.bench.answerers.race:
-            session.forecaster.assume("No configuration is stopped early: the race may ask far less.")
+            session.forecaster.assume(
+                "This forecast stops no configuration early: the race may ask far less."
+            )
         sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []

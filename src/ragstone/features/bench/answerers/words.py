@@ -377,7 +377,7 @@ def _trade_offs(board: AnswerBoard) -> list[Block]:
 
 def _prices(board: AnswerBoard) -> list[Block]:
     lead = (
-        "Numbers are rows of the leaderboard. Upwards: the mean with its interval. The tables have the "
+        "Numbers are rows of the leaderboard. Vertical: the mean with its interval. The tables have the "
         "same numbers."
     )
     basis = (

@@ -37,7 +37,7 @@ TONES: dict[OrderVerdict, Tone] = {"holds": "good", "does not hold": "bad", "can
 HOLDS = (
     "A judge finds a difference between two systems where a paired test shows it (5 %, by Holm's correction "
     "over the pairs of systems). The order holds if two judges find the same differences. It does not hold "
-    "if one finds the opposite of the other. Else it cannot be told."
+    "if one finds the opposite of the other. Otherwise the verdict is “cannot tell”."
 )
 
 
@@ -82,7 +82,7 @@ def _here(orders: SystemOrders, board: JudgeBoard, choice: JudgeChoice | None) -
         _means(orders, board, f"{about}."),
         Listing([f"{name} is left out: it {why}." for name, why in orders.left_out.items()], tone="warn"),
         table_of("Conclusions", told_apart, CONCLUSIONS, caption="Which system is better, and who says so"),
-        *([Paragraph(f"Nobody finds a difference between {nobody}.", tone="muted")] if silent else []),
+        *([Paragraph(f"No judge finds a difference between {nobody}.", tone="muted")] if silent else []),
         *_comparisons(orders, choice),
     ]
 
@@ -207,7 +207,7 @@ def _comparisons(orders: SystemOrders, choice: JudgeChoice | None) -> list[Block
         *([(Column("Differ in", text=True, short="differ in"), differ)] if axes else []),
         *_outcomes(orders.comparisons),
     ]
-    caption = "Two orders of the same systems, and what becomes of the conclusions"
+    caption = "Two orders of the same systems, and how the conclusions change"
     label = "Orders compared"
     instructive = [
         comparison for comparison in ordered if comparison.first == PEOPLE or differ(comparison)

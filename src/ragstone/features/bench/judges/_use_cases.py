@@ -54,8 +54,8 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
         board = read_judge_bench(folder).board
         if board.metric != metric:
             raise ConfigError(
-                f"[bench.judges] use_cases: {name} measures {board.metric}, and this bench {metric}: their "
-                "conclusions are on different things. Leave it out, or set metric."
+                f"[bench.judges] use_cases: {name} measures {board.metric}, but this bench {metric}: they "
+                "draw conclusions about different things. Leave it out, or set metric."
             )
         use_cases.append(UseCase(name=folder.name, board=board, sheet=_sheet(folder, board)))
     return use_cases

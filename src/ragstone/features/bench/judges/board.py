@@ -61,9 +61,9 @@ def basis_notes(basis: Basis, rows: Sequence[GradeComparison], measure: Agreemen
         hint = "In [bench.judges] that is `thresholds` for labels of 0 and 1, else `mapping`."
         return [*notes, hint] if notes and measure == "Spearman" else []
     return [
-        "The judges' scales differ, and the labels may be of any of them: only the order of the answers is "
-        "compared. Say what the labels mean in [bench.judges], e.g. "
-        f"`mapping = {{ {human.min():g} = 0, {human.max():g} = 1 }}`."
+        "The judges' scales differ, and the labels may be on any of them, so only the order of the answers "
+        f"is compared. Say what the labels mean in [bench.judges], e.g. `mapping = {{ {human.min():g} = 0, "
+        f"{human.max():g} = 1 }}`."
     ]
 
 
@@ -120,7 +120,7 @@ def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
     return counts + (f"; the first: {error}" if error else "")
 
 
-UNPAIRED = "The systems were not asked the same questions, so it is not said in what order judges put them."
+UNPAIRED = "The systems were not asked the same questions, so the judges' orders of them are not compared."
 LEAST_SCORED = 0.5  # a cell with fewer of the answers scored would take too many from all others
 
 
@@ -217,7 +217,7 @@ def _compare(
     """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
     common = wanted.intersection(*(scores_of(each.runs[0]) for each in able))
     if not common:
-        raise DataError("no labelled answer has a score of every cell: leave out those that often fail.")
+        raise DataError("no labelled answer has a score from every cell: leave out cells that often fail.")
     keys = [key for key in scores_of(able[0].runs[0]) if key in common]
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
     # People's grades are places on a scale, 0 to 1, by a mapping, or as percent.

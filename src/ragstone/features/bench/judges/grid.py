@@ -53,7 +53,7 @@ def bench_judges(
 ) -> JudgeBenchSummary:
     """Judge a labelled sheet in each way of `[bench.judges]`, and return how far each agrees with people.
 
-    Numbers, judgements and page stand in `runs/NAME-judges/`. Run again, no finished call is made twice and
+    Numbers, judgements and page are in `runs/NAME-judges/`. If run again, no finished call is made twice and
     every file is the same. A cell that fails is listed with its reason and loses no other. force: replace a
     bench of the same name that had other settings. budget, deadline, offline: for the judges' models.
     Raises ConfigError for settings that do not fit together, DataError for files, and if no cell could be

@@ -82,7 +82,7 @@ def _variants(
     file = load_judge(base)
     if file.compares_two:
         raise ConfigError(
-            f"judge {file.name!r} compares two answers, and labels are for one answer: leave it out."
+            f"judge {file.name!r} compares two answers, but labels are for one answer: leave it out."
         )
     declared_values = {
         "scale": declared.scales,

@@ -286,8 +286,8 @@ def _prices(board: JudgeBoard) -> list[Block]:
         "calls, tokens are included, but neither time nor cost."
     )
     lead = Paragraph(
-        f"Numbers are rows of the leaderboard. Upwards: {name} with its interval{better}. To the right: "
-        "the price, on a logarithmic scale. The table below has the same numbers.",
+        f"Numbers are rows of the leaderboard. Vertical: {name} with its interval{better}. Horizontal: the "
+        "price, on a logarithmic scale. The table below has the same numbers.",
         tone="lead",
     )
     return [
@@ -429,7 +429,7 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
     others = [name for name in choice.alike if name not in _as_high(board)]
     alike = [f"No clear difference from {', '.join(others)}."] if others else []
     if choice.cheapest is None or choice.price is None:
-        return [*alike, "The cheapest of these is not known: prices and times are missing."]
+        return [*alike, "The cheapest of these is unknown: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
     price = price_text(cheapest, choice.price)
     if choice.cheapest == choice.best:
@@ -463,7 +463,9 @@ def price_text(row: JudgeStanding, price: Price) -> str:
     if price == "cost":
         return cost_each(row)
     return (
-        f"{seconds_each(row)} a judgement" if price == "seconds" else f"{tokens_each(row)} tokens a judgement"
+        f"{seconds_each(row)} a judgement"
+        if price == "seconds"
+        else f"{tokens_each(row)} tokens per judgement"
     )
 
 

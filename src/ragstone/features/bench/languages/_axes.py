@@ -50,7 +50,7 @@ def with_similarities(settings: Settings) -> Settings:
     if not declared:
         raise ConfigError(
             "[bench.languages] similarities: none of the retrievers is of kind dense, and no other compares "
-            "vectors by itself. Name one, such as `dense`, or leave similarities out."
+            "vectors. Name one, such as `dense`, or leave out similarities."
         )
     names = [
         each

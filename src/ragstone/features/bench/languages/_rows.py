@@ -144,6 +144,6 @@ def _check_rows(questions: Sequence[Question], langs: set[str], path: str) -> No
     if not any(question.lang in langs for question in questions):
         langs_asked = sorted({question.lang or "" for question in questions})
         raise DataError(
-            f"{path}: the questions are in {', '.join(langs_asked)}, and no document is: "
-            f"the documents are in {', '.join(sorted(langs))}."
+            f"{path}: the questions are in {', '.join(langs_asked)}, but no document is: the documents are "
+            f"in {', '.join(sorted(langs))}."
         )

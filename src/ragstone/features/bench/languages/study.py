@@ -63,8 +63,8 @@ from ragstone.kernel.version import __version__
 
 SHOWN_WRONG = 50
 UNANSWERED = (
-    "No model answered: name one as model in the table [answer] of ragstone.toml, and the accuracy of the "
-    "answers is studied too."
+    "No model answered. To study the accuracy of answers too, name one as model in the table [answer] of "
+    "ragstone.toml."
 )
 
 
@@ -80,8 +80,8 @@ def bench_languages(
 ) -> StudySummary:
     """Measure whether an index of all languages finds more, and answers better, than that of the own one.
 
-    Numbers, rankings, answers, wrong answers and page stand in `runs/NAME-languages/`. Without `[answer]
-    model` only retrieval is studied. Run again, no finished call is made twice and every number is the same.
+    Numbers, rankings, answers, wrong answers and page are in `runs/NAME-languages/`. Without `[answer]
+    model` only retrieval is studied. If run again, no finished call is made twice and every number is the same.
     A retriever that fails is listed with its reason and loses no other. force: replace a study of the same
     name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
     settings that do not fit together, DataError for files, ModelError when no call can succeed.
@@ -261,7 +261,9 @@ def _wrong(answered: Sequence[AnswersOfIndex], rows: StudyRows) -> list[WrongAns
 def _notes(rows: StudyRows, settings: Settings) -> list[str]:
     notes = plain_notes([], (), rows.skipped)
     if rows.n_detected:
-        notes.append(f"{rows.n_detected} documents or questions did not say their language: it was detected.")
+        notes.append(
+            f"{rows.n_detected} documents or questions did not state their language; it was detected."
+        )
     langs = set(rows.langs)
     strangers = [question for question in rows.questions if question.lang not in langs]
     if strangers:
@@ -272,7 +274,7 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
         )
     if "lang" in settings.retrieve.match or "lang" in settings.retrieve.where:
         notes.append(
-            "[retrieve] restricts results by language; the study does not, for that is its question."
+            "[retrieve] restricts results by language; the study does not, because that is what it tests."
         )
     alone = len(rows.documents) - len(rows.same)
     if alone:

@@ -62,8 +62,8 @@ STATEMENTS = (
     "neither is wrong."
 )
 AXES = (
-    "A question counts by its mean over both indexes, and over everything else that the study combines these "
-    "with. Accuracy: the share of its answers that are right."
+    "Each question counts once, with its mean over both indexes and everything else that the study combines "
+    "these with. Accuracy: the share of its answers that are right."
 )
 
 
@@ -271,7 +271,7 @@ def _wrong(study: StudySummary) -> list[Block]:
     if not study.accuracy:
         return []
     n = count(study.n_wrong)
-    cut = f"The first {len(study.wrong)} of {n}; wrong_answers.jsonl holds them all."
+    cut = f"The first {len(study.wrong)} of {n}; wrong_answers.jsonl has them all."
     first = cut if study.n_wrong > len(study.wrong) else f"All {n}."
     marked = "Both answers, with the documents that each was made from; copies of the right one have a ✓."
     whole = [row for row in study.overlaps if row.lang == ALL] or study.overlaps

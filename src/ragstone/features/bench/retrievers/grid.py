@@ -73,7 +73,7 @@ def bench_retrievers(
 ) -> BenchSummary:
     """Measure every configuration of `[bench.retrievers]`, and return the leaderboard.
 
-    Leaderboard, rankings and page stand in `runs/NAME-retrievers/`. Run again, every number but the times
+    Leaderboard, rankings and page are in `runs/NAME-retrievers/`. If run again, every number but the times
     is the same. A configuration that fails is listed with its reason and loses no other. force: replace a
     bench of the same name that had other settings. budget, deadline, offline: for rerankers and embedders
     that are paid for. Raises ConfigError for settings that do not fit together, DataError for files, and if
@@ -286,8 +286,8 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
     notes = plain_notes([], (), rows.corpus.skipped, missing) + rows.placed.notes()
     if board.measure.startswith("span_recall"):
         notes.append(
-            "Span recall is the share of the evidence's characters that the results hold: longer chunks hold "
-            "more. Read it beside span precision, which says how much else they bring."
+            "Span recall is the share of the evidence's characters that the results contain: longer chunks "
+            "contain more. Read it with span precision, which shows how much else they bring."
         )
     for cell in cells:
         troubled = [ranking for ranking in cell.rankings if ranking.metadata]
@@ -298,7 +298,7 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
                 f"({keys}); see metadata in {cell.file}."
             )
     if any(cell.timing.n_cached for cell in cells):
-        notes.append("Vectors that were in the store were not made again: index times are without them.")
+        notes.append("Vectors already in the store were not made again, so index times do not include them.")
     return notes
 
 

@@ -121,7 +121,7 @@ def _family(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
     if against is None:
         return list(combinations(range(len(names)), 2))
     if against not in names:
-        raise DataError(f"{against!r} is none of the retrievers. {nearest(against, names)}")
+        raise DataError(f"{against!r} is not one of the retrievers. {nearest(against, names)}")
     base = names.index(against)
     return [(at, base) for at in range(len(names)) if at != base]
 
@@ -134,7 +134,7 @@ def _same_questions(queries: Mapping[str, QueryMeasures], measure: str) -> tuple
     every = [measured.values[measure] for measured in queries.values()]
     common = [question for question in every[0] if all(question in values for values in every)]
     if not common:
-        raise DataError(f"no question has {measure} of all retrievers: compare them on the same questions.")
+        raise DataError(f"no question has {measure} for all retrievers: compare them on the same questions.")
     rows = np.array([[values[question] for values in every] for question in common])
     documents = next(iter(queries.values())).documents
     return rows, [documents[question] for question in common], len(set().union(*every)) - len(common)

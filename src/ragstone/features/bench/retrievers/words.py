@@ -172,14 +172,14 @@ def _standings(board: Leaderboard, k: int) -> Table:
 
 def _speed(board: Leaderboard) -> list[Block]:
     lead = (
-        f"Numbers are ranks on the leaderboard. Upwards: {board.measure} with its interval. To the right: "
+        f"Numbers are ranks on the leaderboard. Vertical: {board.measure} with its interval. Horizontal: "
         "the median time per question, on a logarithmic scale. The table below has the same numbers."
     )
     columns: list[Made[Standing]] = [
         *PLACES,
         (board.measure, lambda row: number(lead_of(row, board).value)),
         ("Median time", lambda row: seconds(row.timing.p50_s)),
-        ("95 % within", lambda row: seconds(row.timing.p95_s)),
+        ("95th percentile", lambda row: seconds(row.timing.p95_s)),
         ("Questions/s, all at once", lambda row: throughput(row.timing)),
         (Column("Index", text=True), lambda row: indexed(row.timing)),
     ]
@@ -189,11 +189,11 @@ def _speed(board: Leaderboard) -> list[Block]:
             for row in board.standings
         ),
         "price-time",
-        f"{board.measure} against the median time of a question",
+        f"{board.measure} against the median time per question",
         Frontier(
             points=[],
             unit="seconds",
-            across="median time of a question",
+            across="median time per question",
             upwards=board.measure,
             nothing="0 s",
         ),
@@ -267,7 +267,7 @@ def _batches(board: Leaderboard) -> list[Block]:
         *map(column, board.standings[:SHOWN_PLACES]),
     ]
     elsewhere = (
-        f"#1 is the first place of the leaderboard. Intervals, and what is not shown here, stand in {PAGE}."
+        f"#1 is the first place of the leaderboard. Intervals, and what is not shown here, are in {PAGE}."
     )
     return [
         Heading("By batches of questions", anchor="batches"),

@@ -72,9 +72,9 @@ def plan_suite(
         metric = next((each for each in judge.metrics if each in known), None)
         if metric is None:
             raise ConfigError(
-                f"judge {judge.name!r} measures {' and '.join(judge.metrics)}, and the suite has labels of "
-                f"{', '.join(known)}. If it grades one of these, write that as metric in its file; else "
-                "measure it on answers of yours: sheet in [bench.judges], without --suite."
+                f"judge {judge.name!r} measures {' and '.join(judge.metrics)}, but the suite has labels of "
+                f"{', '.join(known)}. If it grades one of these, set that as metric in its file; otherwise "
+                "measure it on your own answers: sheet in [bench.judges], without --suite."
             )
         if judge.needs_model and not models_asked:
             raise ConfigError(
@@ -104,7 +104,7 @@ def _check_inputs(judge: Judge, metric: str, rows: Sequence[SuiteRow]) -> None:
     if all(isinstance(inputs, str) for inputs in lacking):
         raise ConfigError(
             f"judge {judge.name!r} reads {lacking[0]}, which no row of the suite with a label of {metric} "
-            "has. Measure it on answers of yours: sheet in [bench.judges], without --suite."
+            "has. Measure it on your own answers: sheet in [bench.judges], without --suite."
         )
 
 
@@ -234,8 +234,8 @@ def _notes(cards: Sequence[SuiteCard], whole: Sequence[SuiteCard], *, cut_short:
     if not asking or (len(whole) == len(asking) and not cut_short):
         return []
     return [
-        "Not every row was judged, so the cards of this run are not kept. What was paid for is in the "
-        "ledger: run it again with a larger budget, or without one, and it goes on from there."
+        "Not every row was judged, so the cards of this run are not kept. Paid calls are in the ledger: run "
+        "again with a larger budget, or without one, to continue."
     ]
 
 

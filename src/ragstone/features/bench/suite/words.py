@@ -38,10 +38,10 @@ BY: dict[Labeller, str] = {
 }
 LEAD = (
     "Agreement is the share of verdicts that equal the label; for students' answers (saf) Spearman's rank "
-    "correlation. Evouna and saf have labels by people; the labels of the other rows follow from how the row "
-    "was made. A flip is a verdict that changed: with harmless text after the answer (length), with that "
-    "text moved before it or the two answers in the other order (position), or to a better one by an order "
-    "to the judge (injection)."
+    "correlation. Evouna and saf have labels by people; the labels of the other rows follow from how they "
+    "were made. A flip is a verdict that changed: with harmless text after the answer (length), with that "
+    "text moved before it or the two answers in the other order (position), or to a better one after an "
+    "instruction to the judge (injection)."
 )
 FITNESS = (
     "Fit: better than one constant verdict and, if it asks a model, than the best judge that asks none; on "
@@ -149,7 +149,7 @@ def _metric(metric: str, summary: SuiteSummary) -> list[Block]:
 
     add("ROC AUC, and what is found of answers without support", [*map(of_measure, detected)])
     likely = dict.fromkeys(name for card in cards for name in card.probabilities)
-    add("Probabilities beside labels of right and wrong, 0 is best", [*map(_of_probability, likely)])
+    add("Probabilities against labels of right and wrong (0 is best)", [*map(_of_probability, likely)])
     changed = {flip.change for card in cards for flip in card.flips}
     add("Verdicts that flipped", [of_change(change) for change in CHANGES if change in changed])
     add("Rows, and price and time of 1,000 judgements", PRICE)

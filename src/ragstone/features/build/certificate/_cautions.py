@@ -51,21 +51,23 @@ def remarks_about(kind: str, declared: BuildSection, funnel: Funnel, coverage: C
     noun, remarks = noun_of(kind), []
     if funnel.n_empty:
         have = "has" if funnel.n_empty == 1 else "have"
-        remarks.append(f"{plural(funnel.n_empty, 'document')} {have} no text, and gave nothing.")
+        remarks.append(f"{plural(funnel.n_empty, 'document')} {have} no text and gave nothing.")
     if funnel.n_split:
         remarks.append(
-            f"{plural(funnel.n_split, 'document')} longer than {declared.passage:,} characters: the "
-            f"model was shown one passage at a time, so no {noun} rests on the whole."
+            f"{plural(funnel.n_split, 'document')} longer than {declared.passage:,} characters: the model "
+            f"was shown one passage at a time, so no {noun} rests on a whole document."
         )
     remarks += _failed_calls(funnel, often=False) + _foreign(funnel, often=False)
     fuzzy = coverage.found.get("fuzzy", 0)
     if fuzzy:
         remarks.append(
             f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the "
-            "most similar place of the document."
+            "most similar place in the document."
         )
     if kind == "facts" and funnel.n_accepted and not _n_false(coverage):
-        remarks.append("Every fact is true: who agrees with everything is right on all of them.")
+        remarks.append(
+            "Every fact is true: an application that agrees with everything is right on all of them."
+        )
     spare = n_of(funnel, "beyond_count")
     if spare:
         were = "was" if spare == 1 else "were"
@@ -125,10 +127,10 @@ def _short(noun: str, funnel: Funnel) -> list[str]:
 
 def _critics(declared: BuildSection, critics: Sequence[CriticVerdict]) -> list[str]:
     if not declared.critics:
-        return ["No critic read the questions: only the checks without a model vouch for them."]
+        return ["No critic read the questions: they passed only the checks without a model."]
     if all(critic.grade is None for critic in critics):
         return [
-            "The critics were not measured on planted defects, so nobody knows whether they tell good "
+            "The critics were not measured on planted defects, so it is unknown whether they tell good "
             "questions from bad ones."
         ]
     return _doubted(critics)
@@ -168,7 +170,7 @@ def _foreign(funnel: Funnel, *, often: bool) -> list[str]:
     if not n or (n >= FOREIGN * funnel.n_written) != often:
         return []
     return [
-        f"{n:,} of {funnel.n_written:,} written were in another language than their document, and were "
+        f"{n:,} of {funnel.n_written:,} written were in a different language from their document and were "
         "rejected: the model may not write that language well."
     ]
 
@@ -178,8 +180,8 @@ def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
     n_documents = funnel.n_documents - funnel.n_empty
     if coverage.n_covered < COVERED * n_documents:
         cautions.append(
-            f"{coverage.n_covered:,} of {plural(n_documents, 'document')} with text are asked about: the set "
-            "says nothing of the others."
+            f"{coverage.n_covered:,} of {plural(n_documents, 'document')} with text are asked about: the "
+            "set says nothing about the others."
         )
     if (
         coverage.most
@@ -188,7 +190,7 @@ def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
         and coverage.most[1] > ONE_GIVES * funnel.n_accepted
     ):
         name, n = coverage.most
-        cautions.append(f"{n:,} of {plural(funnel.n_accepted, noun)} are of one document, {name}.")
+        cautions.append(f"{n:,} of {plural(funnel.n_accepted, noun)} come from one document, {name}.")
     return cautions
 
 
@@ -197,7 +199,7 @@ def _known(funnel: Funnel, known: ClosedBookRate | None) -> list[str]:
         return []
     return [
         f"The model answers {known.n_accepted_known:,} of {plural(funnel.n_accepted, 'accepted question')} "
-        "without any document: on those, an application's score says little of its retrieval."
+        "without any document: on those, an application's score says little about its retrieval."
     ]
 
 
@@ -219,8 +221,8 @@ def _unbalanced(funnel: Funnel, coverage: Coverage) -> list[str]:
         return []
     more, n = ("false", n_false) if 2 * n_false > funnel.n_accepted else ("true", funnel.n_accepted - n_false)
     return [
-        f"{n:,} of {plural(funnel.n_accepted, 'fact')} are {more}: who always answers {more} is right on "
-        f"{100 * n / funnel.n_accepted:.0f} %. Read precision and recall beside the accuracy."
+        f"{n:,} of {plural(funnel.n_accepted, 'fact')} are {more}: always answering {more} is right on "
+        f"{100 * n / funnel.n_accepted:.0f} %. Read precision and recall with the accuracy."
     ]
 
 
@@ -234,6 +236,6 @@ def _few(noun: str, funnel: Funnel) -> list[str]:
     single = funnel.n_accepted == 1
     points = 100 * 1.96 * math.sqrt(0.25 / funnel.n_accepted)
     return [
-        f"{plural(funnel.n_accepted, noun)} {'is' if single else 'are'} few: a share of one half measured on "
-        f"{'it' if single else 'them'} is uncertain by some {min(50, points):.0f} points either way."
+        f"{plural(funnel.n_accepted, noun)} {'is' if single else 'are'} few: a share of one half measured "
+        f"on {'it' if single else 'them'} is uncertain by about {min(50, points):.0f} points either way."
     ]

@@ -113,7 +113,7 @@ def _better(on: CriticMeasured, sound: CriticMeasured, level: float) -> bool:
 
 def _verdict_text(row: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None) -> str:
     if grade is None:
-        return "measured on no defect, or on no sound question: nobody knows"
+        return "measured on no defect or on no sound question, so it is unknown how good it is"
     counts = (
         f"catches {row.n_caught} of {row.n_defects} planted defects and rejects {row.n_rejected} of "
         f"{row.n_sound} sound questions"

@@ -74,13 +74,21 @@ SHOWN_VALUES = 5  # of a topic, style or language there
 TONES: dict[str | None, Tone] = {"good": "best", "chance": "open"}
 MEASURED_ON = (
     "To test the critics, copies of sound questions were given a defect, shown to the critics, and then "
-    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected questions "
-    "that had a defect. There are as many defects as sound questions."
+    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected "
+    "questions that had a defect. There are as many defects as sound questions."
 )
 MIDDLE = (
     "The median; in brackets, the quartiles and the extremes. For scripts without spaces between words, "
     "characters are counted."
 )
+
+
+class BuildOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone build --json` prints: the certificate, what was asked, and the files written."""
+
+    certificate: Certificate
+    calls: Calls
+    files: list[str]
 
 
 class EvaluationSet(msgspec.Struct, Displayed, frozen=True, kw_only=True):
@@ -131,9 +139,8 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
     funnel = certificate.funnel
     cut_note = (
         f"To keep the page small, it shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} accepted "
-        "and "
-        f"{count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to the last. The "
-        "`.all` file beside it has them all."
+        f"and {count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to the last. "
+        "The `.all` file has all of them."
     )
     is_whole = rows.n_accepted == funnel.n_accepted and rows.n_lost == n_lost(funnel)
     details = {f"details-{at}": block for at, block in enumerate(rows.details)}
@@ -392,7 +399,7 @@ def _scores(certificate: Certificate, noun: str) -> list[Block]:
         tables.append(Table(columns, lines, f"Scores of {row.critic}", row.critic, "bars"))
     reached = f"Every {noun} that reached the critics, including the lost ones. Below {threshold} it is lost."
     return [
-        Heading("What the critics gave", anchor="scores"),
+        Heading("Scores by critic", anchor="scores"),
         Paragraph(reached, tone="lead"),
         SurfacePart(tables, kind="tables"),
     ]
@@ -407,7 +414,7 @@ def _covered(certificate: Certificate, noun: str) -> list[Block]:
     pairs = {
         "documents": f"{count(coverage.n_covered)} of {count(funnel.n_documents - funnel.n_empty)} with text",
         f"{noun}s of such a document": coverage.per_document and five(coverage.per_document),
-        "most are of": f"{most[0]}: {count(most[1])}" if most and most[1] > 1 else "",
+        "most come from": f"{most[0]}: {count(most[1])}" if most and most[1] > 1 else "",
         f"length of the {noun}s": coverage.question_lengths and f"{five(coverage.question_lengths)} words",
         "length of the answers": coverage.answer_lengths and f"{five(coverage.answer_lengths)} words",
         "evidence found": how_found,

@@ -47,12 +47,12 @@ ADVICE = {
     "no_evidence": "The model often does not quote the document: a larger one quotes more faithfully.",
     "wrong_language": "The model often leaves the document's language: use one that writes it well.",
     "mentions_context": 'Many questions refer to "the passage": a larger model does this less often.',
-    "duplicate": "Many questions repeat others: ask for fewer of each document, or in more styles.",
-    "near_duplicate": "Many questions nearly repeat others: ask for fewer of each document, or more styles.",
+    "duplicate": "Many questions repeat others: ask for fewer per document, or in more styles.",
+    "near_duplicate": "Many questions nearly repeat others: ask for fewer per document, or more styles.",
     "low_score": "The critics reject much: read what they rejected. Is the writer weak, or are they too "
     "strict?",
-    "not_criticised": "Many lack a critic's score; the reason is beside each. Use a larger model, a "
-    "larger budget or a later deadline.",
+    "not_criticised": "Many lack a critic's score; each has its reason. Use a larger model, a larger budget "
+    "or a later deadline.",
     "known_by_heart": "The model answers many questions without a document: build the fictional variant.",
 }
 DOCTOR = "Calls fail: `ragstone doctor` says whether the model answers."
@@ -102,10 +102,10 @@ def trust(certificate: Certificate) -> str:
         grade = f" ({GRADES[lead.grade]})" if lead.grade else ""
         return f"{who}{grade}: {lead.words}."
     if certificate.kind == "facts":
-        return "No critic reads statements: read ten of them beside their passages yourself."
+        return "Critics do not read statements: check ten against their passages yourself."
     if not certificate.declared.critics:
         return "No critic read the questions."
-    return "No defects were planted to try the critics on: nobody has measured them."
+    return "No defects were planted to test the critics, so they were not measured."
 
 
 def leading(certificate: Certificate) -> CriticVerdict | None:
@@ -237,11 +237,11 @@ def fitting(fit: Fit, certificate: Certificate) -> str | None:
     """Return how the questions of a run differ from the certified ones, None where they are the same."""
     noun = f"{noun_of(certificate.kind)}s"
     if not fit.n_certified:
-        return f"The certificate beside the {noun} is of another set: it has none of these {count(fit.n)}."
+        return f"The certificate with the {noun} is for another set: it has none of these {count(fit.n)}."
     if fit.n_certified < fit.n:
         return (
-            f"The file has been changed since: {count(fit.n - fit.n_certified)} of its {count(fit.n)} {noun} "
-            f"are not as they were certified. What follows describes the {count(fit.of)} that were."
+            f"The file has changed since: {count(fit.n - fit.n_certified)} of its {count(fit.n)} {noun} are "
+            f"not as certified. What follows describes the {count(fit.of)} that were certified."
         )
     if fit.n == fit.of:
         return None
@@ -302,8 +302,8 @@ def _left(numbers: ReviewNumbers) -> list[str]:
         sentences.append(f"The evidence of {count(numbers.n_moved)} was found elsewhere in its document.")
     if numbers.n_look:
         sentences.append(
-            f"{plural(numbers.n_look, 'question')} must be looked at again: text or document have changed "
-            "since they were decided on. `metadata.review.look` says what."
+            f"{plural(numbers.n_look, 'question')} must be reviewed again: the text or document has changed "
+            "since the decision. `metadata.review.look` says what."
         )
     return sentences
 

@@ -51,7 +51,7 @@
       place.dataset.names = key(unknown);
       place.replaceChildren(...unknown.map((name) => {
         const near = known.filter((other) => distance(name, other) < 3).sort((a, b) => distance(name, a) - distance(name, b))[0];
-        const line = make("p", { className: "notice bad small" }, `{${name}} is not among the names that can stand here. `);
+        const line = make("p", { className: "notice bad small" }, `{${name}} is not a name that can be used here. `);
         if (near) {
           line.append(button(`Write {${near}}`, () => {
             one.value = one.value.replaceAll(`{${name}}`, `{${near}}`);
@@ -163,7 +163,7 @@
     const more = [];
     found.fields.forEach((field, at) => (field.more ? more : plain).push([field, drawn(field, at)]));
     const list = found.variables.length ? make("div", { className: "variables" },
-      make("h3", { textContent: "What the prompt can name" }),
+      make("h3", { textContent: "What the prompt can use" }),
       make("ul", {}, ...found.variables.map((one) => make("li", {},
         button(`{${one.name}}`, () => put(one.name), { title: `Put {${one.name}} into the prompt` }), make("span", { className: "muted small", textContent: ` ${one.meaning}` }))))) : null;
     list?.querySelectorAll("button").forEach((one, at) => { one.dataset.variable = found.variables[at].name; });
@@ -171,7 +171,7 @@
     const placed = plain.map(([field, made], at) => [field.group, at === first && list ? make("div", { className: "beside-prompt" }, made, list) : made]);
     box.replaceChildren(...grouped(placed),
       ...found.adding.map(adder),
-      ...(found.in_text.length ? [make("p", { className: "muted small", textContent: `Set in the file's text alone: ${found.in_text.join(", ")}.` })] : []),
+      ...(found.in_text.length ? [make("p", { className: "muted small", textContent: `Set only in the file's text: ${found.in_text.join(", ")}.` })] : []),
       ...(more.length ? [make("details", { className: "folded", open: Boolean(open) }, make("summary", { textContent: "More" }), make("div", { className: "fields" }, ...more.map(([, made]) => made)))] : []));
     if (focused) inputs().find((one) => one.dataset.place === focused)?.focus();
     marks();

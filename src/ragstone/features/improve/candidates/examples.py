@@ -33,7 +33,7 @@ def can_show(judge: Judge) -> str | None:
     if not isinstance(judge, OneCallJudge):
         return f"a judge of kind {judge.kind} shows no examples."
     if len(judge.metrics) > 1:
-        return "its criteria are graded each, and a label is one grade for the whole."
+        return "each of its criteria is graded, but a label is one grade for the whole answer."
     other = next((name for name in judge.inputs if name not in PARTS), None)
     return f"an example has no {other}, which the judge reads." if other else None
 

@@ -141,12 +141,12 @@ def _stacked(
     ]
     matrix = StackRows(np.stack(columns, axis=1), rows.human, rows.group)
     if method == "calibration" and not informative(members):
-        return refused(method, "the judge gave every answer the same score, or most none.", rows)
+        return refused(method, "the judge gave every answer the same score, or gave most none.", rows)
     try:
         weights = fit_stack(matrix, judges, seed=rows.seed)
         likely, yes_from = crossed_probabilities(matrix, judges, curved=name == ISOTONIC, seed=rows.seed)
     except ValueError:
-        return refused(method, "too few answers of one grade: some part of the rows has none.", rows)
+        return refused(method, "too few answers of one of the grades: some part of the rows has none.", rows)
     weights = with_curve(weights, matrix) if name == ISOTONIC else weights
     own_name, version, tuned_on = named
     stacked = stack_judge(

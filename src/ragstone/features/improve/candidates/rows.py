@@ -307,16 +307,16 @@ def check_rows(rows: LearningRows, closed: LearningRows, name: str) -> None:
         n_tied = rows.n_tied + closed.n_tied
         tied = f" Annotators tie on {n_tied} more: have someone settle them." if n_tied else ""
         raise DataError(
-            f"{name}: {n_all} labelled answers, and fewer than {FEWEST} teach nothing that would last. Label "
-            f"more: with 200, half to learn from and half to test, a gain of some ten points shows.{tied}"
+            f"{name}: {n_all} labelled answers are too few: fewer than {FEWEST} teach nothing that "
+            "would last. Label more: with 200, half to learn from and half to test, a gain of "
+            f"about ten points shows.{tied}"
         )
     values = np.unique(rows.human)
     if len(values) < 2:
         raise DataError(
-            f"{name}: people gave all {n} answers to learn from the grade {values[0]:g}, so there is "
-            f"nothing to "
-            "tell apart. Label answers that are better or worse: bad ones are found by sorting a judge's "
-            "scores."
+            f"{name}: people gave all {n} answers to learn from the grade {values[0]:g}, so there "
+            "is nothing to tell apart. Label answers that are better or worse: to find bad ones, "
+            "sort by a judge's score."
         )
     if len(np.unique(rows.group)) < 2:
         raise DataError(

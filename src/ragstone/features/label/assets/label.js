@@ -22,7 +22,7 @@ function trouble(words, link) {
     box.append(" ", anchor);
   }
 }
-const waits = (n) => `${n === 1 ? "1 label is" : `${n} labels are`} kept in this browser and sent again by ${n === 1 ? "itself" : "themselves"}.`;
+const waits = (n) => `${n === 1 ? "1 label is" : `${n} labels are`} kept in this browser and will be sent again automatically.`;
 let refused = [];
 function told(how, n, why, mark) {
   if (how === "refused") {
@@ -30,7 +30,7 @@ function told(how, n, why, mark) {
     if (mark.place in given) { delete given[mark.place]; items.delete(mark.place); }
     showCount();
   }
-  const lost = refused.length ? ` Not taken by the server: ${refused.join(" ")}` : "";
+  const lost = refused.length ? ` Refused by the server: ${refused.join(" ")}` : "";
   if (how === "changed") at("changed").hidden = false;
   if (how === "saved") finish();
   if (how === "saved" || how === "changed" || how === "refused") return trouble(lost.trim());

@@ -16,7 +16,7 @@ for (const form of document.querySelectorAll("form[data-post]")) {
     try {
       const said = await post(form.dataset.post, body);
       if (said.go) location.href = said.go;
-      else tell(`${said.n_labels} labels, ${said.n_new} of them new or changed. Load the page again to see the figures.`, false);
+      else tell(`${said.n_labels} labels read, ${said.n_new} new or changed. Reload the page to see the figures.`, false);
     } catch (mistake) { tell(mistake.message, true); }
   });
 }

@@ -36,7 +36,7 @@ async function notesElement(line) {
     text.required = false;
     const form = el("form", { class: "tools" },
       el("label", { class: "wide" }, "What you saw", text),
-      el("label", {}, "Tags, with commas", tags),
+      el("label", {}, "Tags, separated by commas", tags),
       systems.length > 1 ? el("label", {}, "About", system) : null,
       el("div", { class: "acts" }, el("button", {}, "Add the note")));
     form.addEventListener("submit", async (event) => {

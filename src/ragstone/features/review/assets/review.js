@@ -50,7 +50,7 @@ async function decide(decision, more = {}, id = newId()) {
 async function overtaken(words, again) {
   const now = await post(`${base}/stands`, { question_id: question }).catch(() => null);
   if (!now) return tell(`${words} Nothing was changed.`);
-  tell(`${words} Nothing was changed by you so far.`,
+  tell(`${words} You have changed nothing so far.`,
     button("See it", () => { keep(); location.reload(); }),
     button("Decide anyway", () => { stands = now.stands; saidBox.hidden = true; again(); }));
 }
@@ -346,11 +346,11 @@ addKeys({
   ...(byId("deciding").querySelector("[data-do=accept]") ? {
     a: ["accept", unlessEditing(ACTS.accept)],
     r: ["reject, with a reason", unlessEditing(reject)],
-    u: ["take back the last decision", unlessEditing(undo)],
+    u: ["undo the last decision", unlessEditing(undo)],
   } : {}),
   ...(editing ? { e: ["edit", unlessEditing(edit)], m: ["the marked words are evidence", useMarked] } : {}),
   j: ["next question", unlessEditing(ACTS.after)],
-  k: ["question before", unlessEditing(ACTS.before)],
+  k: ["previous question", unlessEditing(ACTS.before)],
   l: ["list of questions", unlessEditing(() => go("back"))],
 });
 addEventListener("beforeunload", keep);

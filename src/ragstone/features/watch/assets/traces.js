@@ -45,7 +45,7 @@
   const buttons = document.querySelectorAll(".choosing button");
   function count() {
     const n = ticks.filter((tick) => tick.checked).length;
-    said.textContent = all?.checked ? "All that fit:" : n ? `${n} ticked:` : "Tick traces, then:";
+    said.textContent = all?.checked ? "All that match:" : n ? `${n} ticked:` : "Tick traces, then:";
     said.parentElement.classList.toggle("on", n > 0 || Boolean(all?.checked));
     for (const button of buttons) button.disabled = !n && !all?.checked;
     every.checked = n === ticks.length;

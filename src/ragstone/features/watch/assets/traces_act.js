@@ -47,9 +47,9 @@
   function over({ state, run }) {
     jobBox.hidden = true;
     if (state.life === "done" && run) {
-      const links = [link(`${base}/runs/${run.split("/").map(encodeURIComponent).join("/")}`, "See the run"), link(`${base}/label/new?run=${encodeURIComponent(run)}`, "Make a queue of labels")];
-      tell(`${state.number} judgements are there.`, ...(act === "label" ? links.reverse() : links));
-    } else { show(wrong, state.words || "It was stopped. Finished calls are in the ledger, and cost nothing when it is run again."); form.hidden = false; }
+      const links = [link(`${base}/runs/${run.split("/").map(encodeURIComponent).join("/")}`, "See the run"), link(`${base}/label/new?run=${encodeURIComponent(run)}`, "Make a labelling queue")];
+      tell(`${state.number} judgement${state.number === 1 ? "" : "s"} made.`, ...(act === "label" ? links.reverse() : links));
+    } else { show(wrong, state.words || "It was stopped. Finished calls are in the ledger and cost nothing the next time."); form.hidden = false; }
   }
   form.addEventListener("input", () => { delete form.dataset.forecast; button.textContent = press; });
   document.getElementById("ask-forecast").addEventListener("click", ask);

@@ -29,11 +29,15 @@ def read_text(file: File) -> Iterator[Document]:
 
 
 def read_markdown(file: File) -> Iterator[Document]:
-    """Yield the one document of a Markdown file, titled by its front matter, first heading or first line."""
+    """Yield the one document of a Markdown file, titled by its front matter, first heading or first line.
+
+    Front matter is for the programs that read the file, and no part of its text.
+    """
     decoded = decode(file.read_bytes())
+    front = _FRONT_MATTER.match(decoded.text)
     yield Document(
         id=file.id,
-        text=decoded.text,
+        text=decoded.text[front.end() :].lstrip("\n") if front else decoded.text,
         title=markdown_title(decoded.text),
         source=str(file.path),
         metadata=decoded.notes() or None,

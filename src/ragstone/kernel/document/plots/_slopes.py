@@ -60,7 +60,7 @@ def draw_slopes(figure: Slopes, width: int) -> Sketch:
     height -= FONT
     rest = [
         *(
-            [f"{plural(figure.n_more, 'question')} more moved, less far or as far: not drawn"]
+            [f"Not drawn: {plural(figure.n_more, 'question')} that moved as far or less"]
             if figure.n_more
             else []
         ),

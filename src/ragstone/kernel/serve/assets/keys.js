@@ -22,12 +22,12 @@ globalThis.addKeys ??= (() => {
   // key: what it does, how, and whether it does anything on this page.
   const KEYS = {
     j: ["next row", () => goBy(1), () => rowsOfPage().length],
-    k: ["row before", () => goBy(-1), () => rowsOfPage().length],
+    k: ["previous row", () => goBy(-1), () => rowsOfPage().length],
     "/": ["search", () => search()?.focus(), search],
     n: ["next page", () => linkTo("next")?.click(), () => linkTo("next")],
-    p: ["page before", () => linkTo("prev")?.click(), () => linkTo("prev")],
-    g: ["then a letter: to a section", () => { goesUntil = Date.now() + GO_MS; }, () => false],
-    "?": ["these keys", () => showKeys(), () => true],
+    p: ["previous page", () => linkTo("prev")?.click(), () => linkTo("prev")],
+    g: ["then a letter: go to a section", () => { goesUntil = Date.now() + GO_MS; }, () => false],
+    "?": ["show these keys", () => showKeys(), () => true],
   };
   const ownKeys = {};
   const row = (keys, words) => {

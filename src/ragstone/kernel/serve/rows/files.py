@@ -153,5 +153,5 @@ def _row(line: bytes, decoder: "msgspec.json.Decoder[RowT]", path: Path, start: 
         with path.open("rb") as file:
             number = file.read(start).count(b"\n") + 1
         raise DataError(
-            f"{path}:{number}: not a row ({mistake}). Restore the file, or make the run again."
+            f"{path}:{number}: not a row ({mistake}). Restore the file, or repeat the run."
         ) from None

@@ -97,7 +97,7 @@ class _IndexTask:
         except RagstoneError as mistake:
             self.error = mistake
         except Exception as mistake:
-            self.error = DataError(f"{self.files.folder}: the rows of the run cannot be indexed ({mistake}).")
+            self.error = DataError(f"{self.files.folder}: the run's rows cannot be indexed ({mistake}).")
             raise  # the thread prints where it was
         finally:
             self.helper.rest()
@@ -134,7 +134,7 @@ class _IndexTask:
             message = b""
         if not self.is_given_up:
             raise DataError(
-                f"{self.files.folder}: the process that indexed the rows of the run ended with "
+                f"{self.files.folder}: the process that indexed the run's rows ended with "
                 f"{death(self.helper.rest(1))}. Free some memory, then reload the page."
             )
         return True
@@ -172,8 +172,8 @@ def _made_whole(files: RunFiles, target: Path) -> Iterator[HowFar]:
     import duckdb
 
     folder = target.parent
-    room = f"{folder}: the index of the run cannot be written"
-    fix = "Make room, or make the folder writable: it is `store` in [workbench] of ragstone.toml."
+    room = f"{folder}: the run's index cannot be written"
+    fix = "Free some disk space, or make the folder writable: it is `store` in [workbench] of ragstone.toml."
     with explaining(room, fix):
         make_folder(folder)
     with held(folder / "index", WAIT_S):
