@@ -16,7 +16,9 @@ from ragstone.kernel.version import __version__
 pytestmark = pytest.mark.server  # it needs a package registry
 
 ROOT = Path(__file__).parents[1]
-NO_NETWORK = re.compile(r"(?i)no matching distribution|connection|network|temporary failure|timed out|resolve")
+NO_NETWORK = re.compile(
+    r"(?i)no matching distribution|connection|network|temporary failure|timed out|resolve"
+)
 
 
 def make_dist(checkout: Path, dist: Path) -> Path:
@@ -42,7 +44,9 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def tracked(folder: str) -> set[str]:
-    listed = subprocess.run(["git", "ls-tree", "-r", "--name-only", "HEAD", folder], cwd=ROOT, capture_output=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-tree", "-r", "--name-only", "HEAD", folder], cwd=ROOT, capture_output=True, check=True
+    )
     return {line.decode().removeprefix(f"{folder}/") for line in listed.stdout.splitlines()}
 
 

@@ -94,7 +94,7 @@ def test_where_and_match_choose_chunks_by_their_tags(corpus, says):
     [
         (("--where", "crop"), "--where 'crop': write TAG=VALUE, e.g. crop=maize"),
         (("--where", "crop="), "write TAG=VALUE"),
-        (("--where", "region=iowa"), "no chunk has the tag 'region', so none can be found by it. Existing tags"),
+        (("--where", "region=iowa"), "no chunk has the tag 'region', so none can be found by it. Existing"),
         (("--where", "crop=rice"), "no chunk has crop = 'rice'"),
         (("--match", "region"), "no chunk has the tag 'region'"),
         (("--retriever", "bm52"), "unknown retriever 'bm52'. Did you mean 'bm25'"),
