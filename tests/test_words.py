@@ -184,8 +184,9 @@ def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[st
     """Return room -> `place: phrase -> better` of each hit that has no reason to be there."""
     hits: dict[str, list[str]] = defaultdict(list)
     phrases = list(phrases)
+    any_of = re.compile("|".join(words(phrase.not_this).pattern for phrase in phrases), re.IGNORECASE)
     for room, place, text in found:
-        for phrase in phrases:
+        for phrase in phrases if any_of.search(text) else ():
             if (phrase.not_this, place.partition(":")[0]) not in ALLOWED:
                 hits[room] += [f"{place}: {phrase.not_this} -> {phrase.but}"] * phrase.hits(text)
     return hits
