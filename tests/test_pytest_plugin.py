@@ -274,7 +274,7 @@ def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says)
             MARK.replace("thresholds=", 'judges=["token_f1"], thresholds='),
             "thresholds: nothing was judged by 'containment'",
         ),
-        (MARK.replace('"questions.jsonl"', "[]"), "it holds no question"),
+        (MARK.replace('"questions.jsonl"', "[]"), "it contains no question"),
         (MARK.replace('{"containment": 0.8}', '["containment"]'), "thresholds are a mapping"),
         (MARK.replace("0.8", '"0.8"'), "the threshold of containment is '0.8', which is not a number"),
         (MARK.replace("0.8", 'float("nan")'), "which is not a number"),
@@ -312,7 +312,7 @@ def test_function_that_raises_is_named(folder):
 def test_marked_test_that_asks_nothing_does_not_pass(folder, test):
     outcomes, said = ran(folder, MARK + test)
     assert outcomes == {"failed": 1}
-    assert "marked with ragstone, but nothing was asked: take the fixture `ragstone_check`" in said
+    assert "marked with ragstone, but nothing was asked: use the fixture `ragstone_check`" in said
 
 
 def test_marks_without_arguments_and_of_classes_and_skipped_tests_ask_nothing(folder):

@@ -51,8 +51,8 @@ ALLOWED: dict[tuple[str, str], str] = {
 
 # A command line of another program, in a code span or on a line: its options are not ours.
 OTHER_PROGRAM = re.compile(
-    r"`(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv)\b[^`]*`"
-    r"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|pytest|git|uv)\b.*$",
+    r"`(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv|podman|docker|kubectl)\b[^`]*`"
+    r"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|pytest|git|uv|podman|docker|kubectl)\b.*(?:\\\n.*)*$",
     re.MULTILINE,
 )
 # Options of every command, which their table does not list.
@@ -196,8 +196,9 @@ def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[st
     """Return room -> `place: phrase -> better` of each hit that has no reason to be there."""
     hits: dict[str, list[str]] = defaultdict(list)
     phrases = list(phrases)
+    any_of = re.compile("|".join(words(phrase.not_this).pattern for phrase in phrases), re.IGNORECASE)
     for room, place, text in found:
-        for phrase in phrases:
+        for phrase in phrases if any_of.search(text) else ():
             if (phrase.not_this, place.partition(":")[0]) not in ALLOWED:
                 hits[room] += [f"{place}: {phrase.not_this} -> {phrase.but}"] * phrase.hits(text)
     return hits
@@ -314,8 +315,11 @@ def options() -> tuple[Option, ...]:
     found: list[Option] = []
 
     def visit(command: Any, name: str) -> None:  # noqa: ANN401 - of Typer's inside
-        for each in (param for param in command.params if param.param_type_name == "option"):
-            found.append(Option(name, frozenset({*each.opts, *each.secondary_opts}), each.help or ""))
+        found.extend(
+            Option(name, frozenset({*each.opts, *each.secondary_opts}), each.help or "")
+            for each in command.params
+            if each.param_type_name == "option"
+        )
         for part, inner in getattr(command, "commands", {}).items():
             visit(inner, f"{name} {part}")
 

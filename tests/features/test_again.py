@@ -115,11 +115,11 @@ def test_what_has_failed_is_asked_again_and_what_is_new_is_added(sheet, shaky):
     shaky.down = {"2"}
     ran = ragstone("answer", "--questions", "q.jsonl", "--limit", 3)
     assert (ran.code, failed()) == (0, ["q2"])
-    assert "answers.jsonl was there: 1 row that had failed and now succeeded, 1 row failed again." in ran.err
+    assert "answers.jsonl existed: 1 row that had failed and now succeeded, 1 row failed again." in ran.err
     shaky.down, before = set(), len(shaky.asked)
     ran = ragstone("answer", "--questions", "q.jsonl")
     assert (ran.code, failed()) == (0, [])
-    assert "answers.jsonl was there: 1 row added, 1 row that had failed and now succeeded." in ran.err
+    assert "answers.jsonl existed: 1 row added, 1 row that had failed and now succeeded." in ran.err
     assert len(shaky.asked) - before == 2  # q2, which had failed, and q3, which is new
 
 

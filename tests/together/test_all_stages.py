@@ -177,7 +177,7 @@ class TestWrongUse:
         ("key", "says"),
         [
             ('index = "qdrant"', "built by one process"),
-            ('similarity = "l2"', "share vectors of length 1 alone"),
+            ('similarity = "l2"', "share only vectors of length 1"),
         ],
     )
     def test_an_index_that_workers_cannot_share_is_refused(self, project: Path, key: str, says: str) -> None:

@@ -110,7 +110,7 @@ def test_a_run_is_forecast_with_made_up_answers_and_says_so(project, fake_openai
     assert fake_openai.n_requests == 0
     assert not project.path("runs").exists()
     assert before.calls == 8 + 16
-    assert any("made-up" in words for words in before.assumptions)
+    assert any("estimated" in words for words in before.assumptions)
     run(project)
     assert fake_openai.n_requests == 24
     after = forecast_run(project)

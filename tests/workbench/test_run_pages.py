@@ -344,7 +344,7 @@ def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client, says):
 
 def test_notes_name_what_can_be_done_in_the_browser(says):
     notes = [
-        "These judges have not been measured against people with this model: a, b. "
+        "Not measured against people with this model: a, b. "
         "Label some of the answers and run: ragstone agree 'runs/x y/judgements.jsonl' labels.jsonl",
         "There is no baseline for faithfulness. --judge grounding calls no model and costs nothing.",
         *correction_notes([], AgreeSection(sheet="labelled.jsonl")),

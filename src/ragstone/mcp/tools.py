@@ -140,7 +140,7 @@ class Tools:
         return fenced(head, "\n".join(lines), page)
 
     def read_row(self, run: str, question: str, system: str = "", page: int = 1) -> str:
-        """Read everything about one question of a run: answers, passages, each judge's score and reason, causes.
+        """Read all data of one question of a run: answers, passages, each judge's score and reason, causes.
 
         system: only this system. find_rows shows the ids of questions.
         """
@@ -166,7 +166,7 @@ class Tools:
         labels: str = "",
         page: int = 1,
     ) -> str:
-        """Say whether run B is better or worse than run A, or that the questions cannot tell; and why a gate fails.
+        """Say whether run B is better or worse than run A, or cannot tell; and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
         that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.

@@ -60,7 +60,7 @@ def test_rows_that_the_judge_was_made_with_are_refused(judged):
 def test_page_does_not_replace_the_labels(judged):
     before = (judged / "labels.jsonl").read_bytes()
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--page", "labels.jsonl")
-    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
     assert (judged / "labels.jsonl").read_bytes() == before
 
 

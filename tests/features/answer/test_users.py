@@ -96,11 +96,11 @@ def test_every_conversation_failed_is_exit_code_5(project, says):
         (["--users", "personas.toml"], "no model to answer with"),
         (
             ["--users", "personas.toml", "--questions", "q.jsonl"],
-            "--questions has no meaning beside --users",
+            "--questions has no meaning with --users",
         ),
-        (["--questions", "log.jsonl", "--like", "log.jsonl"], "--like goes with --users"),
-        (["--questions", "log.jsonl", "--samples", "2"], "--samples goes with --users"),
-        (["--questions", "log.jsonl", "--user-model", "openai/x"], "--user-model goes with --users"),
+        (["--questions", "log.jsonl", "--like", "log.jsonl"], "--like needs --users"),
+        (["--questions", "log.jsonl", "--samples", "2"], "--samples needs --users"),
+        (["--questions", "log.jsonl", "--user-model", "openai/x"], "--user-model needs --users"),
         (
             ["--users", "personas.toml", "--user-model", "openai/x", "--system", "chat_of_answer:reply"],
             "every persona has a script",

@@ -181,7 +181,7 @@ def test_keys_without_a_model_are_told_in_one_line(project, monkeypatch, fake_op
     ran = ragstone("doctor")
     assert ran.code == 0
     keys = "mistral (MISTRAL_API_KEY), groq (GROQ_API_KEY)"
-    assert f"none was asked; there are keys of {keys} -> name one in [run] model" in " ".join(ran.out.split())
+    assert f"none was tested; keys found: {keys} -> name one in [run] model" in " ".join(ran.out.split())
     assert "sesame" not in ran.out
     (project / "ragstone.toml").write_text(NAMED + fake_openai.toml())
     assert "models" not in looked()

@@ -210,7 +210,8 @@ def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, 
         2,
         [
             "URL/v1/logs: 600 events sent.",
-            "ragstone: URL/v1/logs: the collector rejected 300 of 600 events (quota of today). OTLP forbids sending these again: change what it accepts, then export with --force.",
+            "ragstone: URL/v1/logs: the collector rejected 300 of 600 events (quota of today). OTLP forbids "
+            "sending these again: change what it accepts, then export with --force.",
         ],
     )
     again = api.send_judgements(file, collector.url)

@@ -82,7 +82,7 @@ def test_the_commands_say_what_is_wrong(papers):
     other = ragstone("ingest", "papers", "-o", "documents/", "--duplicates", "drop")
     assert (other.code, "made with another value of --duplicates" in other.err) == (2, True)
     ran = ragstone("chunk", "documents", "-o", "documents/", "--force")
-    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
 
 
 def test_rows_flow_through_urls(papers):

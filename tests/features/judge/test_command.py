@@ -227,7 +227,7 @@ def test_the_forecast_of_pairs_counts_both_orders(project):
 def test_the_sheet_is_not_replaced_by_its_judgements(project):
     before = (project / "answers.jsonl").read_bytes()
     ran = ragstone("judge", "answers.jsonl", "--judge", "containment", "-o", "answers.jsonl", "--force")
-    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
     assert (project / "answers.jsonl").read_bytes() == before
 
 

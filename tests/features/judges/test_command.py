@@ -113,7 +113,7 @@ def test_show_prints_the_prompt_as_the_model_gets_it(folder):
 def test_show_makes_no_call_and_leaves_no_trace(project, fake_openai):
     ran = ragstone("judges", "show", "faithfulness")
     assert "--- call 2, user" in ran.out
-    assert "made up" in ran.err
+    assert "made-up reply" in ran.err
     assert fake_openai.n_requests == 0
     assert not (project / ".ragstone").exists()
 
@@ -150,7 +150,7 @@ def test_new_never_replaces_a_file_without_force(folder, says):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["mine.txt"], "a judge's file ends in .toml"),
+        (["mine.txt"], "the name of a judge file ends in .toml"),
         (["My-Judge.toml"], "My-Judge.toml:2"),
         (["mine.toml", "--kind", "rubrik"], "Did you mean 'rubric'"),
     ],

@@ -526,7 +526,7 @@ def test_labels_that_cannot_be_read_are_told_beside_the_other_queues(run, people
         path.mkdir()
     listed = olga.get(LABEL)
     assert listed.status_code == 200
-    assert ("Mend the line" in listed.text) or ("could not be read" in listed.text)
+    assert ("Correct the line" in listed.text) or ("could not be read" in listed.text)
     assert f'href="{LABEL}/second"' in listed.text
     assert olga.get(f"{LABEL}/first/progress").status_code == 422
 

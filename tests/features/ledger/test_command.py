@@ -133,7 +133,7 @@ def test_prune_without_a_terminal_deletes_nothing_unless_told_yes(says, kept):
     ran = ragstone("ledger", "prune", "--older-than", "30d")
     assert (ran.code, len(responses_in(kept))) == (2, 2)
     says(ran.err)
-    assert "Add --yes" in ran.err
+    assert "add --yes" in ran.err
     ran = ragstone("ledger", "prune", "--older-than", "30d", "--yes", "--json")
     assert (ran.code, json.loads(ran.out)["responses"]) == (0, 2)
     assert "Deleted 2 responses" in ran.err

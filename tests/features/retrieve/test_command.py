@@ -51,7 +51,7 @@ def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
     assert ran.code == 0
     summary = json.loads(ran.out)
     assert summary["retrieval"]["retriever"] == "mine"
-    assert "take a smaller k than 12" in ran.err
+    assert "use a smaller k than 12" in ran.err
     assert summary["retrieval"]["index_s"] > 0
     assert summary["retrieval"]["search_s"] > 0
     ran = ragstone("retrieve", "--retriever", "bm25", "-k", 1, "--limit", 1, "--force")
@@ -94,7 +94,7 @@ def test_where_and_match_choose_chunks_by_their_tags(corpus, says):
     [
         (("--where", "crop"), "--where 'crop': write TAG=VALUE, e.g. crop=maize"),
         (("--where", "crop="), "write TAG=VALUE"),
-        (("--where", "region=iowa"), "no chunk has the tag 'region', so none can be found by it. Tags"),
+        (("--where", "region=iowa"), "no chunk has the tag 'region', so none can be found by it. Existing"),
         (("--where", "crop=rice"), "no chunk has crop = 'rice'"),
         (("--match", "region"), "no chunk has the tag 'region'"),
         (("--retriever", "bm52"), "unknown retriever 'bm52'. Did you mean 'bm25'"),

@@ -46,7 +46,7 @@ def test_a_fact_is_a_text_or_has_phrases_by_which_it_is_asked_for(tmp_path):
         (BEN + "script = []", "the persona 'ben': its script is empty"),
         (GOOD + GOOD, "2 personas are named 'ann'"),
         (BEN + 'goal_met = { contains = "x" }', ":9: unknown key 'contains'. Did you mean 'contains_any'"),
-        (BEN + 'goal_met = { regex = "(" }', "the persona 'ben': '(' is no regular expression"),
+        (BEN + 'goal_met = { regex = "(" }', "the persona 'ben': '(' is not a regular expression"),
         (BEN + "goal_met = {}", "the persona 'ben': goal_met says nothing. Give one of: contains_all"),
         (BEN + 'goal_met = { called = [{ name = "x" }] }', ":9: unknown key 'name'. Known: arguments, tool"),
         (BEN + '[personas.facts]\ntown = { valu = "N" }', ":10: unknown key 'valu'. Did you mean 'value'?"),

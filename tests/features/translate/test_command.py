@@ -152,7 +152,7 @@ def test_a_model_that_talks_is_unparsable_and_told(rows, fake_openai, says):
         (("q.jsonl", "--to", "es", "--by", "http"), "[translate.http]"),
         (("q.jsonl", "--to", "Spanish", *MODEL), "Did you mean 'es'?"),
         (("q.jsonl", "--to", "en", *MODEL), "nothing to translate into en"),
-        (("d.jsonl", "--to", "es", *MODEL, "--documents", "d.jsonl"), "d.jsonl holds documents"),
+        (("d.jsonl", "--to", "es", *MODEL, "--documents", "d.jsonl"), "d.jsonl contains documents"),
         (("none.jsonl", "--to", "es", *MODEL), "none.jsonl: no such file"),
     ],
 )

@@ -47,7 +47,7 @@ def test_before_a_run_the_forecast_stands_on_standard_error(project, says):
     first, grounds = ran.err.splitlines()[:2]
     says(first)
     says(grounds)
-    assert "never asked before" in grounds
+    assert "first use of this model" in grounds
     assert "Forecast" not in ran.out
 
 
@@ -91,7 +91,7 @@ def test_a_large_sum_is_asked_about_and_no_means_that_nobody_is_asked(project, f
     ran = ragstone(*JUDGE)
     assert ran.code == 2
     assert asked == ["Go on?"]
-    assert "nothing was asked" in ran.err
+    assert "no model was called" in ran.err
     assert fake_openai.n_requests == 0
     assert not (project / "judgements.jsonl").exists()
 

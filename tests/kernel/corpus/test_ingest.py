@@ -57,7 +57,8 @@ def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
 def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder):
     skipped = {Path(one.path).name: one.reason for one in read_corpus([folder]).skipped}
     assert skipped == {
-        "broken.pdf": "it is not a PDF, or is a damaged one (Failed to load document (PDFium: Data format error))",
+        "broken.pdf": "it is not a PDF, or is a damaged one "
+        "(Failed to load document (PDFium: Data format error))",
         "empty.txt": "it holds no text",
         "noending": "its name has no ending",
         "picture.png": "files that end in '.png' cannot be read",

@@ -68,7 +68,7 @@ def test_a_file_declares_closed_and_open_tags(tmp_path):
         ('[tags]\ncrop = ["a", "a"]', "tags.toml:2: 'crop' lists a value twice"),
         ('[tags]\ncrop = ["a", "+"]', "'crop': '\\+' holds no letter or digit"),
         ('[tags.crop]\na = ["x"]\nb = ["X"]', "'crop': 'X' is a name of 'a' and of 'b'"),
-        ('[tags]\nlang = ["en"]', "'lang' cannot be the key of a tag, since it means something already"),
+        ('[tags]\nlang = ["en"]', "'lang' cannot be the key of a tag, since it already has a meaning"),
         (
             '[tags]\n"soil type" = ["clay"]',
             "tags.toml:2: 'soil type' cannot be the key of a tag: write it with",

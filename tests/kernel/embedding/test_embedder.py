@@ -152,7 +152,7 @@ def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     embed, _ = counting_embedder(tmp_path / place)
-    with pytest.raises(DataError, match=r"the embeddings store cannot be made .* its folder is writable"):
+    with pytest.raises(DataError, match=r"the embeddings store cannot be created .* its folder is writable"):
         embed(["a"], "query")
 
 

@@ -224,7 +224,7 @@ def test_requests_a_minute_are_kept(fake_openai, opened):
         (vectors_said([[], []]), "gave vectors of 0 numbers"),
         (vectors_said([[1e39], [1.0]]), "not finite"),
         (vectors_said(["AAAAAA==", "!"]), "gave vectors of 0 and 1 numbers"),
-        (vectors_said([[math.nan], [1.0]]), "gave no embeddings that can be read"),
+        (vectors_said([[math.nan], [1.0]]), "returned no readable embeddings"),
         (html(), "returned no readable embeddings: .* base_url usually ends in /v1"),
     ],
 )

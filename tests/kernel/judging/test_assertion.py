@@ -93,7 +93,7 @@ def test_a_table_that_a_flat_file_carries_as_text_is_read():
 @pytest.mark.parametrize(
     ("check", "expect", "says"),
     [
-        ("regex", {"regex": "("}, "expect.regex of the row: '(' is no regular expression"),
+        ("regex", {"regex": "("}, "expect.regex of the row: '(' is not a regular expression"),
         ("max_words", {"max_words": "many"}, "'many' is not what max_words expects: give a number of words"),
         (
             "contains_all",
@@ -119,7 +119,7 @@ def test_a_schema_that_names_an_address_fetches_nothing(says):
     ("text", "says"),
     [
         ('check = "regx"', "check = 'regx'. Did you mean 'regex'"),
-        ('check = "regex"\nexpect = "("', "'(' is no regular expression"),
+        ('check = "regex"\nexpect = "("', "'(' is not a regular expression"),
         ('check = "max_words"\nexpect = ["a"]', "give a number of words"),
         ('check = "threshold"\nexpect = 1', 'check = "threshold" has 1 members'),
         ('check = "threshold"\nmembers = [{ judge = "coverage" }]', "a threshold needs a number"),

@@ -222,7 +222,7 @@ def test_a_criterion_alone_may_be_named_like_the_metric_and_needs_no_tables():
         (
             "scale =",
             "labels = { a = 1, b = 0 }\nscale =",
-            "labels means nothing .* for classify or function. Take it out",
+            "labels means nothing .* for classify or function. Remove it",
         ),
         ("scale =", 'aggregate = "rounded_mean"\nscale =', "aggregate means nothing .* kind boolean"),
         ("scale =", 'measure = "chrf"\nscale =', "tone.toml:5: measure means nothing .* it is for lexical"),

@@ -97,7 +97,7 @@ async def test_a_reference_that_cannot_be_read_is_an_error_and_no_score(expected
     [
         ("weather", "tools of the row must be a list of tools"),
         ([{"description": "x"}], "tools of the row has a tool without a name"),
-        ({"weather": {"type": "nothing"}}, "the schema of weather is no JSON Schema"),
+        ({"weather": {"type": "nothing"}}, "the schema of weather is not a JSON Schema"),
     ],
 )
 async def test_nor_do_tools_that_cannot_be_read_give_one(tools, told):

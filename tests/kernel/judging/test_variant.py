@@ -99,7 +99,7 @@ def test_on_any_scale_the_ends_stay_the_ends(low, width):
         ("rubric@scale=10", "Write two whole numbers, e.g. scale=0-10"),
         ("rubric@scale=3-0", "give the lower score first"),
         ("rubric@scale=0-0.5", "Write two whole numbers"),
-        ("correctness@scale=0-10", "is no rubric: its scale is fixed"),
+        ("correctness@scale=0-10", "is not a rubric: its scale is fixed"),
         ("rubric@shots=9", "shots=9, and its file holds 7"),
         ("rubric@shots=²", "is not a number that fits"),
         ("rubric@shots=-1", "out of range: give 0 or more"),

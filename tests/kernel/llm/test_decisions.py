@@ -267,7 +267,7 @@ def test_who_decides_is_told_by_transport_or_settings():
     assert decides("recorded/systemone/jev-latest", ModelSettings())
     assert not decides("openai/gpt-6-luna", ModelSettings()), "it writes too: its name does not tell"
     assert decides("openai/gpt-6-luna", decision)
-    with pytest.raises(ModelError, match="Take it out"):
+    with pytest.raises(ModelError, match="Remove it"):
         decides("anthropic/claude", decision)
 
 

@@ -68,7 +68,7 @@ def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(ke
     [
         (None, "No such file"),
         (b"", "which is empty"),
-        (b"\xff\xfe", "it is no text"),
+        (b"\xff\xfe", "it is not text"),
         (f"{KEY}\n{KEY}".encode(), "Write only the key into"),
         (f"key = {KEY}".encode(), "Write only the key into"),
         ("sk-ключ".encode(), "Write only the key into"),

@@ -102,7 +102,7 @@ async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_to
     assert not caplog.records
     again.close()
     assert [record.getMessage().split(" cannot")[0] for record in caplog.records] == [
-        f"{path}: 2 of the responses asked for"
+        f"{path}: 2 of the requested responses"
     ]
     with contextlib.closing(sqlite3.connect(path)) as connection:  # no evidence of what nobody can read
         assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)

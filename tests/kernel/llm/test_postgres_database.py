@@ -122,7 +122,7 @@ class TestRefusals:
 
     def test_a_server_that_can_only_be_read(self, postgres, tmp_path):
         url = f"{postgres.url(postgres.new_schema())}%20-cdefault_transaction_read_only%3Don"
-        assert "This server can only be read" in refusal(url, tmp_path)
+        assert "This server is read-only" in refusal(url, tmp_path)
 
     def test_a_search_path_that_leads_nowhere(self, postgres, tmp_path):
         assert "names no schema that exists: create one" in refusal(postgres.url("nowhere"), tmp_path)

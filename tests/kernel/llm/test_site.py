@@ -84,7 +84,7 @@ class TestHeaders:
         ("line", "words"),
         [
             ('headers = { X-Key = "" }', "headers: 'X-Key' has no value. Give it one, or leave it out"),
-            ('headers = { "X Key" = "a" }', "headers: 'X Key' is none"),
+            ('headers = { "X Key" = "a" }', "headers: 'X Key' is not a valid header"),
             (
                 "extra = { temperature = 1 }",
                 "extra names 'temperature', which is set by the key temperature of this table",

@@ -106,7 +106,7 @@ def test_a_model_without_probabilities_of_tokens_is_asked_for_them_once_and_then
     assert in_flight < project.n_requests <= 2 * in_flight
     for name in (name for name in JUDGES if load_judge(name).reads_probabilities and name != "right_or_ask"):
         ran = ragstone("judge", SHEET, "--judge", name, "--model", project.model, "-o", f"{name}.jsonl")
-        assert (ran.code, "take an endpoint that gives logprobs" in ran.err) == (2, True), ran.err
+        assert (ran.code, "use an endpoint that gives logprobs" in ran.err) == (2, True), ran.err
 
 
 @pytest.mark.server

@@ -108,7 +108,7 @@ async def test_a_failure_now_and_then_is_tried_again_and_no_failure_is_kept(fake
     fake.script = lambda asked: Answered(200, b"<html>")
     other = settings_of(root, mine=HttpSystem(url=fake.url, version="2"))
     rows, _ = await made(other)
-    assert all("no JSON" in error for error in errors(rows))
+    assert all("not JSON" in error for error in errors(rows))
     fake.script = lambda asked: {"answer": "y"}
     rows, _ = await made(other)
     assert [row.answer for row in rows] == ["y"] * 4
@@ -263,7 +263,7 @@ def test_a_run_of_an_application_needs_questions_alone_and_says_what_failed_and_
     assert (metric.system, metric.statuses["app_error"]) == ("mine", 1)
     failed = [note for note in summary.notes if "1 of 4 answers failed" in note]
     assert len(failed) == 1
-    assert "no JSON: <html>" in failed[0]
+    assert "not JSON: <html>" in failed[0]
     assert any("mine: 1 of 4 answers is empty" in note for note in summary.notes)
     assert not any("from the ledger" in note for note in summary.notes)
     fake.script = lambda asked: {"answer": "late"}

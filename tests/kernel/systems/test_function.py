@@ -126,9 +126,9 @@ async def test_one_that_raises_says_what_and_where():
         (None, "returned None; it must return a text, a mapping"),
         (42, r"returned int \('42'\)"),
         (["a"], "returned list"),
-        ({"contexts": []}, "no answer: field 'answer' is missing"),
+        ({"contexts": []}, "not an answer: field 'answer' is missing"),
         ({"answer": "x", "contexts": [{"txt": 1}]}, "a context needs one of text"),
-        ({"answer": 4.5j}, "mapping that is no answer"),
+        ({"answer": 4.5j}, "mapping that is not an answer"),
     ],
 )
 async def test_what_is_no_answer_is_told(returned, message):

@@ -111,15 +111,15 @@ async def test_an_empty_text_is_an_answer(fake):
             r"with the keys result, docs; a text is at \$.result.text$",
         ),
         ({"a b": "x", "c": {"it's": "y"}, "d": ""}, {}, r"; texts are at \$\['a b'\], \$.c\['it\\'s'\]$"),
-        ({"answer": ["x"]}, {}, r"is no text; it is a list of 1, .*; a text is at \$.answer\[\*\]$"),
+        ({"answer": ["x"]}, {}, r"is not text; it is a list of 1, .*; a text is at \$.answer\[\*\]$"),
         (
             {"answer": "x", "r": {"d": ["z"], "n": [1]}},
             {"contexts": "$.docs"},
             r"keys answer, r; a list is at \$.r.d$",
         ),
-        ({"answer": 42}, {}, r"at answer = '\$.answer' is no text; it is 42"),
-        ({"answer": None}, {}, "is no text; it is null"),
-        ({"answer": {"text": "x"}}, {}, "is no text; it is an object with the keys text"),
+        ({"answer": 42}, {}, r"at answer = '\$.answer' is not text; it is 42"),
+        ({"answer": None}, {}, "is not text; it is null"),
+        ({"answer": {"text": "x"}}, {}, "is not text; it is an object with the keys text"),
         (
             {"answer": "x"},
             {"contexts": "$.sources[*].text"},
@@ -128,8 +128,8 @@ async def test_an_empty_text_is_an_answer(fake):
         ({"answer": "x", "sources": [{"body_text": 1}]}, {"contexts": "$.sources[*].text"}, "nothing there"),
         ({"answer": "x", "sources": [{"txt": 1}]}, {"contexts": "$.sources"}, "a context needs one of text"),
         ({"answer": "x", "sources": [7, {}]}, {"contexts": "$.sources"}, "a context needs one of text"),
-        (Answered(200, b"<!doctype html><p>Hello"), {}, "no JSON: <!doctype html><p>Hello"),
-        (Answered(200, b""), {}, "no JSON: an empty reply"),
+        (Answered(200, b"<!doctype html><p>Hello"), {}, "not JSON: <!doctype html><p>Hello"),
+        (Answered(200, b""), {}, "not JSON: an empty reply"),
     ],
 )
 async def test_a_reply_that_cannot_be_read_says_what_it_holds(fake, reply, given, message):
@@ -243,7 +243,7 @@ def test_what_the_request_does_not_hold_makes_no_other_call():
 
 async def test_a_redirect_is_not_followed_and_its_target_is_told(fake):
     fake.script = lambda _asked: Answered(301, headers={"Location": "https://me:word@elsewhere.org/ask"})
-    with pytest.raises(ModelError, match=r"HTTP 301\) to https://elsewhere.org/ask.* as url") as failure:
+    with pytest.raises(ModelError, match=r"HTTP 301\) to https://elsewhere.org/ask.* Set url") as failure:
         await ask(fake)
     assert "word" not in str(failure.value)
     assert len(fake.asked) == 1
@@ -256,7 +256,7 @@ async def test_a_byte_order_mark_is_no_error(fake):
 
 async def test_a_reply_that_is_nested_beyond_reading_is_unparsable(fake):
     fake.script = lambda _asked: Answered(content=b"[" * 100_000 + b"]" * 100_000)
-    with pytest.raises(AppFailed, match="no JSON") as failure:
+    with pytest.raises(AppFailed, match="not JSON") as failure:
         await ask(fake)
     assert failure.value.status == "unparsable"
 

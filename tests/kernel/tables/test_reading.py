@@ -477,7 +477,7 @@ def test_the_development_sheet_is_read_without_a_flag(shared_data: Path) -> None
     ("rows", "says"),
     [
         (None, "expected a list of rows (Answer values or dicts), got NoneType"),
-        ("sheet.jsonl", "A file is read by ragstone.read_rows(path, ragstone.Answer)"),
+        ("sheet.jsonl", "To read a file: ragstone.read_rows(path, ragstone.Answer)"),
         ([5], "row 1: expected Answer values or dicts, got int: 5"),
         ([{"question_id": "q", "answer": "a", "system": 3.5, "question": []}], "row 1 {"),
         ([Answer(question_id="q", answer="a")] * 2, "row 2: a second row with question_id 'q'"),

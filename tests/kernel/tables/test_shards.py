@@ -186,7 +186,7 @@ class TestReading:
             list(read_rows(tmp_path / "out", Question))
         shard.write_bytes(content)
         (tmp_path / "out" / "part-00009.parquet").write_bytes(content)
-        with pytest.raises(DataError, match=r"part-00009\.parquet is no shard of those"):
+        with pytest.raises(DataError, match=r"part-00009\.parquet is not among the shards"):
             list(read_rows(tmp_path / "out", Question))
 
     def test_a_run_and_a_log_are_no_shards(self, tmp_path: Path, says) -> None:
@@ -223,7 +223,7 @@ def test_storage_that_goes_away_in_the_middle_loses_no_finished_shard(
             object_store.use(monkeypatch, "http://127.0.0.1:9")
             yield from ROWS[4:]
 
-        with pytest.raises(DataError, match=r"nobody answers there .* what is finished stays"):
+        with pytest.raises(DataError, match=r"no server answers there .* what is finished stays"):
             write_rows(f"{url}/out/", rows(), Question)
         object_store.use(monkeypatch, object_store.address())
         assert names(f"{url}/out/") == [MANIFEST, "part-00000.parquet"]

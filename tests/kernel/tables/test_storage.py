@@ -155,7 +155,7 @@ class TestS3:
     def test_nobody_at_the_endpoint_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
         object_store.use(monkeypatch, "http://127.0.0.1:9")
-        with pytest.raises(DataError, match=r"nobody answers there .*AWS_ENDPOINT_URL"):
+        with pytest.raises(DataError, match=r"no server answers there .*AWS_ENDPOINT_URL"):
             check_output("s3://b/a.jsonl", force=False)
 
 

@@ -66,7 +66,7 @@ GATEWAYS = (
         status="stops",
         says=(
             "redirects (HTTP 301) to https://elsewhere.org/v1/chat/completions, which is "
-            "not followed. Write the address that answers as base_url."
+            "not followed. Set base_url to the final address."
         ),
     ),
     row(

@@ -61,7 +61,7 @@ OPENAI = (
         status="stops",
         says=(
             "refused 'thinking' of extra: Unrecognized request argument supplied: "
-            "thinking. Change it, or take it out."
+            "thinking. Change it, or remove it."
         ),
         n_calls=0,
         settings={"extra": {"thinking": {"type": "enabled"}}},

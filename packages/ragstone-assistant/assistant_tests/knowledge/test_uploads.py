@@ -110,7 +110,7 @@ def plain_zip():
         ("a.png", b"\x89PNG", "unsupported", "cannot be added"),
         ("a", b"text", "unsupported", "a file without an ending"),
         ("a.zip", plain_zip(), "unsupported", "Unpack it"),
-        ("a.jsonl", b"no json", "unreadable", "line 1 is no JSON object"),
+        ("a.jsonl", b"no json", "unreadable", "line 1 is not a JSON object"),
         ("a.jsonl", b'{"text": ' + b"[" * 100_000, "unreadable", "nested too deeply"),
     ],
 )

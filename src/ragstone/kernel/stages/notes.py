@@ -187,7 +187,7 @@ def plain_notes(
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
-            f"These judges have not been measured against people with this model: {', '.join(unmeasured)}. "
+            f"Not measured against people with this model: {', '.join(unmeasured)}. "
             f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     # A language model alone has judged what a baseline could have judged too.

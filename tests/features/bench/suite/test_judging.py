@@ -138,7 +138,7 @@ def test_what_was_judged_can_be_read_and_measured_again(mine):
     [
         (("--sample", 5), "sample 5: give 20 to 610"),
         (("--sample", 100_000), "sample 100000: give 20 to 610"),
-        (("--limit", 50), "with --suite it is --sample"),
+        (("--limit", 50), "with --suite, use --sample"),
         (("--judge", "toxicity"), "judge 'toxicity' measures toxicity, but the suite has labels of"),
         (("--judge", "correctnes"), "correctness"),
         (("--judge", "correctness"), "name one with --model"),

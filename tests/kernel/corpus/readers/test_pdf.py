@@ -117,8 +117,8 @@ def test_an_outline_that_the_text_does_not_have_is_left_aside(tmp_path):
     ("content", "reason"),
     [
         (write_pdf([[], []]), "it holds no text, only images"),
-        (b"not a pdf", "it is no PDF or a damaged one"),
-        (b"", "it is no PDF or a damaged one"),
+        (b"not a pdf", "it is not a PDF, or is a damaged one"),
+        (b"", "it is not a PDF, or is a damaged one"),
         (write_pdf([[At(72, 720, "secret")]], encrypted=True), "it is encrypted"),
     ],
 )

@@ -81,7 +81,7 @@ async def test_they_are_done_by_the_others_where_no_other_can_be_started(monkeyp
 
 async def test_a_worker_that_cannot_begin_ends_the_run_with_the_reason(monkeypatch, tmp_path):
     actors = [StandIn(echo, dies) for _ in range(driver.STARTS)]
-    with pytest.raises(RagstoneError, match="the cluster could not go on"):
+    with pytest.raises(RagstoneError, match="the cluster could not continue"):
         await done(monkeypatch, tmp_path, *actors)
 
 

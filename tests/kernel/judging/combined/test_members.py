@@ -132,12 +132,12 @@ def test_a_member_that_does_not_fit_is_told_with_the_file(tmp_path, members, say
         (
             "judge = 'relevance'\nunsure = [0, 0]",
             "judge = 'answered'\nunsure = [0, 0]",
-            "last member, 'answered', has nobody",
+            "last member, 'answered', has no judge to pass an answer on to",
         ),
         (
             "judge = 'relevance'\nunsure = [0, 2]",
             "judge = 'answered'",
-            "an unsure that is no part of its scale",
+            "an unsure that is not part of its scale",
         ),
         ("judge = 'relevance'\nunsure = [1, 0]", "judge = 'answered'", "give the lower score first"),
         (
@@ -162,7 +162,7 @@ def test_a_cascade_that_does_not_fit_together_is_told(tmp_path, first, last, say
             TONE + "[[members]]\njudge = 'relevance'",
             "for a judge of kind percentage: it is for jury, cascade, stack or assertion",
         ),
-        (JURY + "temperature = 0.5\n" + "[[members]]\njudge = 'relevance'\n" * 2, "are its members' own"),
+        (JURY + "temperature = 0.5\n" + "[[members]]\njudge = 'relevance'\n" * 2, "belong to its members"),
     ],
 )
 def test_members_stand_where_they_belong(tmp_path, text, says):

@@ -210,7 +210,7 @@ def positional(answer, /):
             r"it takes nothing by name. Name what it reads of a row, such as def f\(question, answer\)",
         ),
         ([positional], "nobody can give its parameter 'answer' by name"),
-        (judge_of, "judges: give a list, though of one"),
+        (judge_of, "judges: give a list, even of one"),
     ],
 )
 def test_what_cannot_judge_is_told_with_the_fix(judges, says, checks):
@@ -240,8 +240,8 @@ def test_a_wrong_file_is_told_with_the_fix(text, says, checks):
     [
         ({"scale": (1, 1)}, "give the lowest score, then the highest"),
         ({"scale": (0, float("inf"))}, "give the lowest score, then the highest"),
-        ({"name": "My judge"}, "small letters"),
-        ({"metric": "A B"}, "small letters"),
+        ({"name": "My judge"}, "lower-case letters"),
+        ({"metric": "A B"}, "lower-case letters"),
         ({"labels": {"good": 3}}, "'good' is off the scale 0 to 1"),
         ({"timeout_s": 0}, "more than 0"),
         ({"at_once": 0}, "1 or more"),
