@@ -78,7 +78,7 @@ def test_the_command_prints_and_writes(tmp_path, three):
 def test_what_only_two_runs_take_is_refused(three, option):
     ran = ragstone("compare", *map(str, three), *option)
     assert ran.code == 2
-    assert f"{option[0]}: only for two runs, and 3 are named" in ran.err
+    assert f"{option[0]}: only for two runs, but 3 are named" in ran.err
 
 
 def test_a_run_twice_or_without_that_judge_is_refused(three, says):
