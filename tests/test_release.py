@@ -124,13 +124,13 @@ def test_forms_ask_for_commands_that_exist():
     for path in forms:
         form = yaml.safe_load(path.read_text("utf-8"))
         asked = [field for field in form["body"] if field["type"] != "markdown"]
-        assert (
-            form["name"]
-            and form["description"]
-            and any(field.get("validations", {}).get("required") for field in asked)
+        assert form["name"] and form["description"] and any(
+            field.get("validations", {}).get("required") for field in asked
         )
         assert len({field["id"] for field in asked}) == len(asked)
-        commands = {name for name in re.findall(r"`ragstone ([a-z]+)", path.read_text("utf-8"))}
+        commands = {
+            name for name in re.findall(r"`ragstone ([a-z]+)", path.read_text("utf-8"))
+        }
         assert commands <= set(every_command().commands)
 
 
@@ -171,13 +171,7 @@ def test_notice_names_each_package_under_copyleft_that_an_extra_brings():
     found = {name for name, package in seen.items() if COPYLEFT.search(licence_of(package))}
     assert found == named & set(seen)
     assert {"python-stdnum", "psycopg"} <= found
-    strong = [
-        name
-        for name in found
-        if re.search(
-            r"(?<!L)(?<!Lesser )A?GPL-[23]|General Public License v[23] \(GPL", licence_of(seen[name])
-        )
-    ]
+    strong = [name for name in found if re.search(r"(?<!L)(?<!Lesser )A?GPL-[23]|General Public License v[23] \(GPL", licence_of(seen[name]))]
     assert strong == []
 
 

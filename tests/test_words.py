@@ -26,15 +26,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = [ROOT / "src" / "ragstone", ROOT / "packages" / "ragstone-assistant" / "src" / "ragstone_assistant"]
 RECORD = Path(__file__).with_name("words.json")
 SHOWN = {".html", ".js"}  # templates and their scripts
-OLDER = {
-    "decisions",
-    "commands.md",
-    "json.md",
-    "judge-library.md",
-    "python",
-    "python.md",
-    "sentences.md",
-}  # of their day; made from the source
+OLDER = {"decisions", "commands.md", "json.md", "judge-library.md", "python", "python.md", "sentences.md"}  # of their day; made from the source
 MOST_WORDS = 30
 OPTION = re.compile(r"(?<!var\()(?<![\w{}/.<-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-]*[:(])")
 
