@@ -1,4 +1,4 @@
-"""The pages of what commands print and say: reference/json.md and how-to/troubleshooting.md. See generate.py."""
+"""What commands print and say: reference/json.md and how-to/troubleshooting.md. See generate.py."""
 
 import inspect
 from collections.abc import Iterable

@@ -50,9 +50,10 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 # A command line of another program, in a code span or on a line: its options are not ours.
+_PROGRAMS = "python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv|podman|docker|kubectl"
 OTHER_PROGRAM = re.compile(
-    r"`(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv|podman|docker|kubectl)\b[^`]*`"
-    r"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|pytest|git|uv|podman|docker|kubectl)\b.*(?:\\\n.*)*$",
+    rf"`(?:\w+=\S+ )*(?:{_PROGRAMS})\b[^`]*`"
+    rf"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:{_PROGRAMS})\b.*(?:\\\n.*)*$",
     re.MULTILINE,
 )
 # Options of every command, which their table does not list.
@@ -67,12 +68,6 @@ OTHERS: dict[tuple[str, str], str] = {
     ("--max-connections", "docs/how-to/coming-from.md"): "inspect eval",
     ("--layout", "docs/explanation/performance.md"): "python benchmarks/...",
     ("--only", "docs/how-to/scale.md"): "python benchmarks/...",
-    ("--rm", "docs/how-to/deploy.md"): "podman run",
-    ("--read-only", "docs/how-to/deploy.md"): "podman run",
-    ("--tmpfs", "docs/how-to/deploy.md"): "podman run",
-    ("--user", "docs/how-to/deploy.md"): "podman run",
-    ("--build", "docs/how-to/deploy.md"): "podman compose up",
-    ("--from-literal", "docs/how-to/deploy.md"): "kubectl create secret",
 }
 # (what, name, other name): options whose help begins alike but which are two things -> why.
 SEVERAL: dict[tuple[str, str, str], str] = {}
