@@ -42,8 +42,10 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 # A command line of another program, in a code span or on a line: its options are not ours.
-PROGRAM = r"(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv"
+PROGRAM = (
+    r"(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv"
     r"|podman|docker|kubectl)\b"
+)
 OTHER_PROGRAM = re.compile(rf"`{PROGRAM}[^`]*`|^\W*(?:\$ )?{PROGRAM}.*(?:\\\n.*)*$", re.MULTILINE)
 # Options of every command, which their table does not list.
 FOR_ALL = ("--help", "--help-all", "--install-completion", "--show-completion")
