@@ -110,7 +110,7 @@ OTHER_QUESTION = [
     (_judged("correctness"), _named_after("Correctness"), None),
     (_judged("faithfulness"), _named_after("groundedness"), None),
     (_judged("correctness"), _named_after("overall"), None),
-    (_judged("correctness"), _labelled(system="t"), "judgements are of system s, the labels of system t"),
+    (_judged("correctness"), _labelled(system="t"), "judgements are for system s, the labels for system t"),
     (_judged("correctness"), [{"F": "Wie?", "score": 1}, {"F": "Wo?", "score": 1}], "--column question="),
     (_judged("correctness"), _labelled(), None),
     (_judged("correctness"), _labelled(metric="correctness"), None),
