@@ -50,17 +50,9 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 # A command line of another program, in a code span or on a line: its options are not ours.
-<<<<<<< HEAD
-_PROGRAMS = "python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv|podman|docker|kubectl"
-OTHER_PROGRAM = re.compile(
-    rf"`(?:\w+=\S+ )*(?:{_PROGRAMS})\b[^`]*`"
-    rf"|^\W*(?:\$ )?(?:\w+=\S+ )*(?:{_PROGRAMS})\b.*(?:\\\n.*)*$",
-    re.MULTILINE,
-=======
 PROGRAM = (
     r"(?:\w+=\S+ )*(?:python3?|pip|ray|vllm|llama-server|createdb|initdb|pytest|git|uv"
     r"|podman|docker|kubectl)\b"
->>>>>>> words1
 )
 OTHER_PROGRAM = re.compile(rf"`{PROGRAM}[^`]*`|^\W*(?:\$ )?{PROGRAM}.*(?:\\\n.*)*$", re.MULTILINE)
 # Options of every command, which their table does not list.
