@@ -89,9 +89,9 @@ def held_noise(summary: RunSummary) -> str:
         *(["new answers"] if not (quoted or repeated) and (systems or by_model) else []),
         *(["another judge"] if by_model and not {"judges", "wordings"} & measured else []),
     ]
-    held = "the noise of questions and new answers" if repeated else "the questions' noise"
+    held = f"the noise of questions{' and new answers' if repeated else ''}"
     if lacking:
-        return f"Intervals include {held}, not that of {' or '.join(lacking)}."
+        return f"Intervals include {held}, not of {' or '.join(lacking)}."
     return f"Intervals of single judges include {held}." if measured - {"questions"} else ""
 
 
