@@ -135,7 +135,7 @@ async def test_a_long_text_is_cut(made):
         ("raise KeyError", "f failed: KeyError"),
         ("raise SystemExit(3)", "f failed: 3"),
         ("raise StopIteration('end')", "f failed: end"),
-        ("x = []; x.append(x); return x", "cannot be told as text"),
+        ("x = []; x.append(x); return x", "cannot be written as text"),
     ],
 )
 async def test_what_it_raises_is_told_in_its_words_without_a_traceback(made, body, words):
@@ -185,7 +185,7 @@ async def test_types_written_as_text_are_understood(made):
         ("def f(x: list[int] | list[str]):\n    'Do.'", "is of type"),
         ("def f(x: 'Missing'):\n    'Do.'", "its types cannot be read"),
         ("def f(x: str): ...", "has no docstring"),
-        ("f = 3", "is not a function but a int"),
+        ("f = 3", "is not a function, but a int"),
         ("g = 3", "has no 'f'"),
         ("1 / 0", "cannot be imported: ZeroDivisionError"),
     ],

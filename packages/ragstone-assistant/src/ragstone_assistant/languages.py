@@ -36,7 +36,7 @@ class Language(Section, frozen=True, kw_only=True):
 def language(lang: str) -> Language:
     """Return one of LANGUAGES. KeyError for another."""
     if lang not in LANGUAGES:
-        raise KeyError(f"{lang!r} is none of the assistant's languages: {', '.join(LANGUAGES)}")
+        raise KeyError(f"{lang!r} is not one of the assistant's languages: {', '.join(LANGUAGES)}")
     return msgspec.convert(read_library("ragstone_assistant", f"languages/{lang}.toml"), Language)
 
 

@@ -34,7 +34,7 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
     if not (folder / QUERIES).is_file():
         raise DataError(
             f"{folder}: a folder without {QUERIES} is not a BEIR data set. Give the folder that "
-            f"holds {CORPUS}, {QUERIES} and {QRELS}, or name files in place of the folder."
+            f"holds {CORPUS}, {QUERIES} and {QRELS}, or name files instead of the folder."
         )
     split = _split(folder, options.split)
     grades = read_graded(folder / QRELS / f"{split}.tsv") if split else None

@@ -232,7 +232,7 @@ SUREST_RIGHT = Sentence[Facts](
     code="surest-more-often-right",
     text="Of the {coverage} of answers that it is surest of (probability of its verdict {sure} or more), "
     "people share its verdict on {right}; of all answers, on {all}.",
-    when=f"on at least {LEAST_LABELS} answers the surest 70 to 90 % can be told from the rest, and the "
+    when=f"on at least {LEAST_LABELS} answers the surest 70 to 90 % can be separated from the rest, and the "
     "interval of their share of right verdicts minus that of all is above 0",
     holds=lambda facts: facts.surest(True),
     needs=SUREST,

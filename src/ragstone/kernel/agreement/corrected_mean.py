@@ -142,8 +142,8 @@ WORTH = Sentence[CorrectedMean](
 )
 CANNOT_HALVE = Sentence[CorrectedMean](
     code="corrected-cannot-halve",
-    text="More labels alone cannot halve the interval: {rows} answers are too few for that, however many are "
-    "labelled.",
+    text="More labels alone cannot halve the interval: {rows} answers are too few for that, even with "
+    "all of them labelled.",
     when="there is an interval, and a label for each answer would not halve it",
     holds=lambda mean: mean.corrected.low is not None and mean.to_halve is None,
     needs={"rows": "judged answers"},

@@ -277,5 +277,5 @@ def _observation(name: str, returned: object) -> Observation:
     try:
         text = msgspec.json.encode(returned, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError) as mistake:
-        return failed(f"{name} returned what cannot be told as text ({mistake}).")
+        return failed(f"{name} returned something that cannot be written as text ({mistake}).")
     return Observation(text=bounded(text))

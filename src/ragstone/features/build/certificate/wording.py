@@ -38,7 +38,7 @@ GROUPED = {
     "topic": "Topic",
     "lang": "Language",
 }
-FOUND = {"exact": "word for word", "spaced": "but for spaces", "fuzzy": "most similar place"}
+FOUND = {"exact": "word for word", "spaced": "except for spaces", "fuzzy": "most similar place"}
 FIFTHS = ("first fifth", "second", "middle", "fourth", "last fifth")
 # What to do about a reason that costs a quarter of all that was written, or more.
 OFTEN = 0.25
