@@ -44,7 +44,7 @@ def test_what_stays_wrong_with_the_document_in_hand_is_the_models_by_what_it_say
     assert cause(found=False, gold=WRONG) == ("retrieved but not used", "model + prompt")
     invented = {"found": False, "gold": unsupported(WRONG), "memory": "In 1900.", "same": False}
     assert cause(**invented) == ("invented", "model + prompt")
-    assert "given that document, the answer is still wrong and goes beyond the contexts: “" in because(
+    assert "given that document, the answer is still wrong and goes beyond what it was given: “" in because(
         **invented
     )
 

@@ -205,14 +205,14 @@ def test_cost_that_is_not_known_is_counted_and_never_nothing():
     a = msgspec.structs.replace(a, answers=known)
     usd = compare_judged(a, msgspec.structs.replace(b, answers=free)).spent[-1]
     assert (usd.what, usd.n, usd.mean, usd.unknown_a, usd.unknown_b) == ("usd", 0, None, 0, 4)
-    assert unknown_told(usd) == "The cost is unknown for 4 answers of B: so nothing is compared."
+    assert unknown_told(usd) == "The cost is unknown for 4 answers of B, so nothing is compared."
     usd = compare_judged(a, msgspec.structs.replace(b, answers=[*known[:3], free[3]])).spent[-1]
     assert usd.mean is not None
     assert (usd.n, usd.unknown_b, usd.mean.b.value) == (3, 1, 0.0001)
     assert unknown_told(usd) == "The cost is unknown for 1 answer of B: 3 are compared."
     page = render_markdown(comparison_document(compare_judged(a, msgspec.structs.replace(b, answers=free))))
     assert "USD for" not in page
-    assert "The cost is unknown for 4 answers of B: so nothing is compared." in page
+    assert "The cost is unknown for 4 answers of B, so nothing is compared." in page
 
 
 def test_answers_that_took_nothing_known_are_not_compared():

@@ -191,7 +191,7 @@ def test_a_budget_that_is_too_small_leaves_verdicts_out_and_says_so(settings, fi
     assert found.after.statuses["scored"] == 3
     assert found.after.statuses["over_budget"] == found.n_answers - 3
     assert found.count("lost") == found.n_answers - 3
-    assert "budget was spent" in found.notes[0]
+    assert "The budget cut off" in found.notes[0]
     assert found.n == 3
 
 

@@ -320,7 +320,7 @@ def test_another_judge_helps_and_is_asked_by_its_own_model(project, fake_openai)
             lambda rows: [row | {"human_label": 1} for row in rows],
             r"people gave all \d+ answers .* the grade 1",
         ),
-        (lambda rows: rows[:19], "19 labelled answers are too few: fewer than 20 teach nothing"),
+        (lambda rows: rows[:19], "too few labelled answers \\(19\\): fewer than 20 teach nothing"),
         (
             lambda rows: [row | {"question": rows[0]["question"]} for row in rows],
             "none of its questions is in the (dev|test) part",

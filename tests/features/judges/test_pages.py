@@ -33,7 +33,7 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project, client):
         assert told in client.get(f"/workbench/judges/{name}").text  # each kind has keys of its own
     missing = client.get("/workbench/judges/faithfulnes")
     assert missing.status_code == 404
-    assert "Did you mean" in missing.text
+    assert "here. Did you mean" in missing.text
 
 
 def test_a_judge_is_begun_from_a_starting_file_and_none_is_overwritten(project, client):

@@ -111,7 +111,7 @@ def test_a_decision_that_was_sent_twice_counts_once():
             [decide("d1#1", "accept", id="a"), decide("d1#1", "reject", id="a", reason="ambiguous")],
             "two different",
         ),
-        ([decide("d9#1", "accept", now=BY_ID["d1#1"])], "not here: 'd9#1'"),
+        ([decide("d9#1", "accept", now=BY_ID["d1#1"])], "lacks: 'd9#1'"),
     ],
 )
 def test_a_log_that_cannot_be_followed_is_refused(decisions, words):

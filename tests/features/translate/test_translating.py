@@ -287,7 +287,7 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
         ({"to": "en"}, DataError, "nothing to translate into en: 2 rows are in the language wanted"),
         ({"source": "de"}, DataError, "and 2 in a language other than --from names"),
         ({"rows": []}, DataError, "no rows to translate"),
-        ({"rows": [Question(id="q", question="1998?")]}, DataError, "do not say their language"),
+        ({"rows": [Question(id="q", question="1998?")]}, DataError, "is not stated and cannot be detected"),
     ],
 )
 def test_a_mistake_is_told(settings, given, error, message):

@@ -34,7 +34,7 @@ def test_what_was_read_is_told():
         without_time=1, unread_feedback=1, anew=["a"],
     )  # fmt: skip
     assert read_lines(read) == [
-        "9 rows read: 3 new, 1 already known, 2 with feedback.",
+        "9 rows read: 3 new, 1 already known, 2 with feedback alone.",
         "2 rows without a question, left out.",
         "1 row without a time in a known field.",
         "The feedback of 1 row is off its scale, feedback_scale in [monitor].",

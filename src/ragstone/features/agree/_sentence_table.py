@@ -37,7 +37,7 @@ def _furthest(calibration: Calibration) -> dict[str, str]:
 BINS = "bins of answers that have an interval"
 OFF = Sentence[Calibration](
     code="calibration-bins-off",
-    text="In {off} of {bins}, the interval of people's share does not include the judge's mean. The largest "
+    text="In {off} of {bins}, what the judge says is outside the interval of what people say. The largest "
     "gap: the judge says {says} on average, people say {people} ({ends}), on {answers}.",
     when="in at least one bin the 95 % interval of people's share does not hold the judge's mean",
     holds=lambda calibration: bool(_off(calibration)),
@@ -65,8 +65,8 @@ def _widest(calibration: Calibration) -> dict[str, str]:
 
 HOLD = Sentence[Calibration](
     code="calibration-bins-hold",
-    text="In each of {bins}, the interval of people's share includes the judge's mean; the widest interval "
-    "is {ends}, on {answers}.",
+    text="In each of {bins}, what the judge says is inside the interval of what people say; the widest "
+    "interval is {ends}, on {answers}.",
     when="two bins or more have an interval, and each holds the judge's mean",
     holds=lambda calibration: len(_with_intervals(calibration)) > 1 and not _off(calibration),
     needs={

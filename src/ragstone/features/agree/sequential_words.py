@@ -61,8 +61,8 @@ def _verdict(result: SequentialAgreement, trust: float) -> str:
             return f"Not trusted: {result.measure} is below {trust:g}. Labelling may stop."
         case _ if result.far:
             return (
-                f"Undecided: {result.measure} is so close to {trust:g} that the number of labels still "
-                "needed cannot be estimated."
+                f"Undecided: {result.measure} so far is so close to {trust:g} that the number of labels "
+                "still needed cannot be estimated."
             )
         case _ if result.more is not None:
             return (

@@ -293,12 +293,13 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
         notes += filter(None, [say(left_out, NOT_APPLICABLE)])
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
-                f"{outcome.judge} asks no model, so instructions and claims do not move it: only text that "
-                "its measure counts does, such as the reference's words (family leaked_reference)."
+                f"{outcome.judge} asks no model, so instructions and claims mean nothing to it: what moves "
+                "it is text that its measure counts, such as the reference's words (family leaked_reference)."
             )
     if plan.families and plan.sheet is None:
         notes.append(
-            "Few rows are included, so the intervals, clustered by row, are wide. Use your own with --sheet."
+            "The rows that ship are few, so the intervals, clustered by row, are wide. Use your own with "
+            "--sheet."
         )
     return notes
 

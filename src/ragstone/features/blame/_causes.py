@@ -180,8 +180,9 @@ def _refusal(facts: PointFacts) -> Assigned | None:
 def _use(facts: PointFacts) -> Assigned:
     seen = observed(facts)
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
+    passages = "the contexts" if seen is facts.answer else "what it was given"
     if seen.supported:
-        reason = f"{had}; the answer keeps to the contexts but is wrong: {_quoted(seen)}."
+        reason = f"{had}; the answer keeps to {passages} but is wrong: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", reason)
     if seen.supported is None:
         reason = f"{had}, but the answer is wrong: {_quoted(seen)}. It is unknown what it is based on."
@@ -189,7 +190,7 @@ def _use(facts: PointFacts) -> Assigned:
     beyond = (
         f"{had}; the contexts do not support the answer {_quoted(seen)}"
         if seen is facts.answer
-        else f"{had} and goes beyond the contexts: {_quoted(seen)}"
+        else f"{had} and goes beyond {passages}: {_quoted(seen)}"
     )
     if facts.same is None:
         reason = f"{beyond}. Whether it is from memory or invented was not tested."

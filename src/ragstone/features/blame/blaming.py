@@ -102,15 +102,15 @@ def notes_of_system(
     if n_second and n_lost_alone:
         notes.append(
             f"The judge's share is of the {plural(n_second, 'question')} with a second opinion. "
-            f"{plural(n_lost_alone, 'lost point')} have none, and are blamed on other components as if the "
-            "judge were right."
+            f"{plural(n_lost_alone, 'lost point')} without one {'is' if n_lost_alone == 1 else 'are'} blamed "
+            "on other components as if the judge were right."
         )
     stubborn = [fact for fact in facts if fact.point.lost and fact.found is False and fact.gold]
     n_stubborn = sum(one.gold is not None and one.gold.right is False for one in stubborn)
     if n_stubborn:
         notes.append(
             f"{plural(n_stubborn, 'lost point')} had no relevant document among the contexts and stayed "
-            "wrong when given it: a better retriever alone would not bring them back."
+            "wrong when given it: a better retriever alone would bring nothing back there."
         )
     if plan.model is not None:
         n_failed = sum(
@@ -149,8 +149,8 @@ def _luck_note(plan: BlamePlan, points: Points) -> list[str]:
     if not n_luck:
         return []
     return [
-        f"{plural(n_luck, 'right answer')} had no relevant document among the contexts: the model knew them "
-        "without the corpus or was lucky, or the question does not name all documents that answer it."
+        f"{plural(n_luck, 'right answer')} had no relevant document among the contexts: the model answered "
+        "from memory or was lucky, or the question does not name all documents that answer it."
     ]
 
 

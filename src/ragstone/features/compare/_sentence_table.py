@@ -278,8 +278,8 @@ WITHIN = Sentence[MetricComparison](
 )
 LOSES_MORE = Sentence[MetricComparison](
     code="compare-loses-more",
-    text="Caution: {lost} scored in A have no score in B, and {gained} scored in B have none in A. The "
-    "remaining questions may be the easier ones.",
+    text="Caution: {lost} questions have a score in A only, and {gained} in B only. Those compared may be "
+    "the easier ones.",
     when="B has more questions without a score than A, with p at most 0.05 over the number of metrics",
     holds=lambda row: row.loses_more,
     needs={"lost": "questions that A alone has scored", "gained": "questions that B alone has scored"},

@@ -569,8 +569,10 @@ def unknown_told(row: SpentComparison) -> str:
     )
     if not unknown:
         return ""
-    counted = f"{count(row.n)} are compared" if row.n else "so nothing is compared"
-    return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}: {counted}."
+    counted = (
+        f": {count(row.n)} {'is' if row.n == 1 else 'are'} compared" if row.n else ", so nothing is compared"
+    )
+    return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}{counted}."
 
 
 def _spent_difference(spent: _SpentRow) -> Cell:

@@ -63,7 +63,9 @@ def send_judgements(
 
     key = f"{endpoint.name}\0{file.resolve()}".encode("utf-8", "surrogatepass")
     notes = settings.path(NOTES) / f"{hashlib.blake2b(key, digest_size=8).hexdigest()}.json"
-    with explaining(f"{notes.parent}: cannot be written", "Make room, or check the folder's permissions."):
+    with explaining(
+        f"{notes.parent}: cannot be written", "Free some disk space, or check the folder's permissions."
+    ):
         make_folder(notes.parent)
         with held(notes):
             return run_sync(EventExport(file, endpoint, notes, event).send(anew, progress))

@@ -64,7 +64,7 @@ def export_record(
         run, path, system=system, organization=organization, dataset=dataset, force=force
     )
     digest = made_from(run.folder)
-    with explaining(f"{path}: could not be written", "Make room, then run again."), _whole(paths):
+    with explaining(f"{path}: could not be written", "Free some disk space, then run again."), _whole(paths):
         if kind == "data":
             n = every_eval_ever.write_every_eval_ever(judged, (paths[0], paths[1]), organization or "")
             return ExportedRecord(paths=[each for each in paths if each.is_file()], n=n, what="instance")

@@ -56,7 +56,7 @@ def write_table(table: Table, path: Path, *, force: bool, folder: Path) -> int:
     except OSError as mistake:
         partial_path(path).unlink(missing_ok=True)
         raise DataError(
-            f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
+            f"{path}: could not be written ({mistake.strerror}). Free some disk space, then run again."
         ) from None
     return len(table)
 

@@ -22,7 +22,7 @@ _BLOCK = 1 << 20
 PACKED = {
     b"PK\x03\x04": "a ZIP archive or an Office file",
     b"\x1f\x8b": "compressed with gzip",
-    b"BZh": "packed",
+    b"BZh": "compressed with bzip2",
 }
 
 

@@ -118,8 +118,8 @@ def _needed(learning: Learning) -> str:
     seen = any(gain(candidate) > 0 for candidate in learning.candidates)
     what = "the gain seen on dev, if it is real" if seen else "some gain"
     return (
-        f"{few} Detecting {what} ({signed(learning.needed_gain)}) four times out of five takes "
-        f"about {count(learning.needed)} labelled answers; there are {count(n_all)}."
+        f"{few} Finding {what} ({signed(learning.needed_gain)}) takes about {count(learning.needed)} "
+        f"labelled answers (80 % power); there are {count(n_all)}."
     )
 
 

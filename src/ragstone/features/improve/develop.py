@@ -38,7 +38,7 @@ from ragstone.kernel.agreement.pairing import Human, Key
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import DataError, RagstoneError, checks_arguments
+from ragstone.kernel.errors import DataError, RagstoneError, checks_arguments, plural
 from ragstone.kernel.judging import Judge, load_judge, question_digest
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
@@ -158,8 +158,8 @@ def _notes(judged: Sequence[JudgedVersion], humans: Mapping[Key, Human]) -> list
     if over:
         n = sum(version.measured.pairs.statuses["over_budget"] for version in over)
         notes.append(
-            f"The budget was spent before {n} judgements were made; they count in no number here. "
-            "Run again with a larger budget: finished calls are in the ledger and cost nothing."
+            f"The budget cut off {plural(n, 'judgement')}, which no number here includes. Run again "
+            "with a larger budget: finished calls are in the ledger and cost nothing."
         )
     n_tied = sum(human.score is None for human in humans.values())
     if n_tied:

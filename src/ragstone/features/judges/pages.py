@@ -110,7 +110,7 @@ def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]
     chosen = next((entry for entry in entries if entry.name == name), None)
     if chosen is None:
         hint = nearest(name, [entry.name for entry in entries])
-        raise NotFoundException(f"There is no judge {name!r} here{hint}")
+        raise NotFoundException(f"There is no judge {name!r} here. {hint}")
     library = _library(app, [chosen])
     (chosen,) = library.judges
     return page(

@@ -21,7 +21,7 @@ MEANT = {
     "citations": "Checks whether the passages that the answer cites support it.",
     "pairwise": "Says which of two systems' answers is better, asked in both orders.",
     "jury": "Several judges together: the mean, the median or the majority.",
-    "cascade": "A cheap judge first, and an expensive one only where the cheap one is unsure.",
+    "cascade": "A cheap judge first, and a more expensive one only where the cheap one is unsure.",
     "stack": "Several judges, weighed by numbers that were fitted on people's labels.",
     "lexical": "Compares the words with those of the reference. No model.",
     "embedding": "Compares the meaning with that of the reference, with an embedding model.",

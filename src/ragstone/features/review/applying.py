@@ -22,7 +22,7 @@ from ragstone.features.review.decisions import (
 )
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
-from ragstone.kernel.errors import DataError, takes_rows
+from ragstone.kernel.errors import DataError, plural, takes_rows
 from ragstone.kernel.records import Document, Evidence, Metadata, Question
 from ragstone.kernel.tables import read_rows
 
@@ -227,9 +227,9 @@ def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
     if missing:
         names = ", ".join(map(repr, missing[:SHOWN]))
         raise DataError(
-            f"the review accepts {len(missing)} questions that are not here: {names}. Is it the "
-            "review of another file? Those that critics rejected are in the file whose name ends "
-            "in `.all`: keep it next to the questions."
+            f"the review accepts {plural(len(missing), 'question')} that this file lacks: {names}. Is it "
+            "the review of another file? Questions that critics rejected are in the file whose name "
+            "ends in `.all`: keep it next to the questions."
         )
 
 

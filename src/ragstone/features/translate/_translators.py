@@ -148,7 +148,7 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
     if declared.by is None:
         raise ConfigError(
             "name the translator: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in "
-            "the table  [translate] of ragstone.toml."
+            "the table [translate] of ragstone.toml."
         )
     back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
     for name in (declared.by, back):

@@ -23,7 +23,7 @@ from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.languages import NAMES
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest, takes_rows
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest, plural, takes_rows
 from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.llm import DEADLINE, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
@@ -69,8 +69,8 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
     unknown = [row.id for row, lang in spoken if lang is None]
     if unknown:
         raise DataError(
-            f"{len(unknown)} rows do not say their language, and it cannot be detected: "
-            f"{', '.join(unknown[:SHOWN])}. Give them the field `lang`, or the language with --from."
+            f"the language of {plural(len(unknown), 'row')} is not stated and cannot be detected: "
+            f"{', '.join(unknown[:SHOWN])}. Add the field `lang`, or give the language with --from."
         )
     chosen = [(row, lang) for row, lang in spoken if lang and (source is None or same(lang, source))]
     jobs = [

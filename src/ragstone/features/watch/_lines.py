@@ -11,7 +11,7 @@ def read_lines(read: ReadCounts) -> list[str]:
     """Return what became of the rows that were read now, and what a reader must know of them."""
     lines = [f"{plural(read.rows, 'row')} read: {count(read.new)} new, {count(read.again)} already known."]
     if read.feedback:
-        lines[0] = lines[0][:-1] + f", {count(read.feedback)} with feedback."
+        lines[0] = lines[0][:-1] + f", {count(read.feedback)} with feedback alone."
     if read.evaluations:
         lines.append(f"{plural(read.evaluations, 'evaluation')} by other evaluators.")
     if read.evaluations_of_nothing:

@@ -182,7 +182,7 @@ def put_page(path: Path, page: str) -> Path:
     """Write a page in place of one that is there, whole or not at all, and return its path."""
     partial = path.with_name(f"{path.name}.partial")
     with explaining(
-        f"{path}: could not be written", "Make room, or make the folder writable, then run again."
+        f"{path}: could not be written", "Free some disk space, or make the folder writable, then run again."
     ):
         partial.write_text(page, encoding="utf-8", newline="\n")
         partial.replace(path)

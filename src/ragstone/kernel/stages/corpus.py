@@ -12,6 +12,7 @@ from ragstone.kernel.corpus.ingest import Corpus, read_corpus
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.engine.mapping import on_cluster
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.chunk import chunks_of, cut_documents
 from ragstone.kernel.stages.ingest import read_documents_of
@@ -31,15 +32,16 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
         """Return the note that documents repeat others, if any; done: `report`, or `drop` (left out)."""
         if not self.duplicates:
             return []
-        first = self.duplicates[0]
+        first, n = self.duplicates[0], len(self.duplicates)
         outcome = (
-            "they were left out, and questions about them count as answered by the ones that were kept"
+            "left out, so questions about a left-out one count as answered by the one that was kept"
             if done == "drop"
             else 'a retriever that returns the other one counts as wrong; `duplicates = "drop"` in '
             "[documents] leaves them out"
         )
         return [
-            f"{len(self.duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."
+            f"{plural(n, 'document')} {'repeats' if n == 1 else 'repeat'} another, e.g. {first.id} repeats "
+            f"{first.of}: {outcome}."
         ]
 
 

@@ -166,12 +166,12 @@ def plain_notes(
     notes = []
     if skipped:
         named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
-        notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
+        notes.append(f"{plural(len(skipped), 'file')} gave no document: {named}{_more(skipped)}.")
     if missing:
         notes.append(
-            f"{len(missing)} questions name documents that the corpus lacks: "
-            f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
-            "measures are too low."
+            f"{plural(len(missing), 'question')} {'names' if len(missing) == 1 else 'name'} documents that "
+            f"the corpus lacks: {', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find "
+            "those, so the rank measures are too low."
         )
     notes += [
         f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "

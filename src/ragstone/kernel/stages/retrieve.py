@@ -225,13 +225,13 @@ def ranking_notes(
     lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
     if lacking:
         notes.append(
-            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{plural(len(lacking), 'question')} found nothing, because no chunk has their tags: "
             f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
         )
     failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
     if failed:
         notes.append(
-            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
+            f"{plural(len(failed), 'question')} got no answer from the retriever, which counts as nothing "
             f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
         )
     reasons_of = Counter(
@@ -240,7 +240,7 @@ def ranking_notes(
     if reasons_of:
         reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
         notes.append(
-            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
+            f"{plural(reasons_of.total(), 'question')} not reranked, so in the first order: {reasons}."
         )
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
@@ -252,8 +252,8 @@ def ranking_notes(
     n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
     if n_cut:
         notes.append(
-            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
-            "model's table, a smaller depth or smaller chunks keep more of them."
+            f"{plural(n_cut, 'passage')} cut to fit the reranker's context: a larger `context_tokens` in its "
+            "model's table, a smaller depth or smaller chunks cut less."
         )
     return notes
 

@@ -16,7 +16,7 @@ from ragstone.kernel.llm.families import model_family
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.statistics.ppi_difference import labelled_pairs_for
 
-IN_ITS_EYES = "in the judge's eyes"
+IN_ITS_EYES = "according to the judge"
 HALF_WIDTH = 0.1  # of the scale: half of the interval whose price in labels is said
 
 
@@ -50,10 +50,10 @@ def _by_labels(board: AnswerBoard, labels: LabelBasis, judge: str) -> list[str]:
     others = [condition for condition in conditions if condition not in labels.conditions]
     if others:
         sentences.append(
-            f"Under {' and '.join(others)}, where no two cells are labelled, they are in the judge's eyes."
+            f"Under {' and '.join(others)}, where no two cells are labelled, they follow the judge alone."
         )
     if board.contrasts:
-        sentences.append("What the conditions cost is in the judge's eyes.")
+        sentences.append("What the conditions cost follows the judge alone.")
     if any(row.verdict == "stopped" for row in board.standings):
         sentences.append("That a cell stopped early follows from the judge's scores alone.")
     if labels.n_elsewhere:

@@ -208,7 +208,7 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
     notes += _judges(board)
     notes += _failed(board)
     if bench_input.paired:
-        notes.append(f"Left out because it compares two answers: {', '.join(bench_input.paired)}.")
+        notes.append(f"Judges that compare two answers are left out: {', '.join(bench_input.paired)}.")
     return notes
 
 
@@ -217,8 +217,8 @@ def _missing(missing: Mapping[str, Sequence[str]]) -> list[str]:
         return []
     more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
     return [
-        f"{len(missing)} questions name documents that the corpus lacks: "
-        f"{', '.join(list(missing)[:SHOWN])}{more}. The gold passages are not all that they need."
+        f"{plural(len(missing), 'question')} {'names' if len(missing) == 1 else 'name'} documents that the "
+        f"corpus lacks: {', '.join(list(missing)[:SHOWN])}{more}. The gold passages there are incomplete."
     ]
 
 

@@ -253,7 +253,7 @@ def _differences(*, by_labels: bool) -> list[Made[AnswerStanding]]:
     return [
         (gives, lambda row: estimated(row.people, "strong")),
         *columns,
-        (Column("In the judge's eyes", where="page"), lambda row: of_test(row, "judged")),
+        (Column("According to the judge", where="page"), lambda row: of_test(row, "judged")),
         (Column("Labelled pairs", where="page"), labelled),
     ]
 

@@ -262,15 +262,15 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
     notes = plain_notes([], (), rows.skipped)
     if rows.n_detected:
         notes.append(
-            f"{rows.n_detected} documents or questions did not state their language; it was detected."
+            f"Documents and questions that did not state their language: {rows.n_detected}. It was detected."
         )
     langs = set(rows.langs)
     strangers = [question for question in rows.questions if question.lang not in langs]
     if strangers:
         named = ", ".join(sorted({question.lang or "" for question in strangers}))
         notes.append(
-            f"{len(strangers)} questions are in a language that no document is in ({named}): they have no "
-            "index of their own language, and the verdicts leave them out."
+            f"Questions in a language that no document is in ({named}): {len(strangers)}. They have no index "
+            "of their own language, and the verdicts leave them out."
         )
     if "lang" in settings.retrieve.match or "lang" in settings.retrieve.where:
         notes.append(
@@ -279,7 +279,7 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
     alone = len(rows.documents) - len(rows.same)
     if alone:
         notes.append(
-            f"{alone} documents lack the field {settings.documents.copies!r}: they are copies of no other."
+            f"Documents without the field {settings.documents.copies!r}: {alone}. They are copies of none."
         )
     return notes
 

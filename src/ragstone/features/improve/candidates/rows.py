@@ -307,7 +307,7 @@ def check_rows(rows: LearningRows, closed: LearningRows, name: str) -> None:
         n_tied = rows.n_tied + closed.n_tied
         tied = f" Annotators tie on {n_tied} more: have someone settle them." if n_tied else ""
         raise DataError(
-            f"{name}: {n_all} labelled answers are too few: fewer than {FEWEST} teach nothing that "
+            f"{name}: too few labelled answers ({n_all}): fewer than {FEWEST} teach nothing that "
             "would last. Label more: with 200, half to learn from and half to test, a gain of "
             f"about ten points shows.{tied}"
         )
