@@ -12,6 +12,7 @@ from ragstone.kernel.corpus.ingest import Corpus, read_corpus
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.engine.mapping import on_cluster
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.chunk import chunks_of, cut_documents
 from ragstone.kernel.stages.ingest import read_documents_of
@@ -38,8 +39,10 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
             else 'a retriever that returns the other one counts as wrong; `duplicates = "drop"` in '
             "[documents] leaves them out"
         )
+        repeat = "repeats" if len(self.duplicates) == 1 else "repeat"
         return [
-            f"{len(self.duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."
+            f"{plural(len(self.duplicates), 'document')} {repeat} another, e.g. {first.id} repeats "
+            f"{first.of}: {outcome}."
         ]
 
 

@@ -166,10 +166,11 @@ def plain_notes(
     notes = []
     if skipped:
         named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
-        notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
+        notes.append(f"{plural(len(skipped), 'file')} gave no document: {named}{_more(skipped)}.")
     if missing:
+        names = "names" if len(missing) == 1 else "name"
         notes.append(
-            f"{len(missing)} questions name documents that the corpus lacks: "
+            f"The corpus lacks documents that {plural(len(missing), 'question')} {names}: "
             f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
             "measures are too low."
         )

@@ -225,14 +225,14 @@ def ranking_notes(
     lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
     if lacking:
         notes.append(
-            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{plural(len(lacking), 'question')} found nothing, since no chunk has the tags: "
             f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
         )
     failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
     if failed:
         notes.append(
-            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
-            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+            f"{plural(len(failed), 'question')} got no answer from the retriever, counted as if nothing had "
+            f"been found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
         )
     reasons_of = Counter(
         str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
