@@ -51,7 +51,8 @@ def _range_of_all(most: ComponentShare) -> str:
     estimate = most.share
     if estimate is None or estimate.low is None or estimate.high is None:
         return share_range(most)
-    return f"{percent(estimate.value)} of {plural(estimate.n, 'point')} (95 % interval {percent_ends(estimate)})"
+    share = f"{percent(estimate.value)} of {plural(estimate.n, 'point')}"
+    return f"{share} (95 % interval {percent_ends(estimate)})"
 
 
 def blocks(blamed: BlameSummary, causes: Sequence[Caused]) -> list[Block]:

@@ -240,7 +240,8 @@ def ranking_notes(
     if reasons_of:
         reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
         notes.append(
-            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
+            f"The first order was kept, without reranking, for {plural(reasons_of.total(), 'question')}: "
+            f"{reasons}."
         )
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
