@@ -413,11 +413,11 @@ of a long one the options that most people need, and `--help-all` every option.
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | done, and a gate failed (`compare`, `attack`), a bar is missed (`agree --trust`), an easy row went wrong (`judges test`), or an alarm is open (`watch`) |
+| 1 | done, but worse than asked for: `compare`, `attack`, `agree --trust`, `judges test`; `watch`: an alarm |
 | 2 | wrong usage or input (the message says what to change), or stopped with Ctrl-C |
 | 3 | cannot tell: the rows do not decide (with `--gate` or `agree --trust`) |
 | 4 | done, but the budget or the deadline cut some calls off |
-| 5 | done, but every answer failed, an evaluation set is empty, `judges test` could not score a row or, with `--strict`, some rows could not be scored |
+| 5 | done, but nothing was answered or built, or a row has no score (`judges test`, or `--strict`) |
 | 143 | stopped by SIGTERM, as with Ctrl-C: finished rows are written, finished calls are in the ledger |
 """
 
