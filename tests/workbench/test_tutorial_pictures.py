@@ -38,7 +38,7 @@ class Shot(NamedTuple):
 
 SHOTS = {
     "first-report": {
-        "first-report": Shot("runs/starter/report.html", "header", "div.answers", width=1000, most=800),
+        "first-report": Shot("runs/starter/report.html", "header", "div.answers", width=1100, most=800),
         "first-report-question": Shot(
             "runs/starter/report.html",
             "#q-agxqa-q20",

@@ -100,9 +100,9 @@ def test_the_terminal_shows_some_points_of_each_cause(blamed_run, says):
 def test_the_first_screen_names_the_component_with_the_most_lost_points(summary):
     blamed = BlameSummary(name="run", version="0", systems=[SYSTEM], models={}, made_from={}, notes=[])
     found = findings(summary, blamed)[1]
-    # 9 of the 12 lost points are the retriever's.
-    assert [(figure.label, figure.value) for figure in found.figures] == [
-        ("of the lost points: retriever", "9 of 12")
+    # 9 of the 12 lost points are the retriever's. The interval is of its share of all 50, which is 18 %.
+    assert [(figure.label, figure.value, figure.interval) for figure in found.figures] == [
+        ("of the lost points: retriever", "9 of 12", "18 % of 50 points (95 % interval 8.0 to 28 %)")
     ]
     assert found.sentences == [outcome(SYSTEM), worth(SYSTEM)]
 

@@ -11,7 +11,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.summary import RunSummary
 
-NEXT = "`ragstone blame` asks the model again and names the cause of each."
+NEXT = "`ragstone blame` looks for the cause of each."
 MODEL = "openai/gpt-4o-mini"
 
 

@@ -1,6 +1,6 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
-from ragstone.kernel.document.numbers import count, p_value, percent
+from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import SystemBlame
 from ragstone.kernel.sentences import Sentence
@@ -19,7 +19,7 @@ def _of(row: SystemBlame) -> dict[str, str]:
         "upper": percent(wilson_interval(0, row.n_counted)[1]) if row.n_counted else "",
         "first": n.get(largest.first, "") if largest else "",
         "second": n.get(largest.second, "") if largest else "",
-        "p": p_value(largest.p_holm) if largest else "",
+        "p": p_told(largest.p_holm) if largest else "",
         "questions": plural(largest.n, "question") if largest else "",
         "back": count(row.returned.n_right) if row.returned else "",
         "come": "comes" if row.returned and row.returned.n_right == 1 else "come",
@@ -87,7 +87,7 @@ CAUSES = ("most-due-to", "largest-share-due-to", "cause-cannot-tell")
 DUE = {"first": NEEDS["first"], "second": NEEDS["second"], "p": NEEDS["p"]}
 MOST_DUE = Sentence[SystemBlame](
     code="most-due-to",
-    text="Most are due to the {first}, then to the {second} (p = {p}).",
+    text="Most are due to the {first}, then to the {second} ({p}).",
     when="the first component is shown to have more points than the next (p at most 0.05), and has more than "
     "half of all",
     holds=lambda row: row.largest is not None and row.largest.verdict == "largest" and _half(row),
@@ -97,7 +97,7 @@ MOST_DUE = Sentence[SystemBlame](
 )
 LARGEST_SHARE = Sentence[SystemBlame](
     code="largest-share-due-to",
-    text="The largest share is due to the {first}, then to the {second} (p = {p}).",
+    text="The largest share is due to the {first}, then to the {second} ({p}).",
     when="the first component is shown to have more points than the next (p at most 0.05), but not more than "
     "half of all",
     holds=lambda row: row.largest is not None and row.largest.verdict == "largest" and not _half(row),
@@ -107,7 +107,7 @@ LARGEST_SHARE = Sentence[SystemBlame](
 )
 CANNOT_TELL = Sentence[SystemBlame](
     code="cause-cannot-tell",
-    text="{questions} cannot decide whether more are due to the {first} or to the {second} (p = {p}).",
+    text="{questions} cannot decide whether more are due to the {first} or to the {second} ({p}).",
     when="two components have points, and p is above 0.05",
     holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell",
     needs={"questions": "questions that the test rests on", **DUE},

@@ -11,10 +11,10 @@ from ragstone.features.blame.words import (
     worth,
 )
 from ragstone.kernel.document.blocks import Block, Figure, Heading, HeadlineFinding, Paragraph
-from ragstone.kernel.document.numbers import count
+from ragstone.kernel.document.numbers import count, percent, percent_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.causes import Caused, SystemBlame
+from ragstone.kernel.runs.causes import Caused, ComponentShare, SystemBlame
 
 SHOWN_FIGURES = 3
 
@@ -41,9 +41,18 @@ def _share_figure(row: SystemBlame, several: bool) -> Figure:
     return Figure(
         label=f"{row.system}: {label}" if several else label,
         value=f"{count(most.n)} of {count(lost)}" if lost else "0",
-        interval=share_range(most) if lost else "",
+        interval=_range_of_all(most) if lost else "",
         rests_on=plural(row.n_counted, "question"),
     )
+
+
+def _range_of_all(most: ComponentShare) -> str:
+    """Return the share of all points, not of the lost ones, that the interval is one of."""
+    estimate = most.share
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return share_range(most)
+    share = f"{percent(estimate.value)} of {plural(estimate.n, 'point')}"
+    return f"{share} (95 % interval {percent_ends(estimate)})"
 
 
 def blocks(blamed: BlameSummary, causes: Sequence[Caused]) -> list[Block]:

@@ -114,7 +114,7 @@ def _blame(summary: RunSummary) -> HeadlineFinding:
     figures = figures or [_blame_figure(each) for each in counted]
     sentences = [sentence for each in counted if (sentence := say(each, *BLAMED))]
     if any(each.n_wrong for each in counted):
-        sentences.append("`ragstone blame` asks the model again and names the cause of each.")
+        sentences.append("`ragstone blame` looks for the cause of each.")
     if not figures:
         sentences = [say(summary, BLAME_UNKNOWN)]
     return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)

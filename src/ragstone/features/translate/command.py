@@ -179,6 +179,6 @@ def _show_counts(kind: str, counts: "TranslationCounts") -> None:
         show(f"{n} of {n + sum(lost.values())} {kind} in {language_name(lang)}{scored}")
         show(*(f"{n_lost:6}  lost: {REASONS[reason][1]}" for reason, n_lost in lost.items()))
     if counts.n_same:
-        say(f"{counts.n_same} {kind} are already in a requested language.")
+        say(f"{kind.capitalize()} already in a requested language: {counts.n_same}.")
     if counts.n_other:
-        say(f"{counts.n_other} {kind} are not in the language of --from and were left out.")
+        say(f"{kind.capitalize()} left out, not in the language of --from: {counts.n_other}.")

@@ -454,9 +454,10 @@ def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
     if not mistake.startswith(prefix) or " - at " in mistake:
         return mistake
     field = mistake[len(prefix) :].rstrip("`")
-    names = ", ".join(accepted_names(row_type, field))
+    names = accepted_names(row_type, field)
+    columns = "any of these columns" if len(names) > 1 else "the column"
     return (
-        f"field {field!r} is missing or empty. It is read from any of these columns: {names}. "
+        f"field {field!r} is missing or empty. It is read from {columns}: {', '.join(names)}. "
         f"This row has: {', '.join(raw) or 'nothing'}."
     )
 
