@@ -39,7 +39,6 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
             else 'a retriever that returns the other one counts as wrong; `duplicates = "drop"` in '
             "[documents] leaves them out"
         )
-        repeat = "repeats" if len(self.duplicates) == 1 else "repeat"
         return [
             f"{plural(n, 'document')} {'repeats' if n == 1 else 'repeat'} another, e.g. {first.id} repeats "
             f"{first.of}: {outcome}."

@@ -168,7 +168,6 @@ def plain_notes(
         named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
         notes.append(f"{plural(len(skipped), 'file')} gave no document: {named}{_more(skipped)}.")
     if missing:
-        names = "names" if len(missing) == 1 else "name"
         notes.append(
             f"{plural(len(missing), 'question')} {'names' if len(missing) == 1 else 'name'} documents that "
             f"the corpus lacks: {', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find "
