@@ -10,6 +10,7 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import DocumentPaths, Limit, OutputPlace, QuestionsFile, Retriever
 from ragstone.kernel.console.printing import say, show_found
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.retrieve.ranking import RetrieveSummary
@@ -131,4 +132,4 @@ def _tell(summary: "RetrieveSummary", asking: Asking) -> None:
     if summary.calls.made or summary.calls.from_ledger:
         say(asked_line(summary.calls))
     if summary.output:
-        say(f"{summary.n_rankings} rankings in {summary.output}.")
+        say(f"{plural(summary.n_rankings, 'ranking')} in {summary.output}.")

@@ -12,6 +12,7 @@ from ragstone.kernel.corpus.ingest import Corpus, read_corpus
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.engine.mapping import on_cluster
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.chunk import chunks_of, cut_documents
 from ragstone.kernel.stages.ingest import read_documents_of
@@ -33,13 +34,14 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
             return []
         first = self.duplicates[0]
         outcome = (
-            "they were left out, and questions about them count as answered by the ones that were kept"
+            "repeats were left out, and questions about them count as answered by the ones that were kept"
             if done == "drop"
             else 'a retriever that returns the other one counts as wrong; `duplicates = "drop"` in '
             "[documents] leaves them out"
         )
         return [
-            f"{len(self.duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {outcome}."
+            f"{plural(len(self.duplicates), 'repeated document')}, e.g. {first.id} repeats {first.of}: "
+            f"{outcome}."
         ]
 
 

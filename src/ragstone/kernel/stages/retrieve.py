@@ -225,14 +225,14 @@ def ranking_notes(
     lacking = {name: noted["no_chunk_has"] for name, noted in noted_of.items() if "no_chunk_has" in noted}
     if lacking:
         notes.append(
-            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{plural(len(lacking), 'question')} found nothing, since no chunk has the tags: "
             f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
         )
     failed = {name: noted["error"] for name, noted in noted_of.items() if "error" in noted}
     if failed:
         notes.append(
-            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
-            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+            f"No answer from the retriever for {plural(len(failed), 'question')}, counted as if nothing had "
+            f"been found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
         )
     reasons_of = Counter(
         str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
@@ -240,20 +240,20 @@ def ranking_notes(
     if reasons_of:
         reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
         notes.append(
-            f"{reasons_of.total()} questions were not reranked and keep their first order: {reasons}."
+            f"Not reranked, in their first order: {plural(reasons_of.total(), 'question')} ({reasons})."
         )
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
         notes.append(
-            f"{n_fused} of {len(rankings)} questions were fused by document, because the retrievers return "
-            "pieces that cannot be matched, such as chunks and whole documents. Such a ranking names a "
-            "document once."
+            f"The rankings of {n_fused} of {plural(len(rankings), 'question')} were fused by document, "
+            "because the retrievers return pieces that cannot be matched, such as chunks and whole "
+            "documents. Such a ranking names a document once."
         )
     n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
     if n_cut:
         notes.append(
-            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
-            "model's table, a smaller depth or smaller chunks keep more of them."
+            f"Cut to fit the reranker's context: {plural(n_cut, 'passage')}; a larger `context_tokens` in "
+            "its model's table, a smaller depth or smaller chunks keep more of them."
         )
     return notes
 
