@@ -418,7 +418,7 @@ def test_documents_that_cannot_be_studied_are_refused(settings, tmp_path, says):
 def test_questions_that_cannot_be_studied_are_refused(settings, tmp_path):
     for rows, says in (
         ([Question(id="q", question="When?", lang="en")], "no question names the documents"),
-        (questions(lang="fr"), "the questions are in fr, and no document is"),
+        (questions(lang="fr"), "the questions are in fr, but no document is"),
         ([Question(id="q", question="12?", document_ids=["gone"])], "question 'q' does not say its language"),
     ):
         write_rows(tmp_path / "questions.jsonl", rows, Question, force=True)

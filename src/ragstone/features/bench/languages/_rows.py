@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.corpus.file import Skipped
-from ragstone.kernel.errors import ConfigError, DataError, nearest
+from ragstone.kernel.errors import ConfigError, DataError, nearest, plural
 from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.retrieval.relevance import relevant_documents, same_documents
@@ -85,7 +85,7 @@ def _documents_with_lang(documents: Sequence[Document]) -> tuple[list[Document],
     unknown = [document.id for document in with_lang if not document.lang]
     if unknown:
         raise DataError(
-            f"{len(unknown)} documents do not say their language, and it cannot be detected: "
+            f"{plural(len(unknown), 'document')} without a language, and it cannot be detected: "
             f"{', '.join(unknown[:SHOWN])}. Give them the field `lang`, or leave them out."
         )
     return with_lang, sum(not document.lang for document in documents)

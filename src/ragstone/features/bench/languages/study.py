@@ -48,7 +48,7 @@ from ragstone.features.bench.retrievers.timing import is_paid
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, plural
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
@@ -269,8 +269,8 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
     if strangers:
         named = ", ".join(sorted({question.lang or "" for question in strangers}))
         notes.append(
-            f"{len(strangers)} questions are in a language that no document is in ({named}): they have no "
-            "index of their own language, and the verdicts leave them out."
+            f"{plural(len(strangers), 'question')} in a language that no document is in ({named}): there is "
+            "no index of it, and the verdicts leave them out."
         )
     if "lang" in settings.retrieve.match or "lang" in settings.retrieve.where:
         notes.append(
