@@ -28,7 +28,7 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     assert sum(table.found_right + table.found_wrong for table in summary.blame) > 0
     # Every judge of the metric has a report card, and the others are named.
     assert {card.judge for card in summary.cards} == {"containment", "token_f1", "correctness"}
-    assert any("have not been measured" in note and "faithfulness" in note for note in summary.notes)
+    assert any("Not measured against people" in note and "faithfulness" in note for note in summary.notes)
 
 
 def test_run_again_it_makes_no_call_and_all_rows_are_the_same(settings, tmp_path, fake_openai):
@@ -209,7 +209,7 @@ def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_ke
     dropped = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
     assert dropped.counts["documents"] == 1
     assert dropped.retrieval[0].measures["recall@1"].value == 1.0
-    assert [note for note in dropped.notes if "new repeats old: they were left out" in note]
+    assert [note for note in dropped.notes if "new repeats old: repeats were left out" in note]
     assert not any("corpus lacks" in note for note in dropped.notes)
 
 

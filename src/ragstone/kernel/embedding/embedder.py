@@ -194,8 +194,8 @@ class Embedder:
         lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
         if n_texts > 1 and not lengths.any():  # a single text may hold no word that the model knows
             raise ModelError(
-                f"embedder {self.identity!r} gave nothing but zeros for {plural(n_texts, 'text')}: it does not "
-                "work. Check the model that is served, or use another embedder."
+                f"embedder {self.identity!r} gave nothing but zeros for {plural(n_texts, 'text')}: it does "
+                "not work. Check the model that is served, or use another embedder."
             )
         lengths[lengths == 0] = 1
         return vectors if self._as_given else vectors / lengths
