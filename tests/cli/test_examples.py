@@ -24,10 +24,10 @@ WORDS = [words for _, words in EXAMPLES]
 DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
 # What nobody can be asked here, and what needs a server or a person's work in the browser: what is said then.
 REFUSED = {
-    "compare runs/may runs/june runs/july --by k": "differ in no setting",  # they are copies of one run
+    "compare runs/may runs/june runs/july --by k": "differ in no known setting",  # they are copies of one run
     "compare runs/before runs/after --where": "there is no column 'topic'",  # these questions have no tags
     "export runs/mine --tracking-uri": "no MLflow server answers there",
-    "export judgements.jsonl --otlp": "Check that a collector of OpenTelemetry takes logs over HTTP there",
+    "export judgements.jsonl --otlp": "OpenTelemetry collector takes logs over HTTP there",
     "export runs/mine low.csv --view": "There is no view 'low scores'",  # nobody has saved one
     "label judgements.jsonl labels.jsonl --gaps": "no gap to label again",  # grades and comments of few rows
     "label runs/mine --where": "there is no column 'topic'",

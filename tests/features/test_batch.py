@@ -322,7 +322,7 @@ def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp
         os.kill(stopped.pid, signal.SIGINT)
         _, said = stopped.communicate(timeout=30)
         assert stopped.returncode == 2
-        assert "The batches that were submitted go on at the provider" in said
+        assert "The submitted batches continue at the provider" in said
         again = start(tmp_path, base_url)
         again.communicate(timeout=60)
         assert again.returncode == 0

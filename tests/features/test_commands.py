@@ -136,10 +136,10 @@ def test_agree_maps_labels_of_another_scale(project):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("agree", "labels.jsonl", "labels.jsonl"), "scores and no `judge`, as labels have"),
-        (("agree", "answers.jsonl", "labels.jsonl"), "these rows are answers, and no judgements"),
+        (("agree", "labels.jsonl", "labels.jsonl"), "scores but no `judge`, like labels"),
+        (("agree", "answers.jsonl", "labels.jsonl"), "these rows are answers, not judgements"),
         (("agree", "judgements.jsonl", "none.jsonl"), "none.jsonl: no such file"),
-        (("agree", "judgements.jsonl", "others.jsonl"), "no label is for an answer that was judged"),
+        (("agree", "judgements.jsonl", "others.jsonl"), "no label matches a judged answer"),
         (("agree", "judgements.jsonl", "labels.jsonl", "--threshold", "high"), "write NAME=NUMBER"),
         (("report", "nowhere"), "nowhere: no such run folder"),
         (("report", "."), "summary.json: no such file"),

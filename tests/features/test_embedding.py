@@ -39,6 +39,6 @@ def test_doctor_tries_the_embedders_that_are_named(project, fake_openai):
     ran = ragstone("doctor", "--json")
     checks = {check["name"]: check for check in json.loads(ran.out)}
     assert checks["embedder openai/fake"]["ok"]
-    assert checks["embedder openai/fake"]["detail"].startswith("64 numbers a text")
+    assert checks["embedder openai/fake"]["detail"].startswith("64 numbers per text")
     assert "127.0.0.1:1 cannot be reached" in checks["embedder openai/none"]["detail"]
     assert ran.code == 2

@@ -81,7 +81,7 @@ def test_rows_that_the_address_does_not_ask_for_are_not_shown_meanwhile(project,
 def test_an_index_that_cannot_be_made_is_explained(project, monkeypatch):
     def broken(files, target):
         yield indexing.HowFar(50, 100)
-        raise DataError("answers.jsonl:7: not a row (it ends). Restore the file, or make the run again.")
+        raise DataError("answers.jsonl:7: not a row (it ends). Restore the file, or repeat the run.")
 
     monkeypatch.setattr(indexes, "make_index", broken)
     write(project / "runs" / "wheat")

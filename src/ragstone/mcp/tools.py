@@ -166,7 +166,7 @@ class Tools:
         labels: str = "",
         page: int = 1,
     ) -> str:
-        """Say whether run B is better or worse than run A, or cannot tell; and why a gate fails.
+        """Say whether run B is better or worse than run A, or that nobody can tell, and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
         that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.

@@ -76,7 +76,7 @@ def test_a_filter_of_results_has_no_verdict(runs, where, columns):
     assert comparison.gate.outcome == "cannot tell"
     assert comparison.retrieval == comparison.spent == []
     text = shown(comparison_document(comparison))
-    for word in ("better in", "worse in", "p =", "p <", "interval ", "would be found", "Gate: passed"):
+    for word in ("better in", "worse in", "p =", "p <", "interval ", "likely to be found", "Gate: passed"):
         assert word not in text
     assert "No verdict" in text
     assert WHY_NOT.text.split(" (")[0] in " ".join(text.split())

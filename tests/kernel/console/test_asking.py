@@ -47,7 +47,7 @@ def test_before_a_run_the_forecast_stands_on_standard_error(project, says):
     first, grounds = ran.err.splitlines()[:2]
     says(first)
     says(grounds)
-    assert "first use of this model" in grounds
+    assert "no earlier call" in grounds
     assert "Forecast" not in ran.out
 
 

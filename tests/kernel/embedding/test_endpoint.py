@@ -124,7 +124,7 @@ def test_a_batch_that_is_lost_keeps_the_others(fake_openai, opened, no_backoff):
     fake_openai.embedding = script
     budget = Budget()
     with pytest.raises(
-        CallFailed, match=r"HTTP 500: oh Of 192 texts, 128 are embedded and stored: run"
+        CallFailed, match=r"HTTP 500: oh. Of 192 texts, 128 are embedded and stored: run"
     ) as lost:
         opened(budget)(TEXTS, "passage")
     assert lost.value.status == "error"
@@ -218,7 +218,7 @@ def test_requests_a_minute_are_kept(fake_openai, opened):
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (vectors_said([[1.0]]), "gave 1 vectors for 2 texts"),
+        (vectors_said([[1.0]]), "gave 1 vector for 2 texts"),
         (vectors_said([[1.0], [1.0], [1.0]]), "gave 3 vectors for 2 texts"),
         (vectors_said([[1.0], [1.0, 2.0]]), "gave vectors of 1 and 2 numbers"),
         (vectors_said([[], []]), "gave vectors of 0 numbers"),

@@ -230,7 +230,7 @@ async def test_a_row_that_lacks_an_input_or_failed_asks_nobody(decision_server, 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("faithfulness", "of kind statements needs words, .* take @split=sentences"),
+        ("faithfulness", "of kind statements needs words, .* use @split=sentences"),
         ("citations_asked", "of kind citations needs words"),
         ("pairwise", "of kind pairwise needs words"),
         ("relevance@temperature=1,samples=3", "asks for samples"),

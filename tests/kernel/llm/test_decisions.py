@@ -165,7 +165,7 @@ async def test_who_asks_for_words_is_told_before_anything_is_sent(decision_serve
 
 async def test_a_model_that_writes_is_asked_no_typed_questions(fake_openai, tmp_path):
     async with opened(fake_openai.settings(), tmp_path) as door:
-        with pytest.raises(ModelError, match="no decision model"):
+        with pytest.raises(ModelError, match="is not a decision model"):
             await door.ask(asked())
     assert fake_openai.n_requests == 0
 

@@ -185,7 +185,7 @@ class TestReal:
     async def test_a_file_that_is_no_model_says_so(self, tmp_path):
         (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 100)
         async with opened(Settings(), tmp_path, f"llamacpp/{tmp_path}/broken.gguf") as door:
-            with pytest.raises(ModelError, match=r"cannot be loaded .* Is it a whole GGUF file\?"):
+            with pytest.raises(ModelError, match=r"cannot be loaded .* Is it a complete GGUF file\?"):
                 await asyncio.wait_for(door.ask(prompt()), 60)
 
 

@@ -164,7 +164,7 @@ async def test_a_response_that_cannot_be_read_is_missing_and_replaced_and_told_o
         await ledger.put(key(1), "m", USED)
     assert await waiting == await ledger.find(key(1)) == USED
     ledger.close()
-    assert [record.getMessage() for record in caplog.records if "2 of the responses" in record.getMessage()]
+    assert [record.getMessage() for record in caplog.records if "2 of the requested" in record.getMessage()]
     other.close()
 
 

@@ -82,7 +82,7 @@ def test_no_own_words_are_none():
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("/(/", "no regular expression"), (r"/\d*/", "empty text"), (r"/(?P<a>x)/", "names or numbers")],
+    [("/(/", "not a regular expression"), (r"/\d*/", "empty text"), (r"/(?P<a>x)/", "names or numbers")],
 )
 def test_a_wrong_expression_is_named(word, said):
     with pytest.raises(ConfigError, match=said):

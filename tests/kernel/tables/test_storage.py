@@ -125,7 +125,7 @@ class TestS3:
         assert list(read_rows(Path(url), Question)) == ROWS
 
     def test_a_bucket_that_does_not_exist_is_told_before_anything_is_written(self, bucket: str) -> None:
-        with pytest.raises(DataError, match=r"no such bucket or file .*make the bucket"):
+        with pytest.raises(DataError, match=r"no such bucket or file .*create the bucket"):
             check_output("s3://nobody-has-this/a.jsonl", force=False)
         with pytest.raises(DataError, match="no such bucket or file"):
             check_output("s3://nobody-has-this/a/", force=False)

@@ -11,6 +11,7 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Engine, Force, OutputPlace
 from ragstone.kernel.console.printing import say, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 Method = Annotated[
     str | None,
@@ -70,4 +71,4 @@ def chunk(
     if json:
         show_json(ChunkOutput(chunks=n_chunks, output=output))
     else:
-        say(f"{n_chunks} chunks in {output}.")
+        say(f"{plural(n_chunks, 'chunk')} in {output}.")

@@ -187,7 +187,4 @@ def _tell_cut_cells(table: "Rows[dict[str, Any]]", path: Path) -> None:
 
     cut = n_cut_by_excel(table) if path.suffix.lower() == ".csv" else 0
     if cut:
-        say(
-            f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; other programs show all of "
-            "it."
-        )
+        say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; other programs show all.")

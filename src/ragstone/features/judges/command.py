@@ -356,5 +356,6 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
     heads = ("row", "metric", "expected", "given", "status", "reason")
     columns = [blocks.Column(head, text=True) for head in heads]
     show_blocks([blocks.Table(columns, rows, "Rows that were tried")], whole=whole)
-    counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
+    wrong = plural(tried.wrong, "easy row")
+    counts = f"{plural(len(tried.rows), 'judgement')}: {tried.unscored} not scored, {wrong} wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

@@ -290,6 +290,6 @@ def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
         else ""
     )
     return (
-        f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
+        f"{output}: {plural(len(chosen), 'answer')} to label for {chosen[0].metric}, in random order.{fewer} "
         f"Fill in `score` from the top, and delete the rows that you do not get to.{weighed}"
     )

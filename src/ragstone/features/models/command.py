@@ -7,6 +7,7 @@ import typer
 
 from ragstone.kernel.console.options import AsJson, Config, Whole
 from ragstone.kernel.console.printing import show_blocks, show_json
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.bench import SuiteCard
@@ -123,7 +124,7 @@ def _prices(entry: "ProviderEntry") -> "list[Block]":
 
 def _provider_cells(entry: "ProviderEntry") -> list[str]:
     days = {str(price.read) for price in entry.prices}
-    prices = f"{len(entry.prices)} list prices, read {max(days)}" if days else ""
+    prices = f"{plural(len(entry.prices), 'list price')}, read {max(days)}" if days else ""
     lines = [[entry.title, _key(entry), _address(entry)], [" ".join(entry.can), prices]]
     return [f"{entry.name}/MODEL", "\n".join("; ".join(filter(None, parts)) for parts in lines).strip()]
 

@@ -195,16 +195,16 @@ def _say_losses(summary: "SampleSummary") -> None:
     if log.unread_quality:
         say(f"In {plural(log.unread_quality, 'row')} the quality is not a number, a thumb, or yes or no.")
     if summary.without_quality:
-        say(f"{summary.without_quality:,} questions have no quality and were not considered.")
+        say(f"Not considered, without a quality: {plural(summary.without_quality, 'question')}.")
     if summary.ungrouped:
-        say(f"{summary.ungrouped:,} questions were left out at random before the topics were made.")
+        say(f"Left out at random before the topics were made: {plural(summary.ungrouped, 'question')}.")
     if summary.unspoken:
         say(
             f"Nothing was taken from topics or cells with {plural(summary.unspoken, 'row')}: the weights "
             "leave them out. Take more with --count."
         )
     if summary.missing:
-        say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
+        say(f"Missing: {summary.missing:,} of {plural(summary.wanted, 'question')}. The log has no more.")
 
 
 def _noun(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, Output, Seed
 from ragstone.kernel.console.printing import say, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.tag.tagging import Tagging, TaggingSummary
@@ -61,7 +62,7 @@ def tag(
         show_json(summary)
     else:
         _tell(summary)
-    say(f"{summary.n_rows} rows in {output}.")
+    say(f"{plural(summary.n_rows, 'row')} in {output}.")
     leave([*summary.statuses, *summary.named], summary.calls, strict=asking.strict)
 
 
@@ -92,7 +93,8 @@ def _tell(summary: "TaggingSummary") -> None:
 
     if summary.topics:
         show(
-            f"{len(summary.topics)} topics:", *(f"{topic.n_rows:6}  {topic.name}" for topic in summary.topics)
+            f"{plural(len(summary.topics), 'topic')}:",
+            *(f"{topic.n_rows:6}  {topic.name}" for topic in summary.topics),
         )
     if summary.n_without_topic:
         show(f"{summary.n_without_topic:6}  in none: they share no term with another")
@@ -103,7 +105,8 @@ def _tell(summary: "TaggingSummary") -> None:
     failed = {status: n for status, n in summary.statuses.items() if status != "scored"}
     if failed:
         told = ", ".join(f"{n} {status}" for status, n in failed.items())
-        say(f"{sum(failed.values())} rows got no tags from the model ({told}); `tag_error` says why.")
+        n = plural(sum(failed.values()), "row")
+        say(f"{n} got no tags from the model ({told}); `tag_error` says why.")
     unnamed = {status: n for status, n in summary.named.items() if status != "scored"}
     if unnamed:
         told = ", ".join(f"{n} {status}" for status, n in unnamed.items())
@@ -111,6 +114,6 @@ def _tell(summary: "TaggingSummary") -> None:
             f"{sum(unnamed.values())} topics are named by their terms, since the model gave no name ({told})."
         )
     if summary.n_cut:
-        say(f"{summary.n_cut} rows are too long: the model saw only their beginning.")
+        say(f"Too long, so the model saw only the beginning: {plural(summary.n_cut, 'row')}.")
     if summary.statuses or summary.named:
         say(asked_line(summary.calls))

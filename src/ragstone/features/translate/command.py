@@ -91,9 +91,9 @@ def translate(
         show_json(made.summary)
     else:
         if made.summary.documents is not None:
-            _show_counts("documents", made.summary.documents)
+            _show_counts("document", made.summary.documents)
         if made.summary.questions is not None:
-            _show_counts("questions", made.summary.questions)
+            _show_counts("question", made.summary.questions)
         say(asked_line(made.summary.calls))
     n_lost = sum(
         sum(reasons.values())
@@ -171,14 +171,15 @@ def _show_counts(kind: str, counts: "TranslationCounts") -> None:
     from ragstone.kernel.console.printing import show
     from ragstone.kernel.dataset.candidate import REASONS
     from ragstone.kernel.dataset.languages import language_name
+    from ragstone.kernel.errors import plural
 
     for lang, n in counts.n_translated.items():
         lost = counts.lost[lang]
         chrf = counts.chrf[lang]
         scored = "" if chrf is None else f"; mean chrF of the back-translation {chrf:.2f}"
-        show(f"{n} of {n + sum(lost.values())} {kind} in {language_name(lang)}{scored}")
+        show(f"{n} of {plural(n + sum(lost.values()), kind)} in {language_name(lang)}{scored}")
         show(*(f"{n_lost:6}  lost: {REASONS[reason][1]}" for reason, n_lost in lost.items()))
     if counts.n_same:
-        say(f"{kind.capitalize()} already in a requested language: {counts.n_same}.")
+        say(f"Already in a requested language: {plural(counts.n_same, kind)}.")
     if counts.n_other:
-        say(f"{kind.capitalize()} left out, not in the language of --from: {counts.n_other}.")
+        say(f"Left out, not in the language of --from: {plural(counts.n_other, kind)}.")

@@ -229,13 +229,13 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     ]
     failed = sum(row.score is None for row in labelled)
     reasons = {
-        "labelled answers that the judge could not score": failed,
-        "answers on which annotators tied": len(labelled) - failed - mean.n_labelled,
-        "answers to questions that the judge was tuned on": tuned,
+        ("labelled answer", "that the judge could not score"): failed,
+        ("answer", "on which annotators tied"): len(labelled) - failed - mean.n_labelled,
+        ("answer", "to questions that the judge was tuned on"): tuned,
     }
-    left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
+    left_out = [f"{plural(n, noun)} {reason}" for (noun, reason), n in reasons.items() if n]
     if left_out:
-        notes.append(f"{whose}: left out: {', '.join(left_out)}.")
+        notes.append(f"{whose}, left out: {', '.join(left_out)}.")
     named = {split_repeat(system)[0] for _, system in judge.pairs.labelled}
     systems = dict.fromkeys(split_repeat(row.system)[0] for row in rows)
     bare = [system for system in systems if system not in named]

@@ -254,7 +254,7 @@ def _grounds(model: "ModelForecast") -> list[str]:
     if model.n_earlier:
         grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
     else:
-        grounds = "first use of this model, so reply lengths are estimates (try --limit 5 first)"
+        grounds = "no earlier call in the ledger, so lengths are guessed (try --limit 5 first)"
     lines = [f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."]
     if model.shared_usd is not None:
         lines.append(

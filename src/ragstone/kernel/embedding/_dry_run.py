@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.embedding._endpoint import batches_of, prefixes_of
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, NotEmbedded, Role
-from ragstone.kernel.errors import ModelError
+from ragstone.kernel.errors import ModelError, plural
 from ragstone.kernel.llm.embedding_door import most_used
 from ragstone.kernel.llm.forecast import Forecaster
 
@@ -19,8 +19,8 @@ def offline_model(settings: ModelSettings, *, identity: str) -> EmbeddingModel:
 
     def refuse(texts: Sequence[str], _role: Role, _keep: Keep) -> None:
         raise ModelError(
-            f"offline, and the embeddings store lacks {len(texts):,} texts of {identity}. Run once without "
-            "--offline."
+            f"offline, and the embeddings store lacks {plural(len(texts), 'text')} of {identity}. Run once "
+            "without --offline."
         )
 
     return EmbeddingModel(identity=identity, embed=refuse, prefixes=prefixes_of(settings))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ragstone.kernel.embedding._cache import load_vectors, store_vectors
 from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors
-from ragstone.kernel.errors import DataError, ModelError
+from ragstone.kernel.errors import DataError, ModelError, plural
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.limits import CallsStopped
 
@@ -188,14 +188,14 @@ class Embedder:
         vectors = np.asarray(result, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != n_texts or not np.isfinite(vectors).all():
             raise ModelError(
-                f"embedder {self.identity!r} gave an array of shape {vectors.shape} for {n_texts} "
-                "texts, or numbers that are not finite. Use another embedder."
+                f"embedder {self.identity!r} gave an array of shape {vectors.shape} for "
+                f"{plural(n_texts, 'text')}, or numbers that are not finite. Use another embedder."
             )
         lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
         if n_texts > 1 and not lengths.any():  # a single text may hold no word that the model knows
             raise ModelError(
-                f"embedder {self.identity!r} gave nothing but zeros for {n_texts} texts: it does not work. "
-                "Check the model that is served, or use another embedder."
+                f"embedder {self.identity!r} gave nothing but zeros for {plural(n_texts, 'text')}: it does "
+                "not work. Check the model that is served, or use another embedder."
             )
         lengths[lengths == 0] = 1
         return vectors if self._as_given else vectors / lengths
@@ -223,8 +223,8 @@ def _incomplete(failures: Sequence[CallFailed], n_texts: int) -> CallFailed:
         return first
     return CallFailed(
         first.status,
-        f"{first} Of {n_texts:,} texts, {n_texts - len(failures):,} are embedded and stored: run the same "
-        "command again to continue from there.",
+        f"{str(first).rstrip('.')}. Of {plural(n_texts, 'text')}, {n_texts - len(failures):,} are embedded "
+        "and stored: run the same command again to continue from there.",
     )
 
 

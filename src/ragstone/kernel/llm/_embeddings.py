@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.kernel.errors import ModelError
+from ragstone.kernel.errors import ModelError, plural
 from ragstone.kernel.llm._openai_reply import NOT_TOLD, read_counts
 from ragstone.kernel.llm._site import Site, exchange, raise_for
 from ragstone.kernel.llm.prompt import Unreachable
@@ -77,7 +77,9 @@ def _vectors(embeddings: list[_Vector], n_texts: int, where: str) -> NDArray[np.
     """Return the vectors in the order of the texts. Raises ModelError for anything but one for each."""
     advice = "Use another model or endpoint: these would make wrong rankings."
     if len(embeddings) != n_texts:
-        raise ModelError(f"{where}: gave {len(embeddings)} vectors for {n_texts} texts. {advice}")
+        raise ModelError(
+            f"{where}: gave {plural(len(embeddings), 'vector')} for {plural(n_texts, 'text')}. {advice}"
+        )
     if any(vector.index is not None for vector in embeddings):
         if sorted(-1 if vector.index is None else vector.index for vector in embeddings) != list(
             range(n_texts)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.kernel.config import Price
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.kernel.records import Status, Usage
 
@@ -354,9 +354,9 @@ class Budget:
     def _exceeded(self, wanted: tuple[int, float], held: tuple[int, float]) -> str | None:
         """Return the cap that would be exceeded, in words, or None."""
         if self.caps.calls is not None and self.made >= self.caps.calls:
-            return f"{self.caps.calls} calls"
+            return plural(self.caps.calls, "call")
         if self.caps.tokens is not None and self._spent[0] + wanted[0] + held[0] > self.caps.tokens:
-            return f"{self.caps.tokens} tokens"
+            return plural(self.caps.tokens, "token")
         if self.caps.usd is not None and self._spent[1] + wanted[1] + held[1] > self.caps.usd:
             return f"{self.caps.usd} USD"
         return None

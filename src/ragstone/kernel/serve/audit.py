@@ -47,8 +47,8 @@ class AuditLog:
             append_line(path, line.encode(), mode=0o600)
         except OSError as mistake:
             raise DataError(
-                f"{path}: the audit log cannot be written ({mistake.strerror}), and without it nothing is "
-                "done. Free some disk space, or make the folder writable."
+                f"{path}: the audit log cannot be written ({mistake.strerror}), so what was just done is "
+                "not in it. Free some disk space, or make the folder writable."
             ) from None
 
     def _rotated(self) -> list[Path]:

@@ -168,10 +168,11 @@ def plain_notes(
         named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
         notes.append(f"{plural(len(skipped), 'file')} gave no document: {named}{_more(skipped)}.")
     if missing:
+        verb = "names" if len(missing) == 1 else "name"
         notes.append(
-            f"{plural(len(missing), 'question')} {'names' if len(missing) == 1 else 'name'} documents that "
-            f"the corpus lacks: {', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find "
-            "those, so the rank measures are too low."
+            f"{plural(len(missing), 'question')} {verb} documents that the corpus lacks: "
+            f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
+            "measures are too low."
         )
     notes += [
         f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "
@@ -223,8 +224,8 @@ def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         if metric.repeats is not UNSET and metric.repeats.n_k_of_n:
             n, short = metric.repeats.n_k_of_n, metric.repeats.n_short
             note = (
-                f"{metric.judge} of {metric.system}: `pass` in `expect` says how many answers to "
-                f"{plural(n, 'question')} must pass. Such a question counts 1 if that many do, else 0."
+                f"{metric.judge} of {metric.system}: `pass` in `expect` says, for {plural(n, 'question')}, "
+                "how many answers must pass. Such a question counts 1 if that many do, else 0."
             )
             if short:
                 note += (

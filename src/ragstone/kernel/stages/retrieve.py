@@ -245,9 +245,9 @@ def ranking_notes(
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
         notes.append(
-            f"{n_fused} of {len(rankings)} questions were fused by document, because the retrievers return "
-            "pieces that cannot be matched, such as chunks and whole documents. Such a ranking names a "
-            "document once."
+            f"The rankings of {n_fused} of {plural(len(rankings), 'question')} were fused by document, "
+            "because the retrievers return pieces that cannot be matched, such as chunks and whole "
+            "documents. Such a ranking names a document once."
         )
     n_cut = sum(noted.get("cut", 0) for noted in noted_of.values())
     if n_cut:

@@ -67,7 +67,7 @@ def test_what_a_judge_cannot_do_is_left_out_with_the_reason(plan, says):
     grid = plan(judges=["mine.toml", "graded.toml"], scales=["own", "0-10"], shots=[0, 5], prompts=["own"])
     assert asked(grid) == ["mine@shots=0", "graded", "graded@scale=0-10"]
     reasons = {one.name: one.reason for one in grid.left_out}
-    assert "no rubric" in reasons["mine@scale=0-10,shots=0"]
+    assert "not a rubric" in reasons["mine@scale=0-10,shots=0"]
     says(reasons["mine@shots=5"])
     assert set(reasons) == {
         "mine@shots=5",

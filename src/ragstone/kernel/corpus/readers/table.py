@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.corpus.file import IngestOptions
+from ragstone.kernel.errors import plural
 from ragstone.kernel.files.decoding import decode, decode_unmixed, stray_byte
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.sheet import FileTable, names_of
@@ -197,7 +198,11 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
         except msgspec.DecodeError as mistake:
             mistakes.append(f"line {number} is not a JSON object ({mistake})")
     if mistakes:
-        more = f"; and {len(mistakes) - SHOWN_MISTAKES} more lines" if len(mistakes) > SHOWN_MISTAKES else ""
+        more = (
+            f"; and {plural(len(mistakes) - SHOWN_MISTAKES, 'more line')}"
+            if mistakes[SHOWN_MISTAKES:]
+            else ""
+        )
         raise Unreadable("; ".join(mistakes[:SHOWN_MISTAKES]) + more)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
     yield FileTable(rows=rows, columns=columns, notes=decoded.notes() if decoded else {})

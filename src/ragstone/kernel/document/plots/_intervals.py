@@ -72,7 +72,7 @@ def draw_intervals(figure: Intervals, width: int) -> Sketch:
     parts += axis
     height -= 6
     if len(known) > MOST:
-        parts.append(write(0, height + 10, f"{len(known) - MOST:,} more are in the table.", "muted"))
+        parts.append(write(0, height + 10, f"In the table: {len(known) - MOST:,} more.", "muted"))
         height += 20
     return Sketch(width, round(height), parts, (left, top, right, bottom))
 

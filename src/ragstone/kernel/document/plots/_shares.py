@@ -47,6 +47,6 @@ def draw_shares(figure: Shares, width: int) -> Sketch:
     parts += axis
     height -= 6
     if len(figure.rows) > MOST:
-        parts.append(write(0, height + 10, f"{len(figure.rows) - MOST:,} more are in the table.", "muted"))
+        parts.append(write(0, height + 10, f"In the table: {len(figure.rows) - MOST:,} more.", "muted"))
         height += 20
     return Sketch(width, round(height), parts, (left, top, right, bottom))

@@ -124,7 +124,7 @@ def load_function(call: str, folder: str, digest: str = "") -> LoadedFunction:
     loaded = _read(function, where)
     if digest and loaded.digest != digest:
         raise ConfigError(
-            f"{where}: its source here differs from that of the process that started. Copy the file."
+            f"{where}: its source here differs from that of the process that started the run. Copy the file."
         )
     _loaded[call, loaded.digest] = loaded
     return loaded

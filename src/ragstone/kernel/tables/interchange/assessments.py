@@ -156,7 +156,7 @@ def label_rows(assessments: Iterable[Assessment], where: str) -> Iterator[Number
     valued = [one for one in people if grade_in(one) is not None]
     if len(valued) < len(people):
         LOG.warning(
-            "%s: %s of people %s no score and no label: no label is made from it.",
+            "%s: %s of people %s no score and no label: such an annotation becomes no label.",
             where,
             plural(len(people) - len(valued), "annotation"),
             "has" if len(people) - len(valued) == 1 else "have",
