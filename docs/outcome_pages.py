@@ -1,6 +1,7 @@
 """What commands print and say: reference/json.md and how-to/troubleshooting.md. See generate.py."""
 
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,8 @@ WHEN = {
     "models-of-a-provider": "with the name of a provider",
 }
 """Name of a schema -> when a command that prints one of several prints this one."""
+FUNCTION = re.compile(r"[,;]\s+see [a-z]+(?:_[a-z]+|\.\w+)+(?=[.;,])|\s+\(see [a-z]+(?:_[a-z]+|\.\w+)+\)")
+"""A docstring's pointer to a function of the sources, which a reader of the page does not have."""
 PLAIN_TYPES = {
     "string": "text",
     "integer": "whole number",
@@ -110,9 +113,9 @@ def _shape(made: dict[str, Any]) -> str:
         [f"`{field}`" + ("" if field in required else "?"), _json_type(kind)]
         for field, kind in made["properties"].items()
     ]
-    told = (
-        inspect.cleandoc(made["description"]).replace("<", "&lt;") + "\n\n" if "description" in made else ""
-    )
+    told = ""
+    if "description" in made:
+        told = FUNCTION.sub("", inspect.cleandoc(made["description"])).replace("<", "&lt;") + "\n\n"
     return f"{told}{table(['field', 'type'], rows)}"
 
 
