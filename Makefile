@@ -88,7 +88,7 @@ lint-release:  ## check workflows, forms, citation, Containerfile, compose file 
 	"$$bin/zizmor" --offline -q .github && schema github-workflows .github/workflows/*.yml && \
 	schema dependabot .github/dependabot.yml && schema github-issue-config .github/ISSUE_TEMPLATE/config.yml && \
 	schema github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml && schema citation-file-format CITATION.cff && \
-	schema compose-spec deploy/compose.yaml && "$$bin/hadolint" deploy/Containerfile && \
+	schema compose-spec deploy/compose.yaml && "$$bin/hadolint" deploy/Containerfile deploy/Containerfile.ray && \
 	"$$bin/kubernetes-validate" --strict --quiet deploy/kubernetes/serve.yaml
 
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
@@ -135,7 +135,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/systems.py
 	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl
 
-docs: $(VENV)/.dev  ## write docs/reference/commands.md and the table of judges anew from the code
+docs: $(VENV)/.dev  ## write the pages of docs/ that are made from the code anew
 	$(BIN)/python docs/generate.py
 
 site: $(VENV)/.site  ## build the documentation as a site, with search, into site/; SITE_VERSION=1.2 keeps versions beside each other

@@ -1,6 +1,7 @@
 """What commands print and say: reference/json.md and how-to/troubleshooting.md. See generate.py."""
 
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,34 @@ ragstone schema run -o run.schema.json
 The `$id` of a schema ends in its version, now {OUTPUT_VERSION}:
 `urn:ragstone:schema:run:{OUTPUT_VERSION}`. Within a version fields may be added, so a reader should ignore
 those that it does not know; none is removed, renamed, given another type or another meaning. A change that
-needs this gets a new number and a line in the CHANGELOG. The documents themselves carry no version. With
-`--forecast` every command prints [`forecast`](#forecast). An error is no document: standard error has the
-message, and the exit code says what kind it is.
+needs this gets a new number and a line in the CHANGELOG. The documents do not carry this number:
+the field `version` of a run, a bench or blame is Ragstone's. With `--forecast` a command prints
+[`forecast`](#forecast). An error is no document: standard error has the message, and the exit code says what
+kind it is.
 
 A `?` marks fields that may be absent. Types with a link are at the end of the page.
 """
+WHEN = {
+    "compare": "for two runs",
+    "compare-several": "for more than two runs",
+    "note": "for a new note; none with `--remove`",
+    "notes": "without a question",
+    "agree": "with labels",
+    "agree-languages": "without labels, for answers in several languages",
+    "agree-gaps": "with `--gaps` or `--again`",
+    "judges-test": "for a judge that was tried",
+    "judges-test-file": "without `--model`, for a judge that asks one",
+    "judges-develop": "without `--test`",
+    "judges-develop-test": "with `--test`",
+    "import": "for an evaluation set",
+    "import-verdicts": "for verdicts of another tool",
+    "import-conversations": "with `--conversations`",
+    "models": "without the name of a provider",
+    "models-of-a-provider": "with the name of a provider",
+}
+"""Name of a schema -> when a command that prints one of several prints this one."""
+FUNCTION = re.compile(r"[,;]\s+see [a-z]+(?:_[a-z]+|\.\w+)+(?=[.;,])|\s+\(see [a-z]+(?:_[a-z]+|\.\w+)+\)")
+"""A docstring's pointer to a function of the sources, which a reader of the page does not have."""
 PLAIN_TYPES = {
     "string": "text",
     "integer": "whole number",
@@ -48,7 +71,10 @@ def json_page(made_by: str) -> str:
     """Return json.md: what each command prints with --json, as tables."""
     by_schema: dict[str, list[str]] = {}
     for command in _json_commands(typer.main.get_command(app_of())):
-        for name in printed_by(command):
+        names = printed_by(command)
+        if missing := {*names} - WHEN.keys() if len(names) > 1 else set():
+            raise ValueError(f"ragstone {command}: say in WHEN when it prints {', '.join(sorted(missing))}")
+        for name in names:
             by_schema.setdefault(name, []).append(f"`ragstone {command}`")
     parts = [f"# What --json prints\n\n{made_by}\n{JSON_OUTPUTS}"]
     inner: dict[str, dict[str, Any]] = {}
@@ -60,7 +86,8 @@ def json_page(made_by: str) -> str:
         for kind, made in definitions.items():
             if kind != top and inner.setdefault(kind, made) != made:
                 raise ValueError(f"two types of --json are named {kind}")
-        printed = ", ".join(by_schema.get(name, ["every command with `--forecast`"]))
+        printed = ", ".join(by_schema.get(name, ["every command that takes `--forecast`, if it is given"]))
+        printed += f", {WHEN[name]}" if name in WHEN else ""
         shape = "A list; each item:" if many else "An object:"
         parts.append(f"## {name}\n\nPrinted by {printed}. {shape}\n\n{_shape(definitions[top])}")
     parts.append("# Types\n")
@@ -86,9 +113,9 @@ def _shape(made: dict[str, Any]) -> str:
         [f"`{field}`" + ("" if field in required else "?"), _json_type(kind)]
         for field, kind in made["properties"].items()
     ]
-    told = (
-        inspect.cleandoc(made["description"]).replace("<", "&lt;") + "\n\n" if "description" in made else ""
-    )
+    told = ""
+    if "description" in made:
+        told = FUNCTION.sub("", inspect.cleandoc(made["description"])).replace("<", "&lt;") + "\n\n"
     return f"{told}{table(['field', 'type'], rows)}"
 
 

@@ -109,6 +109,35 @@ def test_a_release_is_published_only_after_it_was_built_twice_installed_and_atte
     assert "make dist DIST=again\ndiff -r dist again\n" in scripts
 
 
+def test_each_project_is_published_from_an_environment_of_its_own_which_the_docs_name():
+    job = yaml.safe_load((GITHUB / "workflows/release.yml").read_text("utf-8"))["jobs"]["publish"]
+    environments = {each["project"]: each["environment"] for each in job["strategy"]["matrix"]["include"]}
+    assert environments.keys() == {project()["name"], project("packages/ragstone-assistant")["name"]}
+    assert len(set(environments.values())) == 2
+    page = (ROOT / "docs/how-to/release.md").read_text("utf-8")
+    assert all(f"environment `{name}`" in page for name in environments.values())
+
+
+def test_every_target_of_make_that_a_text_names_exists():
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    files = [
+        path for folder in ("docs", "deploy", ".github", "examples") for path in (ROOT / folder).rglob("*")
+    ]
+    texts = [
+        path
+        for path in files
+        if path.suffix in (".md", ".yml", ".yaml", ".sh") or "Containerfile" in path.name
+    ]
+    texts += [*ROOT.glob("*.md"), ROOT / "mkdocs.yml", ROOT / ".pre-commit-config.yaml"]
+    named = {
+        (target, path.name)
+        for path in texts
+        for target in re.findall(r"(?m)(?:`|&& |run: |^#   )make ([a-z][a-z-]*)", path.read_text("utf-8"))
+    }
+    assert len(named) > 20
+    assert {(target, name) for target, name in named if target not in targets} == set()
+
+
 def test_pythons_are_the_same_in_workflows_and_classifiers():
     said = [
         {line.rpartition(" ")[2] for line in project(folder)["classifiers"] if re.search(r":: 3\.\d+$", line)}
@@ -180,7 +209,10 @@ def test_notice_names_each_package_under_copyleft_that_an_extra_brings():
 
 
 def test_hooks_for_developers_run_tools_that_the_environment_has():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    hooks = settings["repos"][0]["hooks"]
+    stages = {stage for hook in hooks for stage in hook.get("stages", ["pre-commit"])}
+    assert {*settings["default_install_hook_types"]} == stages  # else `pre-commit install` leaves some out
     tools = {hook["entry"].split()[0].removeprefix(".venv/bin/") for hook in hooks}
     brings = {"import-linter": "lint-imports"}
     dev = {Requirement(each).name for each in project()["optional-dependencies"]["dev"]}

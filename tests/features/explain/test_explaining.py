@@ -212,6 +212,28 @@ def test_what_a_mistake_prints_leads_to_its_code(here, code):
     assert explain(wrapped)[0].code == code
 
 
+USAGE = [
+    ["jduge", "a.jsonl"],
+    ["judge", "a.jsonl", "--budgt", "5usd"],
+    ["judge", "a.jsonl", "--limit", "many"],
+    ["judge", "a.jsonl", "--budget"],
+    ["agree"],
+    ["report", "runs/a", "and", "more"],
+]
+
+
+@pytest.mark.parametrize("words", USAGE, ids=" ".join)
+def test_a_command_that_is_not_one_is_wrong_usage(here, words):
+    ran = ragstone(*words)
+    assert ran.code == 2
+    assert [each.code for each in explain(ran.err)] == ["exit-2"]
+
+
+def test_each_message_is_listed_once():
+    (no_file, *_) = explain("a.csv: no such file. Check the spelling and the folder that you are in.")
+    assert no_file.messages == ["…: no such file. Check the spelling and the folder that you are in."]
+
+
 def test_a_port_that_is_taken(here):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -37,6 +37,13 @@ def test_own_files_are_named_and_run_as_they_are(mine, monkeypatch):
     assert (mine / "np" / "runs" / "np" / "report.html").is_file()
 
 
+def test_the_current_folder_needs_no_entering(mine):
+    own = ragstone("new", ".", "--documents", "my handbook", "--questions", "asked.jsonl")
+    assert "Made this folder a project." in own.err
+    assert own.err.rstrip().endswith("Next: ragstone run")
+    assert load_settings(mine / "ragstone.toml").run.name == mine.name
+
+
 def test_documents_alone_lead_to_writing_questions(mine, says):
     ran = ragstone("new", "np", "--documents", "my handbook")
     assert ran.code == 0

@@ -34,5 +34,7 @@ def explain(
     found = explain_text(" ".join(text)) if text else explanations()
     if json:
         show_json(found)
+    elif text:
+        typer.echo(explained_text(found))  # its lines are wrapped already, and an address has to stay whole
     else:
-        show(explained_text(found) if text else listed_text(found, whole=whole))
+        show(listed_text(found, whole=whole))

@@ -160,7 +160,7 @@ def _of_message(text: str, entries: dict[str, list[Explanation]]) -> list[Explan
     """Return the errors that a message may be: by what entries quote, longest first, else by the sources."""
     plain = plain_text(text)
     matches = find_messages(text)
-    shown = [match.shown for match in matches]
+    shown = [*dict.fromkeys(match.shown for match in matches)]  # two modules may say the same
     quoting = _quoting(plain) or _quoting(" ".join(shown).casefold())
     if quoting:
         return [

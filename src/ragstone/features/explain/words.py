@@ -5,8 +5,12 @@ from textwrap import fill
 
 from ragstone.features.explain.explaining import Explanation, Group
 from ragstone.kernel.errors import plural
+from ragstone.kernel.version import __version__
 
 WIDTH = 80
+DOCS = (
+    f"https://github.com/ragstone/ragstone/blob/v{__version__}/docs"  # an installation has no docs of its own
+)
 HEADS: dict[Group, str] = {
     "error": "Errors that people meet",
     "status": "Statuses of a judgement",
@@ -52,7 +56,7 @@ def _lines(explanation: Explanation) -> list[str]:
     if explanation.do:
         lines.append(_wrapped("  Do", explanation.do))
     lines += [f"    {line}".rstrip() for line in explanation.example.splitlines()]
-    return [*lines, f"  Docs: docs/{explanation.page}"]
+    return [*lines, f"  Docs: {DOCS}/{explanation.page}"]
 
 
 def _wrapped(head: str, text: str) -> str:

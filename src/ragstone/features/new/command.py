@@ -42,16 +42,19 @@ def new(
         write_own_settings(folder, model, documents, questions)
     else:
         copy_starter(folder, model)
+    is_here = folder.resolve() == Path.cwd()
+    made = "Made this folder a project" if is_here else f"Made {folder}"
+    enter = "" if is_here else f"cd {shlex.quote(str(folder))} && "
     if model is None:
         say(
-            f"Made {folder}. It asks no model: answers are quoted from the documents, and judges compare "
+            f"{made}. It asks no model: answers are quoted from the documents, and judges compare "
             "words. Lines of ragstone.toml that begin with `# model` show how to name one."
         )
     else:
-        say(f"Made {folder}. It asks {model} ({why}); `model` in [run] of ragstone.toml names it.")
+        say(f"{made}. It asks {model} ({why}); `model` in [run] of ragstone.toml names it.")
     if documents and questions is None:
         sources = " ".join(shlex.quote(seen_from(folder, path)) for path in documents)
         say("Next, have questions written, and name their file in [questions] of ragstone.toml:")
-        say(f"cd {shlex.quote(str(folder))} && ragstone build questions {sources} --count 20")
+        say(f"{enter}ragstone build questions {sources} --count 20")
     else:
-        say(f"Next: cd {shlex.quote(str(folder))} && ragstone run")
+        say(f"Next: {enter}ragstone run")

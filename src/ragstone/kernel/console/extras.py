@@ -35,7 +35,7 @@ EXTRAS = {
     "html": Extra("HTML files", ("selectolax",)),
     "frames": Extra("`.to_pandas()`, `.to_polars()`, `.to_duckdb()`", ("pandas", "polars", "duckdb")),
     "assistant": Extra("the assistant", ("ragstone_assistant", "litestar", "qdrant_client")),
-    "mcp": Extra("tools of MCP servers", ("mcp",)),
+    "mcp": Extra("tools of MCP servers, and `ragstone mcp`", ("mcp",)),
     "telemetry": Extra("traces in protobuf", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
     "schema": Extra("the judge `valid_json`", ("jsonschema",)),
     "faiss": Extra("dense retrievers, `index = 'faiss'`", ("faiss",)),

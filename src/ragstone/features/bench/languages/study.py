@@ -48,7 +48,7 @@ from ragstone.features.bench.retrievers.timing import is_paid
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, plural
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
