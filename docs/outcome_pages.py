@@ -38,6 +38,8 @@ A `?` marks fields that may be absent. Types with a link are at the end of the p
 WHEN = {
     "compare": "for two runs",
     "compare-several": "for more than two runs",
+    "bench-judges": "without `--suite`",
+    "bench-judges-suite": "with `--suite`",
     "note": "for a new note; none with `--remove`",
     "notes": "without a question",
     "agree": "with labels",
