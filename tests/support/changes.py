@@ -154,6 +154,10 @@ ON_PURPOSE = "it changes what it is given on purpose: an attack or a planted def
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
+    "features.explain._messages:_Module._texts": "text of our own sources: what is filled in becomes a hole",
+    "features.explain._messages:MessageTemplate.shown": "a message of ours: its holes become `…`",
+    "features.explain._messages:plain_text": COMPARED,
+    "features.explain.explaining:_code_of": NAME,
     "kernel.corpus.readers.asciidoc:AsciiDocText._fenced": "numbers of notes in code, behind it",
     "kernel.corpus.readers.asciidoc:_marked": "a part of one that is tried",
     "kernel.corpus.readers.asciidoc:_macro_text": "a part of one that is tried",

@@ -283,6 +283,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "kernel.dataset.checks:_forms": lambda: [checks._forms()["zh"].parts or re.compile("a")],
     "kernel.llm.families:model_family": lambda: [re.compile(r"(?:^|[-_. :]|meta-)(?:gpt|chatgpt|o\d\b)")],
     "features.build._defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
+    "features.explain._messages:every_message": lambda: [
+        re.compile(r"\braise |\bexplaining\(|\b(?:DataError)\(")
+    ],
     "features.build._defects:_is_name": lambda: [re.compile("maize")],
     "features.build._falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
     "features.build._number_change:_bound": lambda: [numbers._UP, numbers._DOWN],

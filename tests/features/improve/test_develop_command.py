@@ -28,7 +28,7 @@ def test_a_draft_is_run_frozen_and_looked_at(folder, says):
     (folder / "judges" / "mine.toml").write_text(judge_text("careful"))
     second = ragstone(*DEVELOP, "--freeze", "careful", "--all")
     says(lines_with(second.out, "got better", "mine version"))
-    assert "judges/mine@v2.toml keeps it" in second.err
+    assert "kept as judges/mine@v2.toml" in second.err
     look = ragstone(*DEVELOP, "--test")
     says(undated(lines_with(look.err, "Look 1")))
     assert "exact agreement" in look.out

@@ -141,7 +141,11 @@ def test_ppi_without_labels_goes_by_the_judges_own_doubt():
 
 @pytest.mark.parametrize(
     ("by", "words"),
-    [("uncertain", "as sure of one answer"), ("disagreement", "only one judge"), ("ppi", "Label 20 or more")],
+    [
+        ("uncertain", "as sure of one answer"),
+        ("disagreement", "only one judge"),
+        ("ppi", "Label at least 20"),
+    ],
 )
 def test_where_nothing_tells_answers_apart_it_says_what_to_do(by, words):
     with pytest.raises(DataError, match=words):

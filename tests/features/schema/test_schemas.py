@@ -217,7 +217,9 @@ def test_an_unknown_name_is_told(says):
 
 
 def test_the_command_lists_prints_and_writes(folder, says):
-    assert ragstone("schema").out.split() == schema_names()
+    listed = ragstone("schema").out.splitlines()
+    assert len(listed) <= 25
+    assert {*schema_names()} <= {*re.findall(r"[a-z-]+(?=,|$)", "\n".join(listed), re.MULTILINE)}
     says(json.loads(ragstone("schema", "label").out)["title"])
     assert ragstone("schema", "settings", "-o", "s.json").code == 0
     assert json.loads((folder / "s.json").read_text())["$schema"]

@@ -1,4 +1,4 @@
-"""Calls that are put off, answered many at a time, and found in the ledger."""
+"""Calls that are postponed, answered many at a time, and found in the ledger."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ def door_of(
 async def heard(door: Door, rounds: Rounds, *texts: str) -> None:
     rounds.collecting = True
     for text in texts:
-        with pytest.raises(CallFailed, match="put off"):
+        with pytest.raises(CallFailed, match="postponed"):
             await door.ask(prompt(text))
     rounds.collecting = False
 

@@ -28,7 +28,7 @@ DEFINITIONS = re.compile(r"^(?=(?:async def |def |class |[A-Za-z_]\w*(?::[^\n=]+
 DEFINED = re.compile(r"(?:async def |def |class )?([A-Za-z_]\w*)")
 
 
-class Message(msgspec.Struct, frozen=True):
+class MessageTemplate(msgspec.Struct, frozen=True):
     """A message that an error may have. text: with a zero character where something is filled in.
 
     error: the name of its class. module: where it is written.
@@ -44,7 +44,7 @@ class Message(msgspec.Struct, frozen=True):
         return re.sub(f"{HOLE}+", "…", self.text)
 
 
-def find_messages(text: str, most: int = 3) -> list[Message]:
+def find_messages(text: str, most: int = 3) -> list[MessageTemplate]:
     """Return the messages that a pasted text may be, the most likely first; none where it is none of ours.
 
     Those whose own words all are in it, in their order, lead, the longest first. Where there is none, those
@@ -54,7 +54,7 @@ def find_messages(text: str, most: int = 3) -> list[Message]:
     whole = [
         (message.n_letters, message.message)
         for message in _known()
-        if message.n_letters >= SHORTEST and _holds(pasted, message.parts)
+        if message.n_letters >= SHORTEST and has_in_order(pasted, message.parts)
     ]
     if whole:
         longest = max(n_letters for n_letters, _ in whole)
@@ -74,7 +74,7 @@ def find_messages(text: str, most: int = 3) -> list[Message]:
 class _Known(msgspec.Struct, frozen=True):
     """A message as it is looked for. parts: what stands between its holes."""
 
-    message: Message
+    message: MessageTemplate
     parts: tuple[str, ...]
     n_letters: int
     words: frozenset[str]
@@ -106,11 +106,11 @@ def plain_text(text: str) -> str:
 
 
 def _words(plain: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[\w\[\]-]*[^\W\d_][\w\[\]-]*", plain))
+    return frozenset(word for word in re.findall(r"[\w\[\]-]+", plain) if any(map(str.isalpha, word)))
 
 
-def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Say whether a text has all parts, in their order."""
+def has_in_order(text: str, parts: Iterable[str]) -> bool:
+    """Return whether a text has all parts, in their order."""
     at = 0
     for part in parts:
         at = text.find(part, at)
@@ -121,7 +121,7 @@ def _holds(text: str, parts: Iterable[str]) -> bool:
 
 
 @cache
-def every_message() -> tuple[Message, ...]:
+def every_message() -> tuple[MessageTemplate, ...]:
     """Return the messages of all errors in the sources, module after module; none where there are none."""
     texts = dict(_sources())
     errors = _error_names(texts.values()) | PLAIN
@@ -172,7 +172,7 @@ class _Module:
         self._values: dict[str, list[ast.expr]] = {}
         self._functions: dict[str, list[ast.expr]] = {}
 
-    def messages(self, makes_errors: Callable[[str], object]) -> Iterator[Message]:
+    def messages(self, makes_errors: Callable[[str], object]) -> Iterator[MessageTemplate]:
         """Yield the messages, in the order of the source. makes_errors: says whether a text may make one."""
         for name in [name for name, part in self._definitions.items() if makes_errors(part)]:
             raised, calls = self._read(name)
@@ -203,22 +203,22 @@ class _Module:
                 self._functions[node.name] = [value for value in inner if value]
         return raised, calls
 
-    def _of_call(self, node: ast.Call, *, is_raised: bool) -> Iterator[Message]:
+    def _of_call(self, node: ast.Call, *, is_raised: bool) -> Iterator[MessageTemplate]:
         name: str = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
         if name == "explaining":
             yield from self._explained(node)
         elif name == "MissingExtra":
             for text in self._texts(node.args[0]) if node.args else ():
                 whole = f"{text} needs an optional package. Install it with: pip install 'ragstone[{HOLE}]'"
-                yield Message(whole, name, self._name)
+                yield MessageTemplate(whole, name, self._name)
         elif name in self._errors or (is_raised and name.islower()):
             error = name if name in self._errors else "RagstoneError"
             for argument in (*node.args[:2], *(key.value for key in node.keywords if key.arg == "message")):
                 for text in self._texts(argument):
                     if " " in text.strip(f" {HOLE}"):
-                        yield Message(text, error, self._name)
+                        yield MessageTemplate(text, error, self._name)
 
-    def _explained(self, node: ast.Call) -> Iterator[Message]:
+    def _explained(self, node: ast.Call) -> Iterator[MessageTemplate]:
         """Yield the messages of `with explaining(what, fix)`."""
         kinds = [
             key.value.id for key in node.keywords if isinstance(key.value, ast.Name) and key.arg == "error"
@@ -226,7 +226,9 @@ class _Module:
         what = self._texts(node.args[0]) if node.args else []
         fixes = self._texts(node.args[1]) if len(node.args) > 1 else [""]
         for begins, fix in product(what, fixes):
-            yield Message(f"{begins} ({HOLE}). {fix}".rstrip(), (kinds or ["DataError"])[0], self._name)
+            yield MessageTemplate(
+                f"{begins} ({HOLE}). {fix}".rstrip(), (kinds or ["DataError"])[0], self._name
+            )
 
     def _texts(self, node: ast.expr, depth: int = 0) -> list[str]:
         """Return the texts that an expression may be, at most MOST_FORMS; a hole for what is not known."""

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from ragstone.features.explain._messages import find_messages, plain_text
+from ragstone.features.explain._messages import find_messages, has_in_order, plain_text
 from ragstone.kernel.config import shipped
 from ragstone.kernel.errors import DataError, without_frames
 from ragstone.kernel.sentences import tables
@@ -197,8 +197,8 @@ def _quoting(plain: str) -> list[_Entry]:
 
 def _said_in(part: str, plain: str) -> bool:
     """Say whether a message holds a part of one; `…` in the part stands for anything."""
-    pieces = [re.escape(piece) for piece in re.split(r"\s*…\s*", part.strip().casefold()) if piece]
-    return bool(pieces) and re.search(".*?".join(pieces), plain, re.DOTALL) is not None
+    pieces = [piece.strip() for piece in part.casefold().split("…") if piece.strip()]
+    return bool(pieces) and has_in_order(plain, pieces)
 
 
 def _page_of(module: str) -> str:

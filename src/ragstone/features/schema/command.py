@@ -1,6 +1,7 @@
 """`ragstone schema`: a JSON Schema, for editors and for programs that read what commands print."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -26,14 +27,18 @@ def schema(
     - `ragstone schema settings -o ragstone.schema.json`
     - `ragstone schema judge`
     """
-    from ragstone.features.schema.schemas import schema_names, schema_of
+    from ragstone.features.schema.schemas import FILES, ROWS, schema_names, schema_of
     from ragstone.kernel.errors import ConfigError
     from ragstone.kernel.tables import check_place
 
     if name is None:
         if output is not None:
             raise ConfigError(f"-o {output}: name the schema to write, for example: ragstone schema settings")
-        typer.echo("\n".join(schema_names()))
+        results = [each for each in schema_names() if each not in (*FILES, *ROWS)]
+        for title, names in (("Files", FILES), ("Rows", ROWS), ("What --json prints", results)):
+            typer.echo(
+                fill(f"{title}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False)
+            )
         return
     made = schema_of(name)
     if output is None:

@@ -128,7 +128,7 @@ def test_orders_of_five_systems_that_answered_trivia_are_those_of_the_docs(share
         f'[bench.judges]\nsheet = "{shared_data}/evouna/tq600.jsonl"\nmeasure = "Spearman"\n'
         'judges = ["containment", "coverage", "token_f1"]\n'
     )
-    page = (Path(__file__).parents[4] / "docs/how-to/bench-judges.md").read_text()
+    page = (Path(__file__).parents[4] / "docs/explanation/bench-judges.md").read_text()
     part = page.partition("## Does the order of the systems hold?")[2].partition("```text\n")[2]
     told = [line.rstrip() for line in part.partition("```")[0].splitlines() if line]
     ran = ragstone("bench", "judges", "--all")
