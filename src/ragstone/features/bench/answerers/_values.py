@@ -227,7 +227,7 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
     measure, scale: what cells are ordered by: the metric of the judge of `correct`, else `answered ×
     faithful`. comparisons: every pair of cells of one condition, the better first. missing: condition -> how
     many questions it does not exist for, by reason. failed: cells without numbers. labels: None where all
-    places are in the judge's eyes. ranks: condition -> how often each of its cells has each rank by the
+    places are according to the judge. ranks: condition -> how often each of its cells has each rank by the
     judge's scores, on the questions that all of them have a score of; absent where no order can change.
     """
 
