@@ -314,7 +314,8 @@ def _facts(judge: "Judge") -> list[str]:
         "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"
         if says["samples"] > 1
         else "",
-        "source": judge.source,
+        # It counts in the judge's digest, so a file that was released names the page where it was.
+        "source": (judge.source or "").replace("docs/judges.md", "docs/reference/judges.md"),
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }
     return [f"{head:9} {fact}" for head, fact in facts.items() if fact]
@@ -330,6 +331,7 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
 def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
     """Show what became of each row; on one screen, those that went wrong come first."""
     from ragstone.kernel.document import blocks
+    from ragstone.kernel.records import NO_MODEL
 
     if not tried.rows:
         say(
@@ -358,4 +360,5 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
     show_blocks([blocks.Table(columns, rows, "Rows that were tried")], whole=whole)
     wrong = plural(tried.wrong, "easy row")
     counts = f"{plural(len(tried.rows), 'judgement')}: {tried.unscored} not scored, {wrong} wrong."
-    say(f"{tried.judge} by {tried.model}, {counts}")
+    asked = tried.model if tried.model != NO_MODEL else NO_MODEL_ASKED
+    say(f"{tried.judge} by {asked}, {counts}")
