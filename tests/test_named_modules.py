@@ -35,6 +35,8 @@ OTHERS = {  # texts of these shapes that name no module of ours
     "ragstone.reference": "an attribute of a span",
     "ragstone.system": "an attribute of a span",
     "about:blank": "an address",
+    "py:module": "a directive of Sphinx",
+    "py:currentmodule": "a directive of Sphinx",
     "NAME.py:NAME": "an example, as others of a user's own modules",
     "farm_tools.crops:crop_table": "an example",
     "farm_tools.weather:weather": "an example",

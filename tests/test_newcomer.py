@@ -139,7 +139,7 @@ def next_commands(process: Process) -> list[list[str]]:
 
 def follow(person: Newcomer, labels: str) -> int:
     """Run what the commands so far have proposed and nobody has run, where they were run. Return how many."""
-    known = {"LABELS": labels, "MODEL": "openai/gpt-4o-mini"}
+    known = {"LABELS": labels, "labels.jsonl": labels, "MODEL": "openai/gpt-4o-mini"}
     seen = {(one.cwd, one.words[1:]) for one in person.processes}
     n_run = 0
     for one in [*person.processes]:

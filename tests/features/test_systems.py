@@ -124,7 +124,7 @@ def test_doctor_looks_at_systems_and_asks_them_nothing(project, fake):
     found = {check["name"]: check for check in json.loads(ran.out)}
     assert ran.code == 0
     assert "can be reached; nothing was sent" in found["system mine"]["detail"]
-    assert "it is given the question's text" in found["system inhouse"]["detail"]
+    assert "it receives the question's text" in found["system inhouse"]["detail"]
     assert fake.asked == []
 
 

@@ -124,7 +124,18 @@ def test_a_run_read_in_other_columns_is_another_run(folder, fake_openai):
 
 
 # They read runs of ours, settings, the ledger or nothing; `new` writes settings for rows that others read.
-READ_NO_ROWS = ["demo", "new", "doctor", "models", "blame", "report", "export", "serve", "assistant"]
+READ_NO_ROWS = [
+    "demo",
+    "explain",
+    "new",
+    "doctor",
+    "models",
+    "blame",
+    "report",
+    "export",
+    "serve",
+    "assistant",
+]
 READ_NO_ROWS += [
     "ledger",
     "note",

@@ -37,7 +37,7 @@ async def test_what_a_server_that_stays_away_could_not_store_stands_in_a_file(
         started = time.monotonic()
         with pytest.raises(DataError, match="Check that the server runs"):
             await ledger.find(key(0))
-        with pytest.raises(DataError, match="stand in"):
+        with pytest.raises(DataError, match="are in"):
             await ledger.put(key(3), "m", SAID)
         with pytest.raises(DataError):
             await ledger.put(key(4), "m", SAID)

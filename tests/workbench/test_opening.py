@@ -71,7 +71,7 @@ def test_rows_that_the_address_does_not_ask_for_are_not_shown_meanwhile(project,
     write(project / "runs" / "wheat")
     with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
         tab.visit(f"{address}/workbench/runs/0/wheat?where=correctness+%3C+0.5")
-        tab.until(f"{SHOWN}.startsWith('The run is being indexed. Its rows in')", value=True)
+        tab.until(f"{SHOWN}.startsWith('The run is being indexed. Its rows appear in')", value=True)
         assert tab.run("document.querySelectorAll('#list > li').length") == 0
         held_back.set()
         tab.until(f"{SHOWN}.endsWith(' of 4 questions')", value=True)

@@ -52,4 +52,4 @@ def test_a_log_of_another_set_is_refused(tmp_path, monkeypatch):
     write_set(path.parent, QUESTIONS[2:])
     done = ragstone("review", path, "--only-decided", "--documents", path.parent / "documents.jsonl")
     assert done.code == 2
-    assert "not here: 'd1#1'" in done.out + done.err
+    assert "lacks: 'd1#1'" in done.out + done.err

@@ -221,7 +221,7 @@ HEAD = 'name = "a"\nversion = 1\nkind = "citations"\nscale = [0, 1]\nsource = "o
     ("keys", "says"),
     [
         ('inputs = ["answer"]\nthreshold = 0.5', "add both to inputs"),
-        ('inputs = ["answer", "contexts"]', "give one of them"),
+        ('inputs = ["answer", "contexts"]', "give one of the two"),
         ('inputs = ["answer", "contexts"]\nthreshold = 0', r"threshold = 0: give a share above 0"),
         (
             'inputs = ["answer", "contexts"]\nprompt = "Is {answer} in {contexts}?"',

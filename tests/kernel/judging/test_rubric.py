@@ -116,7 +116,7 @@ async def test_a_variant_grades_by_the_criteria_that_it_names_and_shows_examples
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('optional = ["politenes"]', "no criterion. Did you mean 'politeness'?"),
+        ('optional = ["politenes"]', "not a criterion. Did you mean 'politeness'?"),
         ('optional = ["politeness"]', "every criterion is optional"),
     ],
 )

@@ -41,7 +41,7 @@ def by_kind(collector: Collector) -> dict[str, dict[str, Any]]:
 
 
 def test_a_wrong_expression_is_an_error_of_the_settings(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no regular expression"):
+    with pytest.raises(ConfigError, match="not a regular expression"):
         open_log(LogSection(mask=["/(/"]), tmp_path, SECRET)
 
 

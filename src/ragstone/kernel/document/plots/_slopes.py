@@ -59,11 +59,7 @@ def draw_slopes(figure: Slopes, width: int) -> Sketch:
     parts += axis
     height -= FONT
     rest = [
-        *(
-            [f"Not drawn: {plural(figure.n_more, 'question')} that moved as far or less"]
-            if figure.n_more
-            else []
-        ),
+        *([f"Not drawn: {plural(figure.n_more, 'question')} that moved no further"] if figure.n_more else []),
         f"{plural(figure.n_same, 'question')} with the same score in both",
     ]
     for line in rest:
