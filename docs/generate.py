@@ -20,6 +20,7 @@ import judge_pages
 import msgspec
 import outcome_pages
 import python_pages
+from python_pages import table
 from typer.models import OptionInfo
 
 from ragstone.cli.app import PANELS, app_of
@@ -71,9 +72,9 @@ def _meanings_of_keys(pages: dict[Path, str]) -> str:
     """Return the meanings of keys of settings and judge files, as `ragstone schema` ships them."""
     tables: dict[str, dict[str, str]] = {}
     for page in pages.values():
-        for name, table in BLOCK.findall(page):
+        for name, block in BLOCK.findall(page):
             if name in SECTIONS or name == "judge_file":
-                tables[name] = _plain_meanings(table)
+                tables[name] = _plain_meanings(block)
                 tables[name].pop("key", None)
     return json.dumps(dict(sorted(tables.items())), indent=1, ensure_ascii=False) + "\n"
 
@@ -115,18 +116,13 @@ def fill_tables(page: str) -> str:
 def _filled(name: str, before: str) -> str:
     heads, rows, with_meaning = TABLES[name]()
     if not with_meaning:
-        return f"<!-- table: {name} -->\n{_table(heads, rows)}<!-- end -->"
+        return f"<!-- table: {name} -->\n{table(heads, rows)}<!-- end -->"
     kept = _meanings(before)
     full = [[*row, kept.get(row[0], "")] for row in rows]
     missing = [row[0] for row in full if not row[-1]]
     if missing:
         raise ValueError(f"table {name}: write the meaning of {', '.join(missing)} into its last column")
-    return f"<!-- table: {name} -->\n{_table([*heads, 'meaning'], full)}<!-- end -->"
-
-
-def _table(heads: Heads, rows: Rows) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return f"<!-- table: {name} -->\n{table([*heads, 'meaning'], full)}<!-- end -->"
 
 
 def _meanings(table: str) -> dict[str, str]:
@@ -315,7 +311,7 @@ def commands_page() -> str:
         listed.setdefault(panel, []).append([f"[`{name}`](#{name.replace(' ', '-')})", about])
         parts.append(_command(name, command))
     contents = [
-        f"**{panel}**\n\n{_table(['command', 'what it does'], rows)}" for panel, rows in listed.items()
+        f"**{panel}**\n\n{table(['command', 'what it does'], rows)}" for panel, rows in listed.items()
     ]
     opening = f"{textwrap.fill(str(app_of().info.help), 100)}\n"
     shapes = DOCS / "reference" / "json.md"
@@ -350,7 +346,7 @@ def _command(name: str, command: Callable[..., object]) -> str:
     rows = [[f"`{p.name}`", p.kind, p.default, p.meaning.replace("|", "\\|")] for p in parameters]
     return (
         f"## {name}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
-        f"{_table(['name', 'type', 'default', 'meaning'], rows)}"
+        f"{table(['name', 'type', 'default', 'meaning'], rows)}"
     )
 
 
@@ -453,7 +449,7 @@ def sentences_page() -> str:
             )
             for sentence in sentences
         ]
-        parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{_table(heads, rows)}")
+        parts.append(f"## {folder.rpartition('.')[2]}: {doc[0].lower()}{doc[1:]}\n\n{table(heads, rows)}")
     return "\n".join(parts)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from python_pages import table
 
 import ragstone
 from ragstone.features.bench.suite import cards as suite
@@ -62,7 +63,7 @@ def judge_page(made: str) -> str:
     parts = [f"# Each judge that ships\n\n{made}", opening]
     heads = ["judge", "measures", f"100 answers by `{MODEL}`"]
     rows = [[f"[`{one.name}`](#{one.name})", _about(one), _price(one)] for one in entries]
-    parts.append(_table(heads, rows))
+    parts.append(table(heads, rows))
     cards = json.loads(CARDS.read_text(encoding="utf-8"))
     for group in dict.fromkeys(entry.group for entry in entries):
         parts.append(f"## {group}\n")
@@ -125,7 +126,7 @@ def _part(entry: ListedJudge, cards: Iterable[dict[str, Any]]) -> str:
     }
     rows = [[name, text.replace("|", "\\|")] for name, text in facts.items() if text]
     prompts = [f"What it asks:\n\n````text\n{prompt.strip()}\n````\n" for prompt in _prompts(judge)]
-    return "\n".join([f"### {judge.name}\n\n{entry.about or ''}\n", _table(["", ""], rows), *prompts])
+    return "\n".join([f"### {judge.name}\n\n{entry.about or ''}\n", table(["", ""], rows), *prompts])
 
 
 def _prompts(judge: Judge) -> list[str]:
@@ -158,10 +159,6 @@ def _agreement(card: dict[str, Any]) -> str:
         if kind["measure"] == "Spearman" and kind["found"]
     )
     return f"{model}{card['verdict']}{graded}"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [heads, ["---"] * len(heads), *rows])
 
 
 def measured_cards() -> str:
