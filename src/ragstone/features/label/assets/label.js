@@ -94,6 +94,7 @@ async function finish() {
   const now_given = JSON.stringify(given);
   if (at("end").hidden || told_of === now_given || outbox.waiting().length) return;
   told_of = now_given;
+  at("end-links").hidden = true;  // a link that is about to be replaced cannot be clicked
   try {
     const found = await ask("/done");
     at("end-lines").replaceChildren(...found.lines.map((line, number) => {
@@ -112,6 +113,7 @@ async function finish() {
       return link;
     }));
   } catch { told_of = ""; }
+  at("end-links").hidden = false;
 }
 function draw(item) {
   const place = item.place, own = given[place];
