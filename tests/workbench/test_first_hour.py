@@ -59,8 +59,8 @@ def test_judge_report_serve_label_card_without_a_dead_end(tmp_path, monkeypatch,
             page.keyboard.press("1" if number % 3 else "0")
         page.wait_for_selector("#end:not([hidden])")
         tab.until(SENT, True)
-        page.click("#end a")
-        page.wait_for_url("**/progress")
+        page.click("#end a:has-text('See the report card')")
+        page.wait_for_url("**/progress#card-1")
         told = page.inner_text("main")
         assert "10 of 10 answers done" in told, told
         assert "How far the judge agrees with people" in told
