@@ -14,7 +14,7 @@ def test_headings_questions_and_lines_without_their_list_are_no_candidates():
 
 def test_a_heading_and_the_title_count_beside_each_sentence_below_them():
     first, second = candidates_of(["# Pump filters\nWash the mesh. Dry the mesh."], ["Manual"])
-    assert first.beside == {"manual", "pump", "filte"}
+    assert first.beside == {"manua", "pump", "filte"}
     assert second.beside == first.beside | {"wash", "the", "mesh"}
 
 
@@ -26,6 +26,12 @@ def test_code_belongs_to_the_line_before_it_and_alone_is_no_quote():
     told = "Create a project with this command:\n\n```console\n$ mix phx.new hello\n# It asks. Say yes.\n```"
     assert quotes(f"{told}\nIt takes a minute.") == [told, "It takes a minute."]
     assert quotes("```\nx = 1. Then y.\n```\nThe code sets x.") == ["The code sets x."]
+
+
+def test_words_of_code_and_drawings_in_letters_do_not_count():
+    (told,) = candidates_of(["Set the limit:\n```\nconfig :app, port: 4000\n```\n+-----+  |--> A <--|  +====+"], [])
+    assert told.terms == ["set", "the", "limit"]
+    assert told.span[1] > told.span[0] + len(told.text)
 
 
 def test_a_list_that_is_too_long_ends_where_it_still_fits():

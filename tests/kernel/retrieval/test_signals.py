@@ -38,7 +38,7 @@ def test_a_number_is_shown_only_where_the_question_does_not_hold_it():
 
 
 def test_a_name_and_a_number_that_the_passage_lacks_are_seen():
-    (row,) = signals("When did Ada Lovelace meet 3 engineers?", ["Ada Byron met 4 engineers in 1833."])
+    (row,) = signals("When did Ada Lovelace meet 7 engineers?", ["Ada Byron met 4 engineers in 1833."])
     assert (row["missing_name"], row["missing_number"]) == (1, 1)
     (row,) = signals("When did Ada Byron meet 4 engineers?", ["Ada Byron met 4 engineers in 1833."])
     assert (row["missing_name"], row["missing_number"], row["date_shown"]) == (0, 0, 1)
