@@ -86,7 +86,7 @@ def test_a_question_put_in_another_language_is_searched_for_in_the_users_words_t
     assert [one.chunk_id for one in said.passages] == [first.chunk_id, second.chunk_id]
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", SPOKEN)
 def test_a_knowledge_base_that_is_down_is_an_observation_that_failed(lang):
     def down(_query, _filters):
         raise KnowledgeDown("no connection to http://localhost:6333")
