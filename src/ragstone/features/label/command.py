@@ -284,8 +284,8 @@ def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:
 
 def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
     fewer = (
-        f" There are only {len(chosen)} of {count}: an answer that has a label, or that the judge was fitted on, "
-        "is not drawn."
+        f" There are only {len(chosen)} of {count}: an answer that has a label, or that the judge was fitted "
+        "on, is not drawn."
         if len(chosen) < count
         else ""
     )

@@ -1,4 +1,4 @@
-"""Manuals in six formats: the text that a reader sees, and its headings. SOURCES.md beside them has their origin."""
+"""Manuals in six formats: the text that a reader sees, and its headings. SOURCES.md there has the origin."""
 
 from pathlib import Path
 

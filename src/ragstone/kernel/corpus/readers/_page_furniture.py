@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # ruff: noqa: SIM905 - one name a line would hide the lists
-# Words in a class or id that generators of documentation give to what leads elsewhere. Such an element is left
-# out only where most of its text is links: authors call boxes of text `menu` or `toc`, too.
+# Words in a class or id that generators of documentation give to what leads elsewhere. Such an element is
+# left out only where most of its text is links: authors call boxes of text `menu` or `toc`, too.
 NAMES = frozenset(
-    "breadcrumb breadcrumbs contents menu menubar nav navbar navfooter navheader navigation pagination pager related "
-    "sidebar skip skiplink skipnav sphinxsidebar toc toctree".split()
+    "breadcrumb breadcrumbs contents menu menubar nav navbar navfooter navheader navigation pagination pager "
+    "related sidebar skip skiplink skipnav sphinxsidebar toc toctree".split()
 )
 ROLES = frozenset({"contentinfo", "navigation", "search"})
-BESIDE_HEADINGS = frozenset({"", "#", "¶", "§", "\N{LINK SYMBOL}", "\uf0c1"})  # U+F0C1: an icon font's link
+BESIDE_HEADINGS = frozenset({"", "#", "¶", "§", "\N{LINK SYMBOL}", "\uf0c1"})  # the last is of an icon font
 MOST_LINKED = 0.6  # from which share of its characters a named element is navigation
 ALL_LINKED = 0.9  # from which share a list of links to its own page is a table of contents
 FEWEST_LINKS = 3  # of such a list

@@ -1,7 +1,7 @@
 """An HTML page -> a document: the text that a reader sees, in lines and paragraphs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragstone.kernel.corpus.readers._page_furniture import (
@@ -97,11 +97,7 @@ def _visible_text(page: "LexborHTMLParser") -> str:
             size += len(text.strip())
             _add_text(pieces, text, inside)
         elif node.is_element_node and node.tag not in DROPPED and not is_furniture(node):
-            for text in spanning.get(node.mem_id, ()):
-                if pieces and not pieces[-1].endswith("\n"):
-                    pieces[-1] = pieces[-1].rstrip(" ") + " | "
-                pieces.append(text)
-                size += len(text)
+            size += _add_cells(pieces, spanning.get(node.mem_id, ()))
             start = Extent(len(pieces), size, linked, n_links, n_inner)
             inside = _enter(pieces, node, inside)
             n_links += node.tag == "a"
@@ -153,6 +149,15 @@ def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
 
 def _span(cell: "LexborNode", name: str) -> int:
     return min(whole_number(cell.attributes.get(name), 1), MOST_SPAN)
+
+
+def _add_cells(pieces: list[str], texts: Sequence[str]) -> int:
+    """Write cells from rows above; return how many characters they have."""
+    for text in texts:
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].rstrip(" ") + " | "
+        pieces.append(text)
+    return sum(map(len, texts))
 
 
 def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
