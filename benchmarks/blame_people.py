@@ -173,14 +173,14 @@ def share(hits: Sequence[bool], rows: Sequence[PeopleRow]) -> str:
 
 
 def show(rows: Sequence[PeopleRow], blamed: Blamed) -> None:
-    """Print the agreement of one half: of all rows, of those people call wrong, and what simpler rules reach."""
+    """Print the agreement of one half: of all rows, of those that people and judge call wrong, and what simpler rules reach."""
     wanted = [blamed.wanted(row, row.labels[0]) for row in rows]
     hits = [blamed.component(row) == want for row, want in zip(rows, wanted, strict=True)]
     print(f"  component, all rows                  {share(hits, rows)}")
-    wrong = [row for row in rows if not row.labels[0].right]
+    wrong = [row for row in rows if not row.labels[0].right and (row.key in blamed.lost or row.answerable is False)]
     stages = [row.labels[0].stage for row in wrong]
     first = [blamed.component(row) == stage for row, stage in zip(wrong, stages, strict=True)]
-    print(f"  stage, of answers people call wrong  {share(first, wrong)}")
+    print(f"  stage, where both call it wrong      {share(first, wrong)}")
     naive = [by_documents(row) == stage for row, stage in zip(wrong, stages, strict=True)]
     print(f"    by the retrieved document alone    {share(naive, wrong)}")
     print(f"    model + prompt every time          {share([s == 'model + prompt' for s in stages], wrong)}")

@@ -11,7 +11,7 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 
 ENOUGH_WORDS = 3  # of a reference that counts wherever it is found: shorter ones are in many documents
 # Chosen on the development half of benchmarks/blame_people.jsonl.
-OF_DOCUMENT = 2 / 3  # of those words of a reference that its document has: with fewer, contexts lack the answer
+OF_DOCUMENT = 1 / 3  # of those words of a reference that its document has: with fewer, contexts lack the answer
 OF_REFERENCE = 0.6  # of its words in its document: below it, the document says it in other words, or not at all
 
 
