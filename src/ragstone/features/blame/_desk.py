@@ -6,6 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, needs_memory, observed
+from ragstone.features.blame._passages import held_answer, says_reference
 from ragstone.features.blame._plan import BlamePlan, may_ask
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._steps import AgentSteps, has_figures, read_steps, results_of, telling_result
@@ -127,7 +128,7 @@ class BlameCoordinator:
         supported: bool | None,
         steps: AgentSteps | None,
     ) -> PointFacts:
-        question = self._question(answer)
+        question, run = self._question(answer), self.plan.run
         return PointFacts(
             point=point,
             answer=KnownAnswer(
@@ -139,6 +140,7 @@ class BlameCoordinator:
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
+            held=held_answer(answer, question, run.documents, run.chunks_of),
             gold=gold,
             reference=reference,
             second=second,
@@ -236,7 +238,14 @@ class BlameCoordinator:
             for question in questions
             if references(question)
         ]
-        return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        supported = {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        if judge.needs_model:
+            return supported
+        return {
+            question.id: supported[question.id] or says_reference(question, passages[question.id])
+            for question in questions
+            if question.id in supported
+        }
 
     async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""

@@ -10,6 +10,7 @@ from ragstone.features.blame._causes import PointFacts, find_cause
 from ragstone.features.blame._desk import BlameCoordinator
 from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
+from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number
@@ -283,7 +284,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         }
         for lead in plan.leads
     }
-    seconds = await _seconds(plan, desk)
+    verdicts = await _seconds(plan, desk)
+    seconds = telling_verdicts(plan.second, verdicts, run.questions)
     points = {
         lead.system: _points(
             plan,
@@ -308,7 +310,12 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 clusters,
                 second=second,
                 returned=_returned(facts[system]),
-                notes=notes_of_system(plan, points[system], facts[system], refused[system]),
+                notes=[
+                    *notes_of_system(plan, points[system], facts[system], refused[system]),
+                    *untelling_note(
+                        second, sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds)
+                    ),
+                ],
                 seed=plan.settings.run.seed,
             )
             for system, cause in causes.items()
