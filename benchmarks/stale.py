@@ -329,7 +329,7 @@ def share(n: int, of: int) -> str:
     return f"{n:4} of {of:4}  {100 * n / of:5.1f} %  ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def show_checked(corpus: Corpus, *, verbose: bool) -> None:
+def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     """Print what is found again, what is stale, and what is a false alarm."""
     began = time.perf_counter()
     checked = check_evidence(corpus.questions, corpus.after)
@@ -351,7 +351,9 @@ def show_checked(corpus: Corpus, *, verbose: bool) -> None:
     print(f"all moved evidence found again at its place: {share(n_found.total(), sum(of[k] for k in HARMLESS))}")
     harmful = sum(of[kind] for kind in HARMFUL)
     print(f"all that matters named stale:                {share(sum(n_stale[k] for k in HARMFUL), harmful)}")
-    alarms = [name for name in corpus.untouched if checked.states[name] in STALE]
+    # Nothing is known of evidence but its document: that a renamed one is not there is no false alarm.
+    allowed = ("document gone",) if bare else ()
+    alarms = [n for n in corpus.untouched if checked.states[n] in STALE and checked.states[n] not in allowed]
     if verbose:
         for name in alarms:
             print("false alarm", name, checked.because[name])
@@ -401,7 +403,7 @@ def main() -> None:
             msgspec.structs.replace(question, metadata={k: v for k, v in (question.metadata or {}).items() if k != SOURCES})
             for question in corpus.questions
         ]
-    show_checked(corpus, verbose=options.verbose)
+    show_checked(corpus, verbose=options.verbose, bare=options.bare)
     if not options.no_blame:
         with tempfile.TemporaryDirectory() as folder:
             show_blame(corpus, Path(folder))

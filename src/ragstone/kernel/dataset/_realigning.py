@@ -104,7 +104,7 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     inside = [at for at, (a, b) in enumerate(old.spans) if b > begin and a < end]
     if not inside:
         return None
-    first, last = _sentence(old, inside[0], inside[-1])
+    first, last = _sentence(old, inside[0], inside[-1], asked.lang)
     window = _window(old.tokens, words)
     if window is None:
         return None
@@ -138,10 +138,10 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     return Realigned(start, stop, similarity, what, was_core, now_core)
 
 
-def _sentence(old: TextWords, first: int, last: int) -> tuple[int, int]:
+def _sentence(old: TextWords, first: int, last: int, lang: str | None) -> tuple[int, int]:
     """Return the first and the last word of the sentences that words of a passage are in."""
     start, end = old.spans[first][0], old.spans[last][1]
-    spans = [(a, b) for a, b in sentence_spans(old.text) if a < end and start < b]
+    spans = [(a, b) for a, b in sentence_spans(old.text, lang) if a < end and start < b]
     if not spans:
         return first, last
     inside = [at for at, (a, b) in enumerate(old.spans) if a >= spans[0][0] and b <= spans[-1][1]]
@@ -237,8 +237,7 @@ def _what(change: _Evidence, asked: Asked) -> What | None:
     pattern = negations(asked.lang or detect_language(change.was_core))
     if pattern is not None and _negations(pattern, change.was_core) != _negations(pattern, change.now_core):
         return "negation"
-    now_held = held_values(change.now_text)
-    if any(not values & now_held for values in stated_values(change.was_text)):
+    if _another_number(change.was_text, change.now_text):
         return "number"
     wanted = [*(value for text in (asked.question, *asked.references) for value in stated_values(text))]
     around = held_values(change.now_core)
@@ -266,6 +265,19 @@ def _what(change: _Evidence, asked: Asked) -> What | None:
     names = _names(change.was_core) & {*_folded(asked.question)}
     gone = [token for token in renewed if token in names and token not in now_tokens]
     return "words" if gone else None
+
+
+def _another_number(was: str, now: str) -> bool:
+    """Say whether a number is gone; one of several that are alike only where another has come."""
+    held, stated, stated_now = held_values(now), stated_values(was), stated_values(now)
+    if any(not values & held for values in stated):
+        return True
+    fewer = any(
+        sum(bool(values & other) for other in stated_now) < sum(bool(values & other) for other in stated)
+        for values in stated
+    )
+    known = held_values(was)
+    return fewer and any(not values & known for values in stated_now)
 
 
 def _folded(text: str) -> list[str]:

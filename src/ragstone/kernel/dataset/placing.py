@@ -91,7 +91,7 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
     documents: id -> text. Evidence of other documents is not remembered.
     """
     sources = [
-        _source(span, text)
+        _source(span, text, question.lang)
         for span in question.evidence or ()
         if (text := documents.get(span.document_id)) is not None
     ]
@@ -101,11 +101,12 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
     return msgspec.structs.replace(question, metadata=metadata)
 
 
-def _source(span: Evidence, text: str) -> EvidenceSource:
+def _source(span: Evidence, text: str, lang: str | None) -> EvidenceSource:
     """Return what is remembered of a span: its characters, those beside them, and the rest of its sentence."""
     first, last = max(0, span.start - BESIDE), min(len(text), span.end + BESIDE)
     whole = (span.start, span.end) == (0, len(text))
-    start, end = (first, last) if whole else _sentences_around(span, text)
+    start, end = (first, last) if whole else _sentences_around(span, text, lang)
+    start, end = min(start, first), max(end, last)
     beyond = start < first or end > last
     return EvidenceSource(
         document_id=span.document_id,
@@ -118,10 +119,10 @@ def _source(span: Evidence, text: str) -> EvidenceSource:
     )
 
 
-def _sentences_around(span: Evidence, text: str) -> tuple[int, int]:
+def _sentences_around(span: Evidence, text: str, lang: str | None) -> tuple[int, int]:
     """Return where the sentences begin and end that evidence is in, at most AROUND characters from it."""
     low, high = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
-    spans = sentence_spans(text[low:high])
+    spans = sentence_spans(text[low:high], lang)
     inside = [(low + a, low + b) for a, b in spans if low + a < span.end and span.start < low + b]
     return (min(span.start, inside[0][0]), max(span.end, inside[-1][1])) if inside else (span.start, span.end)
 

@@ -90,6 +90,10 @@ where no document is there that the question names. What cannot be told is `unkn
                 )
             else:
                 again = realign(span.known, words_of(name), asked)
+                if start is None and not span.known.digest and span.known.words in texts[name]:
+                    reason = f"Document {name} has the words of its evidence in several places."
+                    spans[key] = SpanState("unclear", was, reason)
+                    continue
                 state = _state(was, name, start, span.known.words, again)
                 if start is None and (again is None or again.similarity < SURE):
                     elsewhere.append(_Sought(key, was, span.known, asked, state))
