@@ -81,9 +81,14 @@ PANELS: dict[str, Commands] = {
             {
                 "questions": "features.build.command:questions",
                 "facts": "features.build.command:facts",
+                "refresh": "features.build.command:refresh",
             },
         ),
         "review": "features.review.command:review",
+        "data": (
+            "Compare versions of an evaluation set.",
+            {"diff": "features.data.command:diff"},
+        ),
         "sample": "features.sample.command:sample",
         "translate": "features.translate.command:translate",
         "tag": "features.tag.command:tag",

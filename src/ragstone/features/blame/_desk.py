@@ -94,7 +94,12 @@ class BlameCoordinator:
             for point in of_system.counted
             if point.lost or point.doubted
         }
-        lost = [key for key, point in wanted.items() if point.lost and point.answerable]
+        # What a model makes of evidence that is stale tells nothing of a lost point.
+        lost = [
+            key
+            for key, point in wanted.items()
+            if point.lost and point.answerable and key[0] not in self.plan.stale
+        ]
         gold, reference = await self._in_hand(list(dict.fromkeys(name for name, _ in lost)))
         rows = [answers[key] for key in lost]
         answered = await self.told(self.plan.refusal, rows)
@@ -145,6 +150,7 @@ class BlameCoordinator:
             reference=reference,
             second=second,
             steps=steps,
+            stale=self.plan.stale.get(answer.question_id, ""),
         )
 
     def _found(self, answer: Answer, question: Question) -> bool | None:

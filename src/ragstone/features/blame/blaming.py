@@ -115,7 +115,11 @@ def notes_of_system(
         )
     if plan.model is not None:
         n_failed = sum(
-            fact.point.lost and fact.point.answerable and bool(fact.relevant) and fact.gold is None
+            fact.point.lost
+            and fact.point.answerable
+            and bool(fact.relevant)
+            and fact.gold is None
+            and not fact.stale
             for fact in facts
         )
         if n_failed:

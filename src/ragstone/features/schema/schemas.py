@@ -48,6 +48,8 @@ RESULTS = {
     "import-verdicts": "features.import_._verdicts:ImportedVerdicts",
     "import-conversations": "features.import_._gathering:GatheredOutput",
     "build": "features.build.certificate.page:BuildOutput",
+    "build-refresh": "features.build.refresh:RefreshSummary",
+    "data-diff": "features.data.diffing:SetDiff",
     "review": "features.review.reviewing:ReviewOutput",
     "sample": "features.sample.sampling:SampleSummary",
     "translate": "features.translate.translating:TranslatingSummary",
