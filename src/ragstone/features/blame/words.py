@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from ragstone.features.blame._sentence_table import LARGEST, OUTCOMES, RETURNED
+import msgspec
+
+from ragstone.features.blame._sentence_table import (
+    LARGEST,
+    NOT_ADDING,
+    OUTCOMES,
+    PRICED,
+    RETURNED,
+    change_text,
+    ends_of_100,
+    points_of_100,
+)
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -18,13 +29,14 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
+    Where,
     dot,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, percent, percent_ends, with_level
+from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, SystemBlame
+from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, Price, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
@@ -84,6 +96,7 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
+        *_prices(row),
         *_causes(row, causes),
     ]
 
@@ -109,6 +122,57 @@ def shares_table(row: SystemBlame) -> Table:
         ("95 % interval", share_range),
     ]
     return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
+
+
+def _prices(row: SystemBlame) -> list[Block]:
+    """Return what changes would bring: in a terminal only where some were measured."""
+    if not row.prices:
+        return []
+    measured = any(price.basis == "measured" and price.change != "second opinion" for price in row.prices)
+    by_people = any(price.people for price in row.prices)
+    costs = any(price.cost_usd is not None for price in row.prices)
+    columns: list[Made[Price]] = [
+        (Column("With", text=True, short=""), change_text),
+        (Column("Points of 100", short="points"), _price_points),
+        ("95 % interval", ends_of_100),
+        (Column("Rests on", text=True, short="rests on"), _price_basis),
+        *([(Column("As people see it", short="people"), _people_points)] if by_people else []),
+        *([(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")] if costs else []),
+    ]
+    title = f"What changes would bring {row.system}"
+    where: Where = "everywhere" if measured else "page"
+    said = [*filter(None, (say(price, *PRICED) for price in _told_prices(row))), say(row, *NOT_ADDING)]
+    first, rest = said[0], " ".join(filter(None, said[1:]))
+    return [
+        *([Paragraph(first, where=where, part="answer" if measured else "")] if first else []),
+        table_of(title, row.prices, columns, caption="What if", where=where, part="main" if measured else ""),
+        *([Paragraph(rest, where=where)] if rest else []),
+    ]
+
+
+def _told_prices(row: SystemBlame) -> list[Price]:
+    """Return the prices that sentences name: those measured, or else the bounds of one change each."""
+    measured = [price for price in row.prices if price.basis == "measured"]
+    bounds = [price for price in row.prices if price.change != "right documents, all read"]
+    return [price for price in measured if price.change != "second opinion"] or bounds
+
+
+def _price_points(price: Price) -> str:
+    value = price.points.value
+    sign = "" if abs(value) < 5e-4 else "−" if value < 0 else "+"
+    return f"{'' if price.basis == 'measured' else 'at most '}{sign}{points_of_100(value)}"
+
+
+def _price_basis(price: Price) -> str:
+    basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}[price.basis]
+    return f"{basis}: {count(price.n_asked)} of {count(price.points.n)}"
+
+
+def _people_points(price: Price) -> str:
+    if price.people is None:
+        return ""
+    seen = msgspec.structs.replace(price, points=price.people)
+    return f"{_price_points(seen)} ({ends_of_100(seen)})"
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
