@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.causes import Change, Price, SystemBlame
+from ragstone.kernel.runs.causes import Change, NetPoints, Price, SystemBlame
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import wilson_interval
 
@@ -155,10 +155,10 @@ def points_of_100(share: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
-def ends_of_100(price: Price) -> str:
+def range_of_100(points: NetPoints) -> str:
     """Return the ends of the interval in points of 100 questions, with signs where one is negative."""
-    ends = [end for end in (price.points.low, price.points.high) if end is not None]
-    signs = [("−" if end < 0 else "+" if min(ends) < 0 and end > 0 else "") for end in ends]
+    ends = points.low, points.high
+    signs = ["−" if end < 0 else "+" if min(ends) < 0 and end > 0 else "" for end in ends]
     return " to ".join(f"{sign}{points_of_100(end)}" for sign, end in zip(signs, ends, strict=True))
 
 
@@ -167,14 +167,13 @@ def _of_price(price: Price) -> dict[str, str]:
         "change": change_text(price),
         "Change": change_text(price)[:1].upper() + change_text(price)[1:],
         "points": points_of_100(price.points.value),
-        "ends": ends_of_100(price),
+        "ends": range_of_100(price.points),
         "asked": count(price.n_asked),
     }
 
 
 def _is_measured(price: Price) -> bool:
-    of_system = price.change != "second opinion"
-    return of_system and price.basis == "measured" and None not in (price.points.low, price.points.high)
+    return price.basis == "measured" and price.change != "second opinion"
 
 
 PRICE_NEEDS = {
@@ -187,7 +186,7 @@ PRICE_GAIN = Sentence[Price](
     code="price-gain",
     text="With {change}, {points} of 100 points more ({ends}, measured on {asked} answers).",
     when="lost and right answers were asked again, and the whole 95 % interval is above 0",
-    holds=lambda price: _is_measured(price) and (price.points.low or 0.0) > 0,
+    holds=lambda price: _is_measured(price) and price.points.low > 0,
     needs=PRICE_NEEDS,
     fills=_of_price,
 )
@@ -195,7 +194,7 @@ PRICE_LOSS = Sentence[Price](
     code="price-loss",
     text="With {change}, {points} of 100 points fewer ({ends}, measured on {asked} answers).",
     when="lost and right answers were asked again, and the whole 95 % interval is below 0",
-    holds=lambda price: _is_measured(price) and (price.points.high or 0.0) < 0,
+    holds=lambda price: _is_measured(price) and price.points.high < 0,
     needs=PRICE_NEEDS,
     fills=_of_price,
 )
@@ -204,7 +203,7 @@ PRICE_OPEN = Sentence[Price](
     text="{asked} answers cannot decide whether {change} would gain or lose points ({ends} of 100).",
     when="lost and right answers were asked again, and the 95 % interval includes 0",
     holds=lambda price: (
-        _is_measured(price) and (price.points.low or 0.0) <= 0 <= (price.points.high or 0.0)
+        _is_measured(price) and price.points.low <= 0 <= price.points.high
     ),
     needs={name: PRICE_NEEDS[name] for name in ("asked", "change", "ends")},
     fills=_of_price,
@@ -215,7 +214,7 @@ PRICE_AT_MOST = Sentence[Price](
     when=f"only lost points were asked again, or nothing but what was retrieved is known; at least {ENOUGH} "
     "points are lost, and the whole 95 % interval is above 0",
     holds=lambda price: (
-        price.basis == "at most" and price.n_asked >= ENOUGH and (price.points.low or 0.0) > 0
+        price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0
     ),
     needs={
         "Change": PRICE_NEEDS["change"],
@@ -235,7 +234,7 @@ def _together(row: SystemBlame) -> list[Price]:
     """Return the prices of two changes and of both, where all three were measured on the same questions."""
     measured = {price.change: price for price in row.prices if _is_measured(price)}
     three = [measured[change] for change in COMBINED if change in measured]
-    return three if len(three) == len(COMBINED) and len({price.points.n for price in three}) == 1 else []
+    return three if len(three) == len(COMBINED) and len({price.n for price in three}) == 1 else []
 
 
 def _excess(three: Sequence[Price]) -> float:

@@ -9,7 +9,7 @@ from ragstone.features.blame._causes import PointFacts
 from ragstone.features.blame._desk import Again, BlameCoordinator
 from ragstone.features.blame._plan import BlamePlan
 from ragstone.features.blame._points import CountedPoint, Points
-from ragstone.features.blame._price import as_people_see, net_change
+from ragstone.features.blame._price import LabelledVerdict, net_change
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Context
 from ragstone.kernel.retrieval.relevance import relevant_documents
@@ -221,20 +221,21 @@ def _price(
 ) -> Price:
     """Return the price of a change. whole: what it spoils was measured too."""
     names = [point.question_id for point in points]
-    found = net_change(
+    net = net_change(
         [point.lost for point in points],
         [right.get(name) if whole or point.lost else None for name, point in zip(names, points, strict=True)],
         [clusters.get(name, name) for name in names],
+        [LabelledVerdict(not point.lost, bool(point.second)) for point in labels],
     )
-    seen_by_people = [bool(point.second) for point in labels]
     return Price(
         change=change,
         basis="measured" if whole else "at most",
-        points=found.net if whole else found.gained,
-        n_asked=found.n_asked,
-        gained=found.n_gained,
-        spoiled=found.n_spoiled,
-        people=as_people_see(found.net, [not point.lost for point in labels], seen_by_people) if whole else None,
+        points=net.net if whole else net.gained,
+        n=len(points),
+        n_asked=net.n_asked,
+        gained=net.n_gained,
+        spoiled=net.n_spoiled,
+        people=net.people if whole else None,
     )
 
 

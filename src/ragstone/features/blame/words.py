@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-import msgspec
-
 from ragstone.features.blame._sentence_table import (
     LARGEST,
     NOT_ADDING,
@@ -12,8 +10,8 @@ from ragstone.features.blame._sentence_table import (
     PRICED,
     RETURNED,
     change_text,
-    ends_of_100,
     points_of_100,
+    range_of_100,
 )
 from ragstone.kernel.document.blocks import (
     Block,
@@ -29,7 +27,6 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    Where,
     dot,
     table_of,
 )
@@ -96,8 +93,9 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
-        *_prices(row),
+        *(_prices(row) if measured_prices(row) else []),
         *_causes(row, causes),
+        *([] if measured_prices(row) else _prices(row)),
     ]
 
 
@@ -125,54 +123,62 @@ def shares_table(row: SystemBlame) -> Table:
 
 
 def _prices(row: SystemBlame) -> list[Block]:
-    """Return what changes would bring: in a terminal only where some were measured."""
+    """Return what changes would bring; what was measured is an answer."""
     if not row.prices:
         return []
-    measured = any(price.basis == "measured" and price.change != "second opinion" for price in row.prices)
+    measured = bool(measured_prices(row))
     by_people = any(price.people for price in row.prices)
     costs = any(price.cost_usd is not None for price in row.prices)
     columns: list[Made[Price]] = [
         (Column("With", text=True, short=""), change_text),
         (Column("Points of 100", short="points"), _price_points),
-        ("95 % interval", ends_of_100),
+        ("95 % interval", lambda price: range_of_100(price.points)),
         (Column("Rests on", text=True, short="rests on"), _price_basis),
         *([(Column("As people see it", short="people"), _people_points)] if by_people else []),
         *([(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")] if costs else []),
     ]
     title = f"What changes would bring {row.system}"
-    where: Where = "everywhere" if measured else "page"
     said = [*filter(None, (say(price, *PRICED) for price in _told_prices(row))), say(row, *NOT_ADDING)]
-    first, rest = said[0], " ".join(filter(None, said[1:]))
+    answers, rest = (said[:1], said[1:]) if measured else ([], said)
+    table = table_of(title, row.prices, columns, caption="What if", part="main" if measured else "")
+    below = " ".join(filter(None, rest))
     return [
-        *([Paragraph(first, where=where, part="answer" if measured else "")] if first else []),
-        table_of(title, row.prices, columns, caption="What if", where=where, part="main" if measured else ""),
-        *([Paragraph(rest, where=where)] if rest else []),
+        *(Paragraph(answer, part="answer") for answer in answers if answer),
+        table,
+        *([Paragraph(below)] if below else []),
+    ]
+
+
+def measured_prices(row: SystemBlame) -> list[Price]:
+    """Return the prices of changes to the system that were measured on lost and on right answers."""
+    return [
+        price for price in row.prices if price.basis == "measured" and price.change != "second opinion"
     ]
 
 
 def _told_prices(row: SystemBlame) -> list[Price]:
     """Return the prices that sentences name: those measured, or else the bounds of one change each."""
-    measured = [price for price in row.prices if price.basis == "measured"]
     bounds = [price for price in row.prices if price.change != "right documents, all read"]
-    return [price for price in measured if price.change != "second opinion"] or bounds
+    return measured_prices(row) or bounds
 
 
 def _price_points(price: Price) -> str:
-    value = price.points.value
-    sign = "" if abs(value) < 5e-4 else "−" if value < 0 else "+"
-    return f"{'' if price.basis == 'measured' else 'at most '}{sign}{points_of_100(value)}"
+    return f"{'' if price.basis == 'measured' else 'at most '}{_signed(price.points.value)}"
+
+
+def _signed(share: float) -> str:
+    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
 
 
 def _price_basis(price: Price) -> str:
     basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}[price.basis]
-    return f"{basis}: {count(price.n_asked)} of {count(price.points.n)}"
+    return f"{basis}: {count(price.n_asked)} of {count(price.n)}"
 
 
 def _people_points(price: Price) -> str:
     if price.people is None:
         return ""
-    seen = msgspec.structs.replace(price, points=price.people)
-    return f"{_price_points(seen)} ({ends_of_100(seen)})"
+    return f"{_signed(price.people.value)} ({range_of_100(price.people)})"
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:

@@ -130,8 +130,16 @@ Change = Literal[
 ]
 
 
+class NetPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Points gained less points lost, as a share of the questions, and the 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one change would bring: points gained minus points lost, as a share of the questions.
+    """What one change would bring to a system.
 
     change: `right documents`: the passages that hold the answer in place of what was retrieved; `right
     document first`: these before what was retrieved, as many contexts as before; `document retrieved`: every
@@ -141,7 +149,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `references mended`: no reference is doubtful; `tools never fail`; `second opinion`: its verdicts in place
     of the judge's, which changes the score and not the system. basis: `measured` where lost and right answers
     were asked again; `at most` where only what can come back is known: the points are an upper bound, with
-    the interval of that bound; `by causes`: the same, if blame found all causes of the kind and no wrong one. points: of the questions that it could be measured on, `points.n` of them.
+    the interval of that bound; `by causes`: the same, if blame found all causes of the kind and no wrong one. n: questions that it is measured on.
     n_asked: answers that it rests on; gained: lost points among these that come back; spoiled: points that
     are lost. people: the points that people would see, if the judge errs with the change as it errs without;
     None without labels, or where these cannot tell. cost_usd: of the answers asked again and their
@@ -150,13 +158,14 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     change: Change
     basis: Literal["measured", "at most", "by causes"]
-    points: Estimate
+    points: NetPoints
+    n: int
     n_asked: int = 0
     gained: int = 0
     spoiled: int = 0
     shared: int = 0
     model: str | None = None
-    people: Estimate | None = None
+    people: NetPoints | None = None
     cost_usd: float | None = None
 
 
