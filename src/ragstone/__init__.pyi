@@ -30,6 +30,11 @@ from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
+from .features.check.sets import PartPair as PartPair
+from .features.check.sets import SetCheck as SetCheck
+from .features.check.sets import SetRepeat as SetRepeat
+from .features.check.sets import TypeShare as TypeShare
+from .features.check.sets import check_set as check_set
 from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison

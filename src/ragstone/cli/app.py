@@ -83,6 +83,7 @@ PANELS: dict[str, Commands] = {
                 "facts": "features.build.command:facts",
             },
         ),
+        "check": "features.check.command:check",
         "review": "features.review.command:review",
         "sample": "features.sample.command:sample",
         "translate": "features.translate.command:translate",

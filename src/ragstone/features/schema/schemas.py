@@ -48,6 +48,7 @@ RESULTS = {
     "import-verdicts": "features.import_._verdicts:ImportedVerdicts",
     "import-conversations": "features.import_._gathering:GatheredOutput",
     "build": "features.build.certificate.page:BuildOutput",
+    "check": "features.check.sets:SetCheck",
     "review": "features.review.reviewing:ReviewOutput",
     "sample": "features.sample.sampling:SampleSummary",
     "translate": "features.translate.translating:TranslatingSummary",
