@@ -78,6 +78,11 @@ from .features.run.pipeline import run as run
 from .features.sample.sampling import Sample as Sample
 from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse
+from .features.simulate.distil import Distillation as Distillation
+from .features.simulate.distil import DistilledPersona as DistilledPersona
+from .features.simulate.distil import PersonaLikeness as PersonaLikeness
+from .features.simulate.distil import distil_personas as distil_personas
+from .features.simulate.distil import write_personas as write_personas
 from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
 from .features.simulate.log_likeness import Likeness as Likeness

@@ -86,6 +86,7 @@ PANELS: dict[str, Commands] = {
         "check": "features.check.command:check",
         "review": "features.review.command:review",
         "sample": "features.sample.command:sample",
+        "simulate": "features.simulate.command:simulate",
         "translate": "features.translate.command:translate",
         "tag": "features.tag.command:tag",
     },

@@ -14,13 +14,12 @@ from ragstone.features.build._styles import DialogueTurn, load_style
 from ragstone.features.build._writing import write_prompt
 from ragstone.features.build.questions import build_questions, forecast_questions
 from ragstone.kernel.config import choose
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
-from ragstone.kernel.records import Document, Question
+from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.records import Document, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
-from ragstone.kernel.records import Ranking, RankingItem
 
 TEXTS = {
-    "pump": "The oldest pump of the valley stands beside the mill of Kilimba. It lifts forty litres a minute.",
+    "pump": "The oldest pump of the valley stands beside the mill of Kilimba. It lifts forty litres.",
     "mill": "At Kilimba the mill grinds maize on Tuesdays. Its stones were cut by Otto Brandvik long ago.",
     "cutter": "Here one learns of stones. The trade of Otto Brandvik was learnt in Narvik over nine years.",
     "goats": "Here goats graze. Moreover they climb. In June the goats are shorn by hand and then sold.",
@@ -35,8 +34,8 @@ def chained(hops, n=5, passages=PASSAGES, seed=0):
 
 
 def test_documents_that_share_a_rare_name_are_linked_and_no_others():
-    # Kilimba links pump and mill, Otto Brandvik mill and cutter. Goats and sheep share a month and a word that
-    # begins sentences, which link nothing.
+    # Kilimba links pump and mill, Otto Brandvik mill and cutter. Goats and sheep share a month and a word
+    # that begins sentences, which link nothing.
     linked = {(frozenset(p.document_id for p in chain.passages), chain.links) for chain in chained(2)}
     assert linked == {
         (frozenset({"pump", "mill"}), ("Kilimba",)),

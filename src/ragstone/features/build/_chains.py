@@ -22,11 +22,15 @@ TITLED = 2.0  # times as good is a link that one document is named after and the
 
 _WORD = r"[^\W\d_][\w'’.-]*"
 _RUNS = re.compile(rf"{_WORD}(?:[ \u00a0]{_WORD})*")
-_DATES = frozenset(  # of the languages that write them with capitals; they link all that happened then
-    "january february march april may june july august september october november december monday tuesday "
-    "wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember montag "
-    "dienstag mittwoch donnerstag freitag samstag sonntag".split()
-)
+# Of the languages that write them with capitals; they link all that happened then.
+_DATES = frozenset(
+    (
+        "january", "february", "march", "april", "may", "june", "july", "august", "september",
+        "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday",
+        "saturday", "sunday", "januar", "februar", "märz", "mai", "juni", "juli", "oktober", "dezember",
+        "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag",
+    )
+)  # fmt: skip
 _SMALL = re.compile(r"(?<![\w-])[^\W\d_][\w’'-]*")
 _ENDS = re.compile(r"(?:^|[.!?:;\n…।。][\"'”’»)\]\d]*+|[-*#>|\"“„«(])\s*$")
 

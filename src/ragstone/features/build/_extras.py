@@ -71,7 +71,7 @@ async def needs_all(
 
     A call for each passage that is left out, until one finds the answer all the same. A call that fails loses
     it as `not_criticised`. One that is lost already, or was written from one passage, is returned as it is.
-    settle: what becomes of it after each call. The reasons are in the metadata `hops`, by the documents shown.
+    settle: what becomes of it after each call. The reasons are in metadata `hops`, by the documents shown.
     """
     if candidate.loss is not None or len(candidate.passages) < 2:
         return candidate
@@ -296,7 +296,7 @@ async def search_passages(passages: Sequence[SourcePassage]) -> SearchPassages:
 
 
 async def _write_hop(chain: Chain, turn: DialogueTurn, tools: WritingTools) -> Written:
-    """Return a question along a chain, lost where it names a link, or is answered without all of the chain."""
+    """Return a question along a chain, lost where it names a link or is answered without all of it."""
     written = await write_questions(
         chain.passages,
         turn,

@@ -34,16 +34,16 @@ def _n_log(check: SetCheck) -> int:
 
 NONE_REPEATED = Sentence[SetCheck](
     code="set-no-repeats",
-    text="No question repeats another in the same words or nearly the same; questions in other words were not "
-    "compared.",
+    text="No question repeats another in the same words or nearly the same; questions in other words were "
+    "not compared.",
     when="no question repeats an earlier one",
     holds=lambda check: not check.repeats,
     never_beside=("set-repeats", "set-parts-repeat", "set-other-answers"),
 )
 REPEATED = Sentence[SetCheck](
     code="set-repeats",
-    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in nearly the "
-    "same).",
+    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in nearly "
+    "the same).",
     when="a question repeats an earlier one",
     holds=lambda check: bool(check.repeats),
     needs={
@@ -61,8 +61,8 @@ REPEATED = Sentence[SetCheck](
 )
 OTHER_ANSWERS = Sentence[SetCheck](
     code="set-other-answers",
-    text="Repeats with another reference than the first: {n}. One of the two is wrong, or the question has several "
-    "answers.",
+    text="Repeats with another reference than the first: {n}. One of the two is wrong, or the question has "
+    "several answers.",
     when="both questions of a repeat have references, and none of the one is one of the other",
     holds=lambda check: any(repeat.other_answer for repeat in check.repeats),
     needs={"n": "such repeats"},
@@ -70,7 +70,8 @@ OTHER_ANSWERS = Sentence[SetCheck](
 )
 PARTS_REPEAT = Sentence[PartPair](
     code="set-parts-repeat",
-    text="Questions of {second} that repeat one of {first}: {n}. They do not test what was developed on {first}.",
+    text="Questions of {second} that repeat one of {first}: {n}. They do not test what was developed on "
+    "{first}.",
     when="questions of one part repeat questions of an earlier one",
     holds=lambda pair: pair.n_repeats > 0,
     needs={
@@ -82,7 +83,8 @@ PARTS_REPEAT = Sentence[PartPair](
 )
 PARTS_SHARE = Sentence[PartPair](
     code="set-parts-share-documents",
-    text="Questions of {second} that rest on a document that questions of {first} rest on too: {n}, on {documents}.",
+    text="Questions of {second} that rest on a document that questions of {first} rest on too: {n}, on "
+    "{documents}.",
     when="questions of two parts name the same document, as theirs or as that of their evidence",
     holds=lambda pair: pair.n_documents > 0,
     needs={
@@ -101,8 +103,8 @@ PARTS_SHARE = Sentence[PartPair](
 FEWER = Sentence[TypeShare](
     code="set-fewer-of-type",
     text="Fewer questions of the type `{type}` than the log: {set} of the set, {log} of the log.",
-    when="the interval of the difference, for all types together, is below 0, and both sides have 20 questions "
-    "or more of a known type",
+    when="the interval of the difference, for all types together, is below 0, and both sides have 20 "
+    "questions or more of a known type",
     holds=lambda share: share.differs == "fewer",
     needs={
         "type": "how they ask",

@@ -20,7 +20,7 @@ Log = Annotated[
 
 @reads_rows
 def check(sets: Sets, *, log: Log = None, seed: Seed = 0, whole: Whole = False, json: AsJson = False) -> None:
-    """Find questions of a set that repeat others, and types of questions that it lacks. Exit code 1 if any repeat.
+    """Find questions of a set that repeat, and types of questions that it lacks. Exit code 1 if any repeat.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""An evaluation set -> questions that repeat, within a part and between parts, and how it asks beside a log."""
+"""An evaluation set -> questions that repeat, within and between its parts, and how it asks beside a log."""
 
 import math
 from collections import Counter, defaultdict
@@ -73,7 +73,7 @@ class TypeShare(msgspec.Struct, frozen=True, kw_only=True):
 class SetCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to know of an evaluation set before it is used.
 
-    parts: name -> questions. repeats: in the order of the questions. pairs: of parts. types: in a fixed order,
+    parts: name -> questions. repeats: in the order of the questions. pairs: of parts. types: in fixed order,
     without those that neither side has; of the questions in a language whose question words are known;
     n_untyped: the others, of the set and of the log. n_log: questions of the log that can be asked alone;
     0 without a log.
@@ -108,7 +108,7 @@ def check_set(
 ) -> SetCheck:
     """Return the repeats of a set, what its parts share, and how it asks beside a log.
 
-    parts: questions, files of them, or name -> questions, such as those to develop with and to test with. log:
+    parts: questions, files of them, or name -> questions, such as those to develop and to test with. log:
     files, folders or rows of what people asked. Repeated are questions in the same words, or in nearly the
     same: politeness, articles, plurals and the order of phrases may differ. No model is asked. Raises
     DataError for files that cannot be read or hold no question, ConfigError for two parts of one name.
@@ -248,7 +248,7 @@ def _shares(
 
 
 def _differs(sides: Iterable[Estimate]) -> Literal["fewer", "more"] | None:
-    """Return how a share differs from the other, by the interval of their difference (MOVER: Newcombe 1998)."""
+    """Return how a share differs from the other, by the interval of their difference (Newcombe 1998)."""
     (mine, low, high), (other, other_low, other_high) = (
         (side.value, side.low if side.low is not None else side.value, side.high or side.value)
         for side in sides

@@ -51,6 +51,7 @@ RESULTS = {
     "check": "features.check.sets:SetCheck",
     "review": "features.review.reviewing:ReviewOutput",
     "sample": "features.sample.sampling:SampleSummary",
+    "simulate": "features.simulate.distil:Distillation",
     "translate": "features.translate.translating:TranslatingSummary",
     "tag": "features.tag.tagging:TaggingSummary",
     "watch": "features.watch.look:WatchSummary",

@@ -119,9 +119,9 @@ class BuildSection(Section, frozen=True, kw_only=True):
     ship, or files; threshold: the lowest score, of 1 to 5, that passes each. one_call: all critics in one
     call. closed_book: what becomes of questions that the model answers without any document. negatives,
     multi_hop: questions of these kinds besides; hops: documents that a multi-hop one takes. fictional: a copy
-    of the documents and questions with other names and years. planted: defects that measure the critics. test_share: of the documents whose questions
-    are set apart. passage: most characters shown in one call. temperature: at which the model writes; critics
-    are asked at that of their model.
+    of the documents and questions with other names and years. planted: defects that measure the critics.
+    test_share: of the documents whose questions are set apart. passage: most characters shown in one call.
+    temperature: at which the model writes; critics are asked at that of their model.
     """
 
     model: str | None = None

@@ -83,7 +83,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, the passages that it was written from (two or three of a multi-hop one), and its loss, if any.
+    """A question, the passages that it was written from (two or three of a multi-hop one), its loss if any.
 
     `question.metadata["rationales"]` holds the critics' reasons, `question.scores` their scores.
     """

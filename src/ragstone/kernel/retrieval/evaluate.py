@@ -46,12 +46,13 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     values: measure (`recall@5`, `mrr`, ...) -> question id -> value, in the order of the questions. All
     measures have the same questions, but for `span_recall@k` and `span_precision@k`, which only questions
     with evidence have, and `all_hops@k`, `first_hop@k` and `last_hop@k`, which multi-hop ones have: 1 where
-    all documents of the chain, its first or its last are in the first k. first_ranks: question id -> place of the first relevant document, None where absent.
-    documents: question id -> the first of its relevant documents, sorted; questions that share it are not
-    independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in
-    whose ranking a relevant and another document have the same score, so that their order, and the
-    measures, could be others. n_unplaced: questions with evidence, but it lies outside its document or has
-    no certain place there any more, or an item does not say where it stands.
+    all documents of the chain, its first or its last are in the first k. first_ranks: question id -> place of
+    the first relevant document, None where absent. documents: question id -> the first of its relevant
+    documents, sorted; questions that share it are not independent. depth: results that were asked for, or
+    items in the longest ranking. n_tied: questions in whose ranking a relevant and another document have the
+    same score, so that their order, and the measures, could be others. n_unplaced: questions with evidence,
+    but it lies outside its document or has no certain place there any more, or an item does not say where it
+    stands.
     """
 
     retriever: str

@@ -27,7 +27,8 @@ def hop_remarks(candidates: Sequence[Candidate]) -> list[str]:
     reasons += [f"{count(n_other)} for other reasons"] if n_other else []
     lost = f" Lost: {', '.join(reasons)}." if reasons else ""
     verdict = (
-        " That the kept ones need every document is what the critics' model said: read them before you rely on it."
+        " That the kept ones need every document is what the critics' model said: read them before you rely "
+        "on it."
         if n_kept
         else ""
     )
