@@ -187,7 +187,10 @@ async def _modes(plan: ModesPlan, how: SessionOptions, *, propose: bool) -> Mode
         ]
         summary = _summary(plan, found, written)
         rows = [row for some in found.judgements.values() for row in some]
-        write_rows(plan.folder / MODE_ROWS, rows, Judgement, force=True)
+        if rows:
+            write_rows(plan.folder / MODE_ROWS, rows, Judgement, force=True)
+        else:
+            (plan.folder / MODE_ROWS).unlink(missing_ok=True)
         put_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2), plan.folder / MODES_FILE)
     return msgspec.structs.replace(summary, calls=session.calls())
 
