@@ -50,7 +50,11 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 if not DATA.is_dir():
     DATA = Path("/work/shared/data")
 ANSWERS, DRAWS, PLANTED, LABELS, QUEUES = 400, 50, 4, 60, 5
-NOTHING = ("vague", "too formal", "badly ordered")  # what a model says of an answer that nothing is wrong with
+NOTHING = (
+    "vague",
+    "too formal",
+    "badly ordered",
+)  # what a model says of an answer that nothing is wrong with
 CAUGHT, FALSE_ALARMS, CLEAN = 0.9, 0.06, 0.15
 REFUSALS = """The documents do not say.
 I do not know.
@@ -272,7 +276,7 @@ def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
 
 
 class Reader:
-    """An endpoint that reads rows and errs: it misses a mistake, names another one, or quotes what is not there.
+    """An endpoint that reads rows and errs: it misses a mistake, names another one, or invents a quote.
 
     Of a wrong answer that was planted it names the mode in 80 % of cases, another mistake in 10 %, none in
     10 %; of one that was not, something of three things that mean nothing. 15 % of its quotes are invented.
@@ -282,7 +286,10 @@ class Reader:
 
     def __init__(self, draw: Draw, seed: int) -> None:
         self.of = {
-            row.question: mode.what for mode in draw.modes for row in draw.answers if row.question_id in mode.ids
+            row.question: mode.what
+            for mode in draw.modes
+            for row in draw.answers
+            if row.question_id in mode.ids
         }
         self.seed = seed
 
@@ -298,7 +305,7 @@ class Reader:
             return json.dumps(reply | {"rows": [row for row in rows if row]})
         if "Group those" in prompt:
             groups: dict[str, list[int]] = {}
-            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.M):
+            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
                 groups.setdefault(what, []).append(int(number))
             most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
             named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
@@ -310,8 +317,8 @@ class Reader:
         return json.dumps(reply | {"reason": "as read", "verdict": verdict})
 
     def remark(self, number: int, text: str) -> dict[str, object] | None:
-        question = next(iter(re.findall(r"^question: (.*)$", text, re.M)), "")
-        answer = next(iter(re.findall(r"^answer: (.*)$", text, re.M)), "")
+        question = next(iter(re.findall(r"^question: (.*)$", text, re.MULTILINE)), "")
+        answer = next(iter(re.findall(r"^answer: (.*)$", text, re.MULTILINE)), "")
         chance, what = self.chance("read", question), self.of.get(question)
         others = [name for name in [*WAYS, KIND] if name != what]
         if what is not None and chance > 0.8:
@@ -347,8 +354,15 @@ def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str
         (run / "summary.json").write_bytes(
             msgspec.json.encode(
                 RunSummary(
-                    name="run", version="0", models={}, counts={}, retrieval=[], metrics=metrics, cards=[],
-                    calls=Calls(), notes=[],
+                    name="run",
+                    version="0",
+                    models={},
+                    counts={},
+                    retrieval=[],
+                    metrics=metrics,
+                    cards=[],
+                    calls=Calls(),
+                    notes=[],
                 )
             )
         )
@@ -371,7 +385,8 @@ def by_signs(n: int) -> None:
         wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
         judges = named_in(draw, seed)
         held = [
-            {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold} for judge in judges
+            {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold}
+            for judge in judges
         ]
         for mode in draw.modes:
             at = next((at for at, rows in enumerate(held) if holds(mode, rows, wrong)), None)
@@ -389,8 +404,8 @@ def by_signs(n: int) -> None:
     print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
     for what in planted:
         print(f"{what:28} {found[what]:5} {planted[what]:3}")
-    share = found.total() / planted.total()
-    print(f"all {found.total()} of {planted.total()}: {share:.1%}; named besides: {spare / n:.2f} a draw")
+    rate = found.total() / planted.total()
+    print(f"all {found.total()} of {planted.total()}: {rate:.1%}; named besides: {spare / n:.2f} a draw")
     print(
         f"stated prevalence holds the truth in {sum(inside) / len(inside):.1%} of {len(inside)} queues of "
         f"{LABELS}; mean width {100 * sum(widths) / len(widths):.1f} points"
@@ -409,7 +424,10 @@ def by_model(n: int) -> None:
             planted += len(draw.modes)
             found += sum(any(holds(mode, rows, wrong) for rows in held) for mode in draw.modes)
             clean += bool(read_by_model(drawn(1000 + seed, planted=0), seed, fake)[0])
-    print(f"a model that errs: found {found} of {planted}: {found / planted:.1%}; clean runs with a mode: {clean} of {n}")
+    print(
+        f"a model that errs: found {found} of {planted}: {found / planted:.1%}; "
+        f"clean runs that name a mode: {clean} of {n}"
+    )
 
 
 def main() -> None:
