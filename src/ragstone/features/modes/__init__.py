@@ -1,0 +1,1 @@
+"""Wrong answers -> named failure modes, and how many answers have each."""
