@@ -71,6 +71,7 @@ KEYS = (
     "layout",
     "description",
     "signs",
+    "unless",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

@@ -4,6 +4,7 @@ No model is asked. The weights and limits are data of the file; `ragstone modes`
 """
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
@@ -24,6 +25,7 @@ MOST_READ = 20_000  # characters of a text
 CLOSED = re.compile(r"[.!?…:;)\]}\"'”’»`|*。！？؟।]\s*(\[\d+\]\s*)*$")
 CITED = re.compile(r"\[\d+\]")
 DIGITS = re.compile(r"\d")
+QUESTION_MARK = re.compile("[?？؟]")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -53,17 +55,25 @@ def _outside(row: Answer) -> float | None:
 
 
 def _number_outside(row: Answer) -> float | None:
-    held = _contexts(row)
+    held, (numbers, others) = _contexts(row), _parted(words_of(row.answer))
     if not held:
         return None
-    known = held | words_of(row.question or "")
-    return float(any(DIGITS.search(word) and word not in known for word in words_of(row.answer)))
+    # Where the other words are not in the contexts either, the number is not what is wrong.
+    is_alone = 2 * len(others & held) >= len(others)
+    return float(is_alone and bool(numbers - held - words_of(row.question or "")))
 
 
 def _other_number(row: Answer) -> float | None:
-    right = {word for text in references(row) for word in words_of(text) if DIGITS.search(word)}
-    spoken = {word for word in words_of(row.answer) if DIGITS.search(word)}
-    return None if not right else float(bool(spoken) and not spoken & right)
+    (numbers, others), spoken = _parted(words_of(" ".join(references(row)))), words_of(row.answer)
+    is_alone = 2 * len(others & spoken) >= len(others)
+    given = _parted(spoken)[0]
+    return None if not numbers else float(is_alone and bool(given) and not given & numbers)
+
+
+def _parted(held: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words with a digit, and the others."""
+    numbers = frozenset(word for word in held if DIGITS.search(word))
+    return numbers, held - numbers
 
 
 def _missed(row: Answer, held: frozenset[str] | None) -> float | None:
@@ -75,65 +85,108 @@ def _no_citation(row: Answer) -> float | None:
     return float(CITED.search(row.answer) is None) if row.contexts and row.answer.strip() else None
 
 
-class RowProperty(msgspec.Struct, frozen=True):
+class RowProperty(msgspec.Struct, frozen=True, kw_only=True):
     """Something that is measured of a row. of: gives the number, None where it cannot be said.
 
-    inputs: what it reads. high, low: what a number above or below a limit means, as the name of a mode;
-    one that is yes or no has no `low`.
+    inputs: what it reads. high, low: what it means that the number is large or small, as a title and as a
+    clause; what is yes or no has no `low`. In both, {} is the limit.
     """
 
     of: Callable[[Answer], float | None]
     inputs: tuple[Input, ...]
-    high: str
-    low: str | None = None
+    high: tuple[str, str]
+    low: tuple[str, str] | None = None
+    is_number: bool = False
+
+
+def _words_in(text: str | None) -> float:
+    return float(len((text or "").split()))
 
 
 PROPERTIES: Mapping[str, RowProperty] = {
-    "empty": RowProperty(lambda row: float(not words_of(row.answer)), ("answer",), "empty answers"),
+    "empty": RowProperty(
+        of=lambda row: float(not words_of(row.answer)),
+        inputs=("answer",),
+        high=("empty answers", "it says nothing"),
+    ),
     "refuses": RowProperty(
-        lambda row: 1 - no_refusal(row.answer) if words_of(row.answer) else 0.0, ("answer",), "refusals"
-    ),
-    "other_language": RowProperty(
-        _other_language, ("question", "answer"), "answers in another language than the question"
-    ),
-    "cut_off": RowProperty(_cut_off, ("answer",), "answers that are cut off"),
-    "answer_words": RowProperty(
-        lambda row: float(len(row.answer.split())), ("answer",), "long answers", "short answers"
-    ),
-    "question_words": RowProperty(
-        lambda row: float(len((row.question or "").split())), ("question",), "long questions", "short questions"
-    ),
-    "question_marks": RowProperty(
-        lambda row: float(len(re.findall("[?？؟]", row.question or ""))), ("question",), "several questions at once"
+        of=lambda row: 1 - no_refusal(row.answer) if words_of(row.answer) else 0.0,
+        inputs=("answer",),
+        high=("refusals", "it refuses to answer"),
     ),
     "no_contexts": RowProperty(
-        lambda row: None if row.contexts is None else float(not row.contexts),
-        ("contexts",),
-        "answers without any context",
+        of=lambda row: None if row.contexts is None else float(not row.contexts),
+        inputs=("contexts",),
+        high=("answers without contexts", "it was given no contexts"),
+    ),
+    "other_language": RowProperty(
+        of=_other_language,
+        inputs=("question", "answer"),
+        high=("answers in another language", "it is in another language than the question"),
+    ),
+    "cut_off": RowProperty(
+        of=_cut_off,
+        inputs=("answer",),
+        high=("answers that are cut off", "it ends in the middle of a sentence"),
+    ),
+    "answer_words": RowProperty(
+        of=lambda row: _words_in(row.answer),
+        inputs=("answer",),
+        high=("long answers", "it has {} words or more"),
+        low=("short answers", "it has {} words or fewer"),
+        is_number=True,
+    ),
+    "question_words": RowProperty(
+        of=lambda row: _words_in(row.question),
+        inputs=("question",),
+        high=("long questions", "the question has {} words or more"),
+        low=("short questions", "the question has {} words or fewer"),
+        is_number=True,
+    ),
+    "several_questions": RowProperty(
+        of=lambda row: float(len(QUESTION_MARK.findall(row.question or "")) > 1),
+        inputs=("question",),
+        high=("several questions at once", "the question asks several things"),
     ),
     "outside_contexts": RowProperty(
-        _outside, ("answer", "contexts"), "answers with words that no context has"
+        of=_outside,
+        inputs=("answer", "contexts"),
+        high=("answers from outside the contexts", "the contexts lack {:.0%} or more of its words"),
+        is_number=True,
     ),
     "number_outside_contexts": RowProperty(
-        _number_outside, ("question", "answer", "contexts"), "answers with a number that no context has"
+        of=_number_outside,
+        inputs=("question", "answer", "contexts"),
+        high=("numbers that no context has", "it has a number that no context has, though they have its other words"),
     ),
     "other_number": RowProperty(
-        _other_number, ("answer", "reference"), "answers with another number than the reference"
+        of=_other_number,
+        inputs=("answer", "reference"),
+        high=("numbers unlike the reference", "its numbers are not those of the reference, though its other words are"),
     ),
     "question_outside_contexts": RowProperty(
-        lambda row: _missed(row, _contexts(row)),
-        ("question", "contexts"),
-        "contexts that lack words of the question",
+        of=lambda row: _missed(row, _contexts(row)),
+        inputs=("question", "contexts"),
+        high=("contexts about something else", "the contexts lack {:.0%} or more of the question's words"),
+        is_number=True,
     ),
     "question_outside_answer": RowProperty(
-        lambda row: _missed(row, words_of(row.answer)) if words_of(row.answer) else None,
-        ("question", "answer"),
-        "answers that lack words of the question",
-        "answers that repeat the question",
+        of=lambda row: _missed(row, words_of(row.answer)) if words_of(row.answer) else None,
+        inputs=("question", "answer"),
+        high=("answers without the question's words", "it lacks {:.0%} or more of the question's words"),
+        low=("answers that repeat the question", "it lacks only {:.0%} or fewer of the question's words"),
+        is_number=True,
     ),
-    "no_citation": RowProperty(_no_citation, ("answer", "contexts"), "answers without a citation"),
+    "no_citation": RowProperty(
+        of=_no_citation,
+        inputs=("answer", "contexts"),
+        high=("answers without a citation", "it cites no context, such as [1]"),
+    ),
     "turns": RowProperty(
-        lambda row: float(len(row.turns or ())), ("answer",), "long conversations"
+        of=lambda row: float(len(row.turns or ())),
+        inputs=("answer",),
+        high=("long conversations", "its conversation has {} turns or more"),
+        is_number=True,
     ),
 }
 """What can be measured of a row, by its name in a file."""
@@ -143,13 +196,13 @@ class Sign(Section, frozen=True, kw_only=True):
     """One sign of a mode; it is there or not.
 
     weight: the chance, from 0 to 1, that a row with this sign alone has the mode. One of these says what the
-    sign is. property: the name of a property, with at_least or at_most: its limit (default: at least 1, for
+    sign is. measure: the name of a property, with at_least or at_most: its limit (default: at least 1, for
     those that are yes or no). words: any one of them is in the question or the answer (`of`). begins: the
     words that the question begins with. tag: the name of a tag that has this `value`.
     """
 
     weight: Annotated[float, msgspec.Meta(gt=0, le=1)]
-    property: str | None = None
+    measure: str | None = None
     at_least: float | None = None
     at_most: float | None = None
     words: list[str] = []
@@ -160,13 +213,13 @@ class Sign(Section, frozen=True, kw_only=True):
 
     def problem(self) -> str | None:
         """Return what is wrong with it, with the fix, or None."""
-        kinds = [self.property is not None, bool(self.words), self.begins is not None, self.tag is not None]
+        kinds = [self.measure is not None, bool(self.words), self.begins is not None, self.tag is not None]
         if sum(kinds) != 1:
-            return "each sign has exactly one of property, words, begins and tag."
-        if self.property is not None and self.property not in PROPERTIES:
-            return f"property = {self.property!r}. {nearest(self.property, [*PROPERTIES])}"
-        if (self.at_least is not None or self.at_most is not None) and self.property is None:
-            return "at_least and at_most are limits of a property. Remove them."
+            return "each sign has exactly one of measure, words, begins and tag."
+        if self.measure is not None and self.measure not in PROPERTIES:
+            return f"measure = {self.measure!r}. {nearest(self.measure, [*PROPERTIES])}"
+        if (self.at_least is not None or self.at_most is not None) and self.measure is None:
+            return "at_least and at_most are limits of a measure. Remove them."
         if (self.tag is None) != (self.value is None):
             return "tag and value belong together. Give both."
         return None
@@ -174,16 +227,16 @@ class Sign(Section, frozen=True, kw_only=True):
     @property
     def inputs(self) -> tuple[Input, ...]:
         """What a row must have so that the sign can be there."""
-        if self.property is not None:
-            return PROPERTIES[self.property].inputs
+        if self.measure is not None:
+            return PROPERTIES[self.measure].inputs
         if self.words:
             return (self.of,)
         return ("question",) if self.begins is not None else ("answer",)
 
     def is_in(self, row: Answer) -> bool:
         """Return whether a row carries the sign."""
-        if self.property is not None:
-            value = PROPERTIES[self.property].of(row)
+        if self.measure is not None:
+            value = PROPERTIES[self.measure].of(row)
             if value is None:
                 return False
             if self.at_most is not None:
@@ -196,21 +249,34 @@ class Sign(Section, frozen=True, kw_only=True):
         return (row.tags or {}).get(self.tag or "") == self.value
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """What it is, in a few words."""
-        if self.property is not None:
-            known = PROPERTIES[self.property]
-            if known.low is None and self.at_least is None:
-                return known.high
-            high = self.at_most is None
-            limit = self.at_least if high else self.at_most
-            return f"{known.high if high else known.low or known.high} ({'≥' if high else '≤'} {limit:g})"
+        if self.measure is not None:
+            return self._meaning[0]
         if self.words:
-            named = ", ".join(f"“{word}”" for word in self.words)
-            return f"{self.of}s with {named}"
+            return f"{self.of}s with {', '.join(self.words)}"
         if self.begins is not None:
-            return f"questions that begin with “{self.begins}”"
-        return f"{self.tag} is {self.value}"
+            return f"questions that begin with {self.begins}"
+        return f"{self.tag} {self.value}"
+
+    @property
+    def clause(self) -> str:
+        """What it says of an answer, as the end of a sentence: `it refuses to answer`."""
+        if self.measure is not None:
+            limit = self.at_least if self.at_most is None else self.at_most
+            clause = self._meaning[1]
+            return clause if limit is None else clause.format(limit if "%" in clause else f"{limit:g}")
+        if self.words:
+            named = " or ".join(f"“{word}”" for word in self.words)
+            return f"{'it' if self.of == 'answer' else 'the question'} has the word {named}"
+        if self.begins is not None:
+            return f"the question begins with “{self.begins}”"
+        return f"its {self.tag} is “{self.value}”"
+
+    @property
+    def _meaning(self) -> tuple[str, str]:
+        measured = PROPERTIES[self.measure or ""]
+        return measured.high if self.at_most is None else measured.low or measured.high
 
 
 def beginning(question: str, n: int) -> str:
@@ -221,11 +287,12 @@ def beginning(question: str, n: int) -> str:
 class SignsJudge(JudgeFields, frozen=True, kw_only=True, tag="signs"):
     """A judge that looks for signs in a row and asks no model.
 
-    Its score is 1 - product(1 - weight) over the signs that the row carries, 0 without any; from `threshold`
-    on the row has the mode.
+    Its score is 1 - product(1 - weight) over the signs that the row carries, 0 without any, and 0 for a row
+    that carries a sign of `unless`, whose weights do not count. From `threshold` on the row has the mode.
     """
 
     signs: Sequence[Sign]
+    unless: Sequence[Sign] = []
     threshold: float = 0.5
 
     fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
@@ -236,23 +303,22 @@ class SignsJudge(JudgeFields, frozen=True, kw_only=True, tag="signs"):
             yield "signs", "a judge of kind signs needs an entry [[signs]]."
         if not 0 < self.threshold <= 1:
             yield "threshold", f"threshold = {self.threshold:g}: give a number above 0, at most 1."
-        for sign in self.signs:
+        for sign in (*self.signs, *self.unless):
             if problem := sign.problem():
                 yield "signs", problem
 
     def score(self, row: Answer) -> float:
         """Return the score of a row."""
-        left = 1.0
-        for sign in self.signs:
-            if sign.is_in(row):
-                left *= 1 - sign.weight
-        return round(1 - left, 6)
+        if any(sign.is_in(row) for sign in self.unless):
+            return 0.0
+        return round(1 - math.prod(1 - sign.weight for sign in self.signs if sign.is_in(row)), 6)
 
     async def find(self, answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Return the score, with the signs that the row carries as the rationale."""
-        carried = [sign.name for sign in self.signs if sign.is_in(answer)]
+        carried = "; ".join(sign.clause for sign in self.signs if sign.is_in(answer))
+        against = "; ".join(sign.clause for sign in self.unless if sign.is_in(answer))
         return Finding(
             score=self.score(answer),
-            rationale="; ".join(carried) or "none of its signs",
+            rationale=(carried or "none of its signs") + (f", but {against}" if carried and against else ""),
             metadata={OWN_THRESHOLD: self.threshold},
         )
