@@ -18,6 +18,7 @@ import math
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -147,6 +148,11 @@ def recent_share(
     return (carried / total if total else None), begin
 
 
+@lru_cache(maxsize=65_536)
+def _words(question: str) -> str:
+    return " ".join(tokenize(question))
+
+
 class _Weeks:
     """The judged exchanges before a day: those of the last weeks, and those before."""
 
@@ -160,7 +166,7 @@ class _Weeks:
         self.begin = day.toordinal() - span
         self.recent = inside & (self.day >= self.begin)
         self.before = inside & (self.day < self.begin)
-        words = [" ".join(tokenize(row.question)) for row in rows]
+        words = [_words(row.question) for row in rows]
         self.half = np.array(
             [zlib.crc32((row.who or text).encode()) & 1 for row, text in zip(rows, words, strict=True)]
         )
